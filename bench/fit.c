@@ -25,10 +25,10 @@ gpuc_graph *fit_graph(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *ta
 {
     gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
     gpuc_relay_pass_ctx passes = gpuc_build_passes(ctx, module, &options);
-    gpuc_relay_optimize(&passes);
+    gpuc_relay_pass_optimize(&passes);
     passes.target = target;
-    gpuc_relay_optimize_for_target(&passes);
-    return gpuc_graph_create(ctx, module, target, gpuc_build_fallback(ctx, 1, &target));
+    gpuc_relay_pass_optimize_for_target(&passes);
+    return gpuc_compile_graph_create(ctx, module, target, gpuc_build_fallback(ctx, 1, &target));
 }
 
 /* ---- Trials ---- */
@@ -49,13 +49,13 @@ static gpuc_bytes build(gpuc_ctx *ctx, const gpuc_graph_function *function, cons
     options.warning = note;
     options.warning_user = misfit;
     if (config) {
-        gpuc_tuning *tuning = gpuc_tuning_create(ctx);
+        gpuc_tuning *tuning = gpuc_compile_tuning_create(ctx);
         gpuc_tuned tuned = {.config = config, .source = "gpuc-fit"};
-        gpuc_tuning_add(ctx, tuning, function->workload, gpuc_target_text(ctx, target), &tuned);
+        gpuc_compile_tuning_add(ctx, tuning, function->workload, gpuc_target_text(ctx, target), &tuned);
         options.tuning = tuning;
     }
     gpuc_buf_init(&out, ctx->allocator);
-    gpuc_build_function_bytes(ctx, gpuc_relay_clone_function(ctx, function->f), target, &options, &out,
+    gpuc_build_function_bytes(ctx, gpuc_compile_clone_function(ctx, function->f), target, &options, &out,
                               &report);
     if (config && !report.num_tuned) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s", misfit);
     gpuc_bytes bytes = {.data = gpuc_ctx_memdup(ctx, out.data, out.size), .size = out.size};
@@ -163,15 +163,17 @@ void fit_close(fit_trials *trials)
 
 bool fit_wants(const fit *f, gpuc_constant_id id)
 {
-    const gpuc_constant_info *info = &gpuc_constant_infos[id];
-    return info->fitted && gpuc_constant_get(&f->old, id) != 0 && (!f->only || strstr(info->name, f->only));
+    const gpuc_constant_info *info = &gpuc_target_constant_infos[id];
+    return info->fitted && gpuc_target_constant_get(&f->old, id) != 0 &&
+           (!f->only || strstr(info->name, f->only));
 }
 
 void fit_print(fit *f, gpuc_constant_id id, double value, const char *spread)
 {
-    gpuc_constant_set(&f->new, id, value);
-    printf("%-28s %8.7g %8.7g   %-16s %s\n", gpuc_constant_infos[id].name, gpuc_constant_get(&f->old, id),
-           round(gpuc_constant_get(&f->new, id) * 1e3) * 1e-3, spread, gpuc_constant_infos[id].unit);
+    gpuc_target_constant_set(&f->new, id, value);
+    printf("%-28s %8.7g %8.7g   %-16s %s\n", gpuc_target_constant_infos[id].name,
+           gpuc_target_constant_get(&f->old, id), round(gpuc_target_constant_get(&f->new, id) * 1e3) * 1e-3,
+           spread, gpuc_target_constant_infos[id].unit);
     fflush(stdout);
 }
 
@@ -179,9 +181,9 @@ static bool set(fit *f, const char *text)
 {
     const char *equals = strchr(text, '=');
     for (int i = 0; equals && i < GPUC_CONSTANT_COUNT; i++) {
-        const char *name = gpuc_constant_infos[i].name;
+        const char *name = gpuc_target_constant_infos[i].name;
         if (strlen(name) != (size_t)(equals - text) || strncmp(name, text, strlen(name))) continue;
-        gpuc_constant_set(&f->new, (gpuc_constant_id)i, atof(equals + 1));
+        gpuc_target_constant_set(&f->new, (gpuc_constant_id)i, atof(equals + 1));
         return true;
     }
     return false;

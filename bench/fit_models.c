@@ -35,7 +35,7 @@ static gpuc_graph *lower(gpuc_ctx *ctx, const comparison *c, const gpuc_target *
                                      .placed = f->placed,
                                      .place = f->place};
     }
-    gpuc_lower_functions(ctx, n, tasks, &options);
+    gpuc_compile_lower_functions(ctx, n, tasks, &options);
     for (int i = 0; i < n; i++) ((gpuc_graph_function *)g->functions.at[i])->lowered = tasks[i].lowered;
     return g;
 }
@@ -58,7 +58,7 @@ static void print_knobs(gpuc_ctx *ctx, const gpuc_graph_function *f, const gpuc_
     gpuc_knobs knobs = {.ctx = ctx};
     gpuc_buf text;
     gpuc_buf_init(&text, ctx->allocator);
-    gpuc_schedule_function(ctx, target, gpuc_relay_clone_function(ctx, f->f), &knobs);
+    gpuc_compile_schedule_function(ctx, target, gpuc_compile_clone_function(ctx, f->f), &knobs);
     gpuc_config_print(&text, gpuc_knobs_config(ctx, &knobs));
     printf("    %s\n", gpuc_buf_cstr(&text));
     gpuc_buf_deinit(&text);

@@ -132,7 +132,7 @@ static void add(gpuc_ctx *ctx, measuring *m, const bench_op *op, int64_t value)
 {
     gpuc_constants *constants = gpuc_ctx_memdup(ctx, &m->f->old, sizeof m->f->old);
     void *data[BENCH_INPUTS] = {NULL};
-    gpuc_constant_set(constants, m->s->id, (double)value);
+    gpuc_target_constant_set(constants, m->s->id, (double)value);
     const gpuc_target *target = fit_target(ctx, m->f, constants);
     for (int i = 0; i < op->num_inputs; i++) {
         if (!(op->constants >> i & 1)) continue;
@@ -180,7 +180,7 @@ static double distance(double a, double b)
 static void judge(const measuring *m)
 {
     const int64_t *values = m->s->values;
-    double was = gpuc_constant_get(&m->f->old, m->s->id);
+    double was = gpuc_target_constant_get(&m->f->old, m->s->id);
     int old = 0, best, nearest;
     int64_t min = INT64_MAX, max = 0;
     char spread[48];
@@ -226,7 +226,8 @@ void fit_sweeps(fit *f)
             fit_close(&m->trials);
             gpuc_ctx_destroy(ctx);
         }
-        if (status) printf("%-28s %s\n", gpuc_constant_infos[sweeps[i].id].name, gpuc_status_message(status));
+        if (status)
+            printf("%-28s %s\n", gpuc_target_constant_infos[sweeps[i].id].name, gpuc_status_message(status));
         gpuc_status_release(status);
         free(m);
     }

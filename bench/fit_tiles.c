@@ -378,7 +378,8 @@ void fit_tiles(fit *f)
             gpuc_ctx_destroy(ctx);
         }
         if (status)
-            printf("%-28s %s\n", gpuc_constant_infos[studies[i].first].name, gpuc_status_message(status));
+            printf("%-28s %s\n", gpuc_target_constant_infos[studies[i].first].name,
+                   gpuc_status_message(status));
         gpuc_status_release(status);
         free(s);
     }

@@ -35,7 +35,7 @@ static const gpuc_rtype *type_of(gpuc_ctx *ctx, const bench_shape *s, gpuc_expr 
         if (d < 0 && !open[-d]) open[-d] = gpuc_var(ctx, gpuc_ctx_printf(ctx, "n%d", (int)-d), GPUC_INDEX);
         dims[i] = d < 0 ? open[-d] : gpuc_int(ctx, d);
     }
-    return gpuc_rtype_tensor(ctx, s->dtype, s->ndim, dims);
+    return gpuc_relay_rtype_tensor(ctx, s->dtype, s->ndim, dims);
 }
 
 gpuc_rmodule *bench_op_module(gpuc_ctx *ctx, const bench_op *op, void *const *data)
@@ -47,7 +47,7 @@ gpuc_rmodule *bench_op_module(gpuc_ctx *ctx, const bench_op *op, void *const *da
         const bench_shape *s = &op->inputs[i];
         const gpuc_rtype *type = type_of(ctx, s, open);
         if (is_constant(op, i)) {
-            gpuc_const_data *bytes = gpuc_const_data_create(ctx, bench_bytes(s));
+            gpuc_const_data *bytes = gpuc_relay_const_data_create(ctx, bench_bytes(s));
             memcpy(bytes->bytes, data[i], bench_bytes(s));
             args[i] = gpuc_relay_constant(ctx, type, bytes);
         } else {

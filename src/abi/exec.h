@@ -111,15 +111,15 @@ typedef struct gpuc_exec {
 } gpuc_exec;
 
 /* 0 if an expression is over extents and values that have a bound; else how many symbols must be known. */
-uint32_t gpuc_exec_known_after(const gpuc_exec *e, gpuc_xexpr x);
-void gpuc_exec_write(gpuc_buf *buf, const gpuc_exec *exec);
+uint32_t gpuc_abi_exec_known_after(const gpuc_exec *e, gpuc_xexpr x);
+void gpuc_abi_exec_write(gpuc_buf *buf, const gpuc_exec *exec);
 /* Reads and verifies: every index is in range, every slot has its kind's owner, expressions are
  * sound, tensor refs fit the kernels' argument counts and access. Inputs and weights have a slot each
  * and start where it does; they are never written. Symbols that are values come after the extents, and one
  * step each reads them, before what has them among its extents. An output may lie in any slot: its own, or
  * that of an input, a weight or another output that it equals. Whatever has constant extents fits its slot;
  * what depends on symbols is for the executor to check. Strings are copied to the arena. */
-GPUC_NODISCARD gpuc_status gpuc_exec_read(gpuc_reader *r, gpuc_arena *arena, const gpuc_kernel *kernels,
-                                          uint32_t num_kernels, uint64_t weights_size, gpuc_exec *out);
+GPUC_NODISCARD gpuc_status gpuc_abi_exec_read(gpuc_reader *r, gpuc_arena *arena, const gpuc_kernel *kernels,
+                                              uint32_t num_kernels, uint64_t weights_size, gpuc_exec *out);
 
 #endif

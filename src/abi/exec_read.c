@@ -43,7 +43,7 @@ static gpuc_status read_u32s(exec_reader *x, uint32_t *out_count, const uint32_t
 
 static gpuc_status read_expr(exec_reader *x, gpuc_xexpr *out)
 {
-    return gpuc_xexpr_read(x->r, x->arena, x->e->num_symbols, out);
+    return gpuc_abi_xexpr_read(x->r, x->arena, x->e->num_symbols, out);
 }
 
 static gpuc_status read_symbols(exec_reader *x)
@@ -56,7 +56,8 @@ static gpuc_status read_symbols(exec_reader *x)
         symbols[i].input = gpuc_read_u32(x->r);
         symbols[i].dim = gpuc_read_u32(x->r);
         symbols[i].value = gpuc_read_u32(x->r);
-        GPUC_TRY(gpuc_error_prefix(gpuc_xexpr_read(x->r, x->arena, i, &symbols[i].upper), "symbol %u", i));
+        GPUC_TRY(
+            gpuc_error_prefix(gpuc_abi_xexpr_read(x->r, x->arena, i, &symbols[i].upper), "symbol %u", i));
     }
     return NULL;
 }
@@ -185,8 +186,8 @@ static gpuc_status read_asserts(exec_reader *x)
     return NULL;
 }
 
-gpuc_status gpuc_exec_read(gpuc_reader *r, gpuc_arena *arena, const gpuc_kernel *kernels,
-                           uint32_t num_kernels, uint64_t weights_size, gpuc_exec *out)
+gpuc_status gpuc_abi_exec_read(gpuc_reader *r, gpuc_arena *arena, const gpuc_kernel *kernels,
+                               uint32_t num_kernels, uint64_t weights_size, gpuc_exec *out)
 {
     *out = (gpuc_exec){0};
     gpuc_exec e = {0};
@@ -202,7 +203,7 @@ gpuc_status gpuc_exec_read(gpuc_reader *r, gpuc_arena *arena, const gpuc_kernel 
     GPUC_TRY(read_nodes(&x));
     GPUC_TRY(read_asserts(&x));
     GPUC_TRY(gpuc_abi_reader_status(r));
-    GPUC_TRY(gpuc_exec_verify(&e, arena, kernels, num_kernels, weights_size));
+    GPUC_TRY(gpuc_abi_exec_verify(&e, arena, kernels, num_kernels, weights_size));
     *out = e;
     return NULL;
 }

@@ -32,10 +32,10 @@ typedef struct verifier {
 static bool unbounded(const gpuc_exec_symbol *s)
 {
     int64_t max;
-    return s->value != GPUC_NO_INDEX && gpuc_xexpr_is_const(s->upper, &max) && max >= GPUC_MAX_EXTENT;
+    return s->value != GPUC_NO_INDEX && gpuc_abi_xexpr_is_const(s->upper, &max) && max >= GPUC_MAX_EXTENT;
 }
 
-uint32_t gpuc_exec_known_after(const gpuc_exec *e, gpuc_xexpr x)
+uint32_t gpuc_abi_exec_known_after(const gpuc_exec *e, gpuc_xexpr x)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < x.count; i++)
@@ -50,7 +50,7 @@ static gpuc_status value_bytes(const gpuc_exec_value *v, extent *out)
     int64_t bytes = (int64_t)gpuc_dtype_bytes(v->dtype), dim;
     bool known = true, overflow = false, empty = false;
     for (uint32_t d = 0; d < v->ndim; d++) {
-        if (!gpuc_xexpr_is_const(v->dims[d], &dim)) {
+        if (!gpuc_abi_xexpr_is_const(v->dims[d], &dim)) {
             known = false;
             continue;
         }
@@ -74,7 +74,7 @@ static bool over_extents(const verifier *x, gpuc_xexpr e)
 static gpuc_status check_inside(gpuc_xexpr offset, extent size, extent total)
 {
     int64_t begin, end;
-    if (!gpuc_xexpr_is_const(offset, &begin)) return NULL;
+    if (!gpuc_abi_xexpr_is_const(offset, &begin)) return NULL;
     if (begin < 0) return BAD("it starts at the negative offset %lld", (long long)begin);
     if (size.known && total.known && (!gpuc_i64_add(begin, size.v, &end) || end > total.v))
         return BAD("%lld bytes at offset %lld exceed the %lld that there are", (long long)size.v,
@@ -133,9 +133,9 @@ static gpuc_status measure_slot(const verifier *x, const gpuc_exec_slot *s, exte
 {
     bool made = s->kind == GPUC_SLOT_ARENA || s->kind == GPUC_SLOT_OUTPUT;
     if (!made && !over_extents(x, s->size)) return BAD("its size depends on sizes that the program computes");
-    if (!over_extents(x, s->size) && !gpuc_exec_known_after(x->e, s->size))
+    if (!over_extents(x, s->size) && !gpuc_abi_exec_known_after(x->e, s->size))
         return BAD("its size depends on values that have a bound");
-    out->known = gpuc_xexpr_is_const(s->size, &out->v);
+    out->known = gpuc_abi_xexpr_is_const(s->size, &out->v);
     return out->known && out->v < 0 ? BAD("its size is %lld", (long long)out->v) : NULL;
 }
 
@@ -160,7 +160,7 @@ static gpuc_status verify_owned(const gpuc_exec *e, gpuc_slot_kind kind, uint32_
     const gpuc_exec_slot *s = &e->slots[v->slot];
     if (s->kind != kind || s->index != index)
         return BAD("value %u lies in slot %u, which is not its own", value, v->slot);
-    if (!gpuc_xexpr_is_const(v->offset, &offset) || offset != 0)
+    if (!gpuc_abi_xexpr_is_const(v->offset, &offset) || offset != 0)
         return BAD("value %u does not start where slot %u does", value, v->slot);
     return NULL;
 }
@@ -189,7 +189,7 @@ static gpuc_status verify_number(const verifier *x, const gpuc_exec_symbol *s)
     const gpuc_exec_value *v = &e->values[s->value];
     if (!gpuc_dtype_equal(v->dtype, GPUC_INT64)) return BAD("value %u is not int64", s->value);
     for (uint32_t d = 0; d < v->ndim; d++)
-        if (!gpuc_xexpr_is_const(v->dims[d], &dim) || dim != 1)
+        if (!gpuc_abi_xexpr_is_const(v->dims[d], &dim) || dim != 1)
             return BAD("value %u has more than one element", s->value);
     return over_extents(x, s->upper) ? NULL : BAD("its bound depends on sizes that the program computes");
 }
@@ -212,9 +212,9 @@ static gpuc_status verify_symbol(const verifier *x, uint32_t number)
 /* The number of symbols that must be known before a value has memory. */
 static uint32_t needed_by(const gpuc_exec *e, const gpuc_exec_value *v)
 {
-    uint32_t n = gpuc_exec_known_after(e, e->slots[v->slot].size);
+    uint32_t n = gpuc_abi_exec_known_after(e, e->slots[v->slot].size);
     for (uint32_t d = 0; d < v->ndim; d++) {
-        uint32_t of_dim = gpuc_exec_known_after(e, v->dims[d]);
+        uint32_t of_dim = gpuc_abi_exec_known_after(e, v->dims[d]);
         if (of_dim > n) n = of_dim;
     }
     return n;
@@ -238,7 +238,7 @@ static gpuc_status verify_ref(const verifier *x, const gpuc_exec_step *s, const 
     if (needed_by(e, v) > known)
         return BAD("value %u ('%.64s') has an extent that is read later", ref->value, v->name);
     extent size;
-    size.known = gpuc_xexpr_is_const(ref->size, &size.v);
+    size.known = gpuc_abi_xexpr_is_const(ref->size, &size.v);
     if (size.known && size.v < 0) return BAD("its window has %lld bytes", (long long)size.v);
     return gpuc_error_prefix(check_inside(ref->offset, size, x->values[ref->value]), "value %u", ref->value);
 }
@@ -356,8 +356,8 @@ static gpuc_status verify_all(verifier *x, const gpuc_kernel *kernels, uint32_t 
     return NULL;
 }
 
-gpuc_status gpuc_exec_verify(const gpuc_exec *e, gpuc_arena *arena, const gpuc_kernel *kernels,
-                             uint32_t num_kernels, uint64_t weights_size)
+gpuc_status gpuc_abi_exec_verify(const gpuc_exec *e, gpuc_arena *arena, const gpuc_kernel *kernels,
+                                 uint32_t num_kernels, uint64_t weights_size)
 {
     verifier x = {.e = e};
     gpuc_arena_mark mark = gpuc_arena_save(arena);

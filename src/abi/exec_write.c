@@ -15,9 +15,9 @@ static void write_value(gpuc_buf *buf, const gpuc_exec_value *v)
     gpuc_buf_lstr(buf, v->name);
     gpuc_abi_write_dtype(buf, v->dtype);
     gpuc_buf_u32(buf, v->ndim);
-    for (uint32_t d = 0; d < v->ndim; d++) gpuc_xexpr_write(buf, v->dims[d]);
+    for (uint32_t d = 0; d < v->ndim; d++) gpuc_abi_xexpr_write(buf, v->dims[d]);
     gpuc_buf_u32(buf, v->slot);
-    gpuc_xexpr_write(buf, v->offset);
+    gpuc_abi_xexpr_write(buf, v->offset);
 }
 
 static void write_step(gpuc_buf *buf, const gpuc_exec_step *s)
@@ -30,11 +30,11 @@ static void write_step(gpuc_buf *buf, const gpuc_exec_step *s)
     for (uint32_t t = 0; t < s->num_tensors; t++) {
         gpuc_buf_u32(buf, s->tensors[t].value);
         gpuc_buf_u8(buf, s->tensors[t].access);
-        gpuc_xexpr_write(buf, s->tensors[t].offset);
-        gpuc_xexpr_write(buf, s->tensors[t].size);
+        gpuc_abi_xexpr_write(buf, s->tensors[t].offset);
+        gpuc_abi_xexpr_write(buf, s->tensors[t].size);
     }
     gpuc_buf_u32(buf, s->num_scalars);
-    for (uint32_t i = 0; i < s->num_scalars; i++) gpuc_xexpr_write(buf, s->scalars[i]);
+    for (uint32_t i = 0; i < s->num_scalars; i++) gpuc_abi_xexpr_write(buf, s->scalars[i]);
 }
 
 static void write_node(gpuc_buf *buf, const gpuc_exec_node *n)
@@ -49,7 +49,7 @@ static void write_node(gpuc_buf *buf, const gpuc_exec_node *n)
     for (uint32_t i = 0; i < n->num_inputs + n->num_outputs; i++) gpuc_buf_u32(buf, n->values[i]);
 }
 
-void gpuc_exec_write(gpuc_buf *buf, const gpuc_exec *e)
+void gpuc_abi_exec_write(gpuc_buf *buf, const gpuc_exec *e)
 {
     write_u32s(buf, e->devices, e->num_devices);
     gpuc_buf_u32(buf, e->num_symbols);
@@ -58,14 +58,14 @@ void gpuc_exec_write(gpuc_buf *buf, const gpuc_exec *e)
         gpuc_buf_u32(buf, e->symbols[i].input);
         gpuc_buf_u32(buf, e->symbols[i].dim);
         gpuc_buf_u32(buf, e->symbols[i].value);
-        gpuc_xexpr_write(buf, e->symbols[i].upper);
+        gpuc_abi_xexpr_write(buf, e->symbols[i].upper);
     }
     gpuc_buf_u32(buf, e->num_slots);
     for (uint32_t i = 0; i < e->num_slots; i++) {
         gpuc_buf_u32(buf, e->slots[i].kind);
         gpuc_buf_u32(buf, e->slots[i].device);
         gpuc_buf_u32(buf, e->slots[i].index);
-        gpuc_xexpr_write(buf, e->slots[i].size);
+        gpuc_abi_xexpr_write(buf, e->slots[i].size);
     }
     gpuc_buf_u32(buf, e->num_values);
     for (uint32_t i = 0; i < e->num_values; i++) write_value(buf, &e->values[i]);
@@ -84,7 +84,7 @@ void gpuc_exec_write(gpuc_buf *buf, const gpuc_exec *e)
     for (uint32_t i = 0; i < e->num_nodes; i++) write_node(buf, &e->nodes[i]);
     gpuc_buf_u32(buf, e->num_asserts);
     for (uint32_t i = 0; i < e->num_asserts; i++) {
-        gpuc_xexpr_write(buf, e->asserts[i].cond);
+        gpuc_abi_xexpr_write(buf, e->asserts[i].cond);
         gpuc_buf_lstr(buf, e->asserts[i].message);
     }
 }

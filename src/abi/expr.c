@@ -13,7 +13,7 @@ static const uint8_t num_operands[GPUC_XOP_COUNT] = {
     [GPUC_XOP_AND] = 2,   [GPUC_XOP_OR] = 2,       [GPUC_XOP_NOT] = 1,      [GPUC_XOP_SELECT] = 3,
 };
 
-gpuc_status gpuc_xexpr_verify(gpuc_xexpr e, uint32_t num_symbols)
+gpuc_status gpuc_abi_xexpr_verify(gpuc_xexpr e, uint32_t num_symbols)
 {
     uint32_t depth = 0;
     for (uint32_t i = 0; i < e.count; i++) {
@@ -85,7 +85,7 @@ static gpuc_status eval_error(gpuc_xexpr e, const char *reason)
 {
     gpuc_buf text;
     gpuc_buf_init(&text, (gpuc_allocator){0});
-    gpuc_xexpr_print(&text, e, NULL);
+    gpuc_abi_xexpr_print(&text, e, NULL);
     gpuc_status status =
         gpuc_fail(GPUC_INVALID_ARGUMENT, "the size expression %s has %s for these input shapes",
                   gpuc_buf_cstr(&text), reason);
@@ -122,12 +122,12 @@ static bool eval(gpuc_xexpr e, const int64_t *symbols, uint32_t num_symbols, ope
     return depth == 1;
 }
 
-gpuc_status gpuc_xexpr_eval(gpuc_xexpr e, const int64_t *symbols, uint32_t num_symbols, int64_t *out)
+gpuc_status gpuc_abi_xexpr_eval(gpuc_xexpr e, const int64_t *symbols, uint32_t num_symbols, int64_t *out)
 {
     operand result;
     *out = 0;
     if (!eval(e, symbols, num_symbols, &result)) {
-        GPUC_TRY(gpuc_xexpr_verify(e, num_symbols));
+        GPUC_TRY(gpuc_abi_xexpr_verify(e, num_symbols));
         return gpuc_fail(GPUC_INTERNAL, "a sound size expression did not evaluate");
     }
     if (result.error) return eval_error(e, result.error);
@@ -135,7 +135,7 @@ gpuc_status gpuc_xexpr_eval(gpuc_xexpr e, const int64_t *symbols, uint32_t num_s
     return NULL;
 }
 
-bool gpuc_xexpr_is_const(gpuc_xexpr e, int64_t *out)
+bool gpuc_abi_xexpr_is_const(gpuc_xexpr e, int64_t *out)
 {
     operand result;
     *out = 0;
@@ -151,7 +151,7 @@ static bool has_value(gpuc_xop op)
     return op == GPUC_XOP_CONST || op == GPUC_XOP_DIM;
 }
 
-void gpuc_xexpr_write(gpuc_buf *buf, gpuc_xexpr e)
+void gpuc_abi_xexpr_write(gpuc_buf *buf, gpuc_xexpr e)
 {
     gpuc_buf_u32(buf, e.count);
     for (uint32_t i = 0; i < e.count; i++) {
@@ -160,7 +160,7 @@ void gpuc_xexpr_write(gpuc_buf *buf, gpuc_xexpr e)
     }
 }
 
-gpuc_status gpuc_xexpr_read(gpuc_reader *r, gpuc_arena *arena, uint32_t num_symbols, gpuc_xexpr *out)
+gpuc_status gpuc_abi_xexpr_read(gpuc_reader *r, gpuc_arena *arena, uint32_t num_symbols, gpuc_xexpr *out)
 {
     *out = (gpuc_xexpr){0};
     uint32_t count = gpuc_read_count(r, 1);
@@ -173,7 +173,7 @@ gpuc_status gpuc_xexpr_read(gpuc_reader *r, gpuc_arena *arena, uint32_t num_symb
     }
     GPUC_TRY(gpuc_abi_reader_status(r));
     gpuc_xexpr e = {.code = code, .count = count};
-    GPUC_TRY(gpuc_xexpr_verify(e, num_symbols));
+    GPUC_TRY(gpuc_abi_xexpr_verify(e, num_symbols));
     *out = e;
     return NULL;
 }

@@ -74,13 +74,13 @@ static void write_infix(gpuc_buf *buf, const spelling *s, const operand *args)
     insert(buf, right, s->text);
 }
 
-void gpuc_xexpr_print(gpuc_buf *buf, gpuc_xexpr e, const char *const *symbol_names)
+void gpuc_abi_xexpr_print(gpuc_buf *buf, gpuc_xexpr e, const char *const *symbol_names)
 {
     if (e.count == 0) {
         gpuc_buf_str(buf, "0");
         return;
     }
-    gpuc_status unsound = gpuc_xexpr_verify(e, UINT32_MAX);
+    gpuc_status unsound = gpuc_abi_xexpr_verify(e, UINT32_MAX);
     if (unsound || e.count > LONGEST_PRINTED) {
         gpuc_buf_printf(buf, "<%s expression of %u instructions>", unsound ? "unsound" : "long", e.count);
         gpuc_status_release(unsound);

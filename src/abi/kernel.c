@@ -23,7 +23,7 @@ const char *gpuc_feature_name(gpuc_feature one_bit)
     return "unknown feature";
 }
 
-uint32_t gpuc_kernel_param_layout(const gpuc_kernel *k, uint32_t *scalar_offsets)
+uint32_t gpuc_abi_kernel_param_layout(const gpuc_kernel *k, uint32_t *scalar_offsets)
 {
     uint32_t at = 4 * k->num_tensors;
     for (uint32_t i = 0; i < k->num_scalars; i++) {
@@ -35,7 +35,7 @@ uint32_t gpuc_kernel_param_layout(const gpuc_kernel *k, uint32_t *scalar_offsets
     return at;
 }
 
-void gpuc_kernel_write(gpuc_buf *buf, const gpuc_kernel *k)
+void gpuc_abi_kernel_write(gpuc_buf *buf, const gpuc_kernel *k)
 {
     gpuc_buf_lstr(buf, k->name);
     gpuc_buf_lstr(buf, k->label);
@@ -57,11 +57,11 @@ void gpuc_kernel_write(gpuc_buf *buf, const gpuc_kernel *k)
     for (uint32_t i = 0; i < k->num_scalars; i++) gpuc_abi_write_dtype(buf, k->scalars[i]);
     for (uint32_t i = 0; i < k->num_tensors; i++) {
         if (!k->tensors[i].windowed) continue;
-        gpuc_xexpr_write(buf, k->tensors[i].begin);
-        gpuc_xexpr_write(buf, k->tensors[i].end);
+        gpuc_abi_xexpr_write(buf, k->tensors[i].begin);
+        gpuc_abi_xexpr_write(buf, k->tensors[i].end);
     }
     for (int i = 0; i < 3; i++) gpuc_buf_u32(buf, k->local_size[i]);
-    for (int i = 0; i < 3; i++) gpuc_xexpr_write(buf, k->launch[i]);
+    for (int i = 0; i < 3; i++) gpuc_abi_xexpr_write(buf, k->launch[i]);
     gpuc_buf_u32(buf, k->features);
     gpuc_buf_u32(buf, k->subgroup_size);
     gpuc_buf_u32(buf, k->shared_bytes);
@@ -69,7 +69,7 @@ void gpuc_kernel_write(gpuc_buf *buf, const gpuc_kernel *k)
     gpuc_buf_u8(buf, k->variant);
     gpuc_buf_u8(buf, k->limited);
     gpuc_buf_u8(buf, k->iterations.count != 0);
-    if (k->iterations.count) gpuc_xexpr_write(buf, k->iterations);
+    if (k->iterations.count) gpuc_abi_xexpr_write(buf, k->iterations);
     gpuc_buf_i64(buf, k->cost_bytes);
     gpuc_buf_i64(buf, k->cost_ops);
 }
@@ -116,8 +116,8 @@ static gpuc_status read_tensor(gpuc_reader *r, uint32_t number, gpuc_kernel_tens
 static gpuc_status read_window(gpuc_reader *r, gpuc_arena *arena, uint32_t num_scalars, gpuc_kernel_tensor *t)
 {
     if (!t->windowed) return NULL;
-    GPUC_TRY(gpuc_xexpr_read(r, arena, num_scalars + GPUC_WINDOW_SYMBOLS, &t->begin));
-    return gpuc_xexpr_read(r, arena, num_scalars + GPUC_WINDOW_SYMBOLS, &t->end);
+    GPUC_TRY(gpuc_abi_xexpr_read(r, arena, num_scalars + GPUC_WINDOW_SYMBOLS, &t->begin));
+    return gpuc_abi_xexpr_read(r, arena, num_scalars + GPUC_WINDOW_SYMBOLS, &t->end);
 }
 
 /* Storage bindings come first and each has a user; the texel views follow, one binding each. */
@@ -230,8 +230,8 @@ static gpuc_status read_body(gpuc_reader *r, gpuc_arena *arena, gpuc_kernel *k)
 
     for (int d = 0; d < 3; d++) k->local_size[d] = gpuc_read_u32(r);
     for (int d = 0; d < 3; d++)
-        GPUC_TRY(gpuc_error_prefix(gpuc_xexpr_read(r, arena, k->num_scalars, &k->launch[d]), "launch size %c",
-                                   "xyz"[d]));
+        GPUC_TRY(gpuc_error_prefix(gpuc_abi_xexpr_read(r, arena, k->num_scalars, &k->launch[d]),
+                                   "launch size %c", "xyz"[d]));
     k->features = gpuc_read_u32(r);
     k->subgroup_size = gpuc_read_u32(r);
     k->shared_bytes = gpuc_read_u32(r);
@@ -241,8 +241,8 @@ static gpuc_status read_body(gpuc_reader *r, gpuc_arena *arena, gpuc_kernel *k)
     bool counted;
     GPUC_TRY(gpuc_abi_read_bool(r, "the flag of counted iterations", &counted));
     if (counted)
-        GPUC_TRY(
-            gpuc_error_prefix(gpuc_xexpr_read(r, arena, k->num_scalars, &k->iterations), "loop iterations"));
+        GPUC_TRY(gpuc_error_prefix(gpuc_abi_xexpr_read(r, arena, k->num_scalars, &k->iterations),
+                                   "loop iterations"));
     k->cost_bytes = gpuc_read_i64(r);
     k->cost_ops = gpuc_read_i64(r);
     GPUC_TRY(gpuc_abi_reader_status(r));
@@ -251,7 +251,7 @@ static gpuc_status read_body(gpuc_reader *r, gpuc_arena *arena, gpuc_kernel *k)
     return check_bindings(k, arena);
 }
 
-gpuc_status gpuc_kernel_read(gpuc_reader *r, gpuc_arena *arena, gpuc_kernel *out)
+gpuc_status gpuc_abi_kernel_read(gpuc_reader *r, gpuc_arena *arena, gpuc_kernel *out)
 {
     *out = (gpuc_kernel){0};
     gpuc_kernel k = {0};

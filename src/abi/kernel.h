@@ -69,10 +69,10 @@ typedef struct gpuc_kernel {
     "(max_iterations); use smaller ones, or another device"
 
 /* Offsets of the scalars in the parameter block; returns its size (a multiple of 4). */
-uint32_t gpuc_kernel_param_layout(const gpuc_kernel *k, uint32_t *scalar_offsets);
+uint32_t gpuc_abi_kernel_param_layout(const gpuc_kernel *k, uint32_t *scalar_offsets);
 
-void gpuc_kernel_write(gpuc_buf *buf, const gpuc_kernel *k);
+void gpuc_abi_kernel_write(gpuc_buf *buf, const gpuc_kernel *k);
 /* Reads and verifies one; strings and arrays are copied to the arena. */
-GPUC_NODISCARD gpuc_status gpuc_kernel_read(gpuc_reader *r, gpuc_arena *arena, gpuc_kernel *out);
+GPUC_NODISCARD gpuc_status gpuc_abi_kernel_read(gpuc_reader *r, gpuc_arena *arena, gpuc_kernel *out);
 
 #endif

@@ -47,7 +47,7 @@ typedef struct gpuc_signature {
     const gpuc_signature_tensor *inputs, *outputs;
 } gpuc_signature;
 
-gpuc_tensor_info gpuc_signature_info(const gpuc_signature_tensor *t);
+gpuc_tensor_info gpuc_abi_signature_info(const gpuc_signature_tensor *t);
 
 typedef struct gpuc_module_blob {
     const char *type_key; /* "spirv", "opencl_c", "cpu_so" */
@@ -92,20 +92,20 @@ typedef struct gpuc_section_info {
 
 /* Writes the whole file (through gpuc_file_writer). Equal packages give equal bytes. Programs
  * whose weights are byte-identical share one section. */
-GPUC_NODISCARD gpuc_status gpuc_package_write(gpuc_pending *pending, gpuc_allocator a, const gpuc_package *p,
-                                              const char *path);
+GPUC_NODISCARD gpuc_status gpuc_abi_package_write(gpuc_pending *pending, gpuc_allocator a,
+                                                  const gpuc_package *p, const char *path);
 /* The weights of a program alone, as the package has them. */
-GPUC_NODISCARD gpuc_status gpuc_program_write_weights(const gpuc_program *p, gpuc_file_writer *file);
+GPUC_NODISCARD gpuc_status gpuc_abi_program_write_weights(const gpuc_program *p, gpuc_file_writer *file);
 /* The same bytes, appended to a buffer, which must be empty to be read. */
-GPUC_NODISCARD gpuc_status gpuc_package_append(const gpuc_package *p, gpuc_buf *out);
+GPUC_NODISCARD gpuc_status gpuc_abi_package_append(const gpuc_package *p, gpuc_buf *out);
 /* Opens bytes that stay valid while the package is used, which points into them; they must start at a
  * multiple of 16. Everything but the weights is
  * checksummed and verified; check_weights does those too. All memory comes from the arena.
  * Errors name the section. */
-GPUC_NODISCARD gpuc_status gpuc_package_read(const void *bytes, size_t size, bool check_weights,
-                                             gpuc_arena *arena, gpuc_package *out,
-                                             const gpuc_section_info **out_sections,
-                                             uint32_t *out_num_sections);
-const char *gpuc_section_type_name(uint32_t type);
+GPUC_NODISCARD gpuc_status gpuc_abi_package_read(const void *bytes, size_t size, bool check_weights,
+                                                 gpuc_arena *arena, gpuc_package *out,
+                                                 const gpuc_section_info **out_sections,
+                                                 uint32_t *out_num_sections);
+const char *gpuc_abi_section_type_name(uint32_t type);
 
 #endif

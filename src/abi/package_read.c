@@ -60,7 +60,7 @@ static gpuc_status name_section(const package_reader *x, uint32_t number, gpuc_s
     char name[64];
     if (!status) return NULL;
     const gpuc_section_info *s = &x->sections[number];
-    gpuc_section_describe(s, name);
+    gpuc_abi_section_describe(s, name);
     if (s->program >= x->num_programs) return gpuc_error_prefix(status, "%s", name);
     const char *target = x->programs[s->program].target;
     return gpuc_error_prefix(status, "%s (%.*s)", name, (int)strcspn(target, " "), target);
@@ -309,7 +309,7 @@ static gpuc_status read_kernels(package_reader *x, uint32_t number, gpuc_program
     GPUC_TRY(gpuc_abi_array(x->arena, count, sizeof *kernels, &kernels));
     GPUC_TRY(gpuc_abi_array(x->arena, count, sizeof *names, &names));
     for (uint32_t i = 0; i < count; i++) {
-        GPUC_TRY(gpuc_error_prefix(gpuc_kernel_read(&r, x->arena, &kernels[i]), "kernel %u", i));
+        GPUC_TRY(gpuc_error_prefix(gpuc_abi_kernel_read(&r, x->arena, &kernels[i]), "kernel %u", i));
         names[i] = kernels[i].name;
         if (kernels[i].module >= p->num_modules)
             return BAD("kernel %u ('%.64s') is in module %u of %u", i, kernels[i].name, kernels[i].module,
@@ -347,7 +347,7 @@ static gpuc_status check_against_value(const gpuc_exec *e, uint32_t value, const
     if (!gpuc_dtype_equal(v->dtype, t->dtype) || v->ndim != t->ndim)
         return BAD("'%.64s' has another type in the signature", t->name);
     for (uint32_t d = 0; d < t->ndim; d++)
-        if (t->dims[d] >= 0 && gpuc_xexpr_is_const(v->dims[d], &dim) && dim != t->dims[d])
+        if (t->dims[d] >= 0 && gpuc_abi_xexpr_is_const(v->dims[d], &dim) && dim != t->dims[d])
             return BAD("'%.64s': dimension %u is %lld, but %lld in the signature", t->name, d, (long long)dim,
                        (long long)t->dims[d]);
     return NULL;
@@ -371,7 +371,7 @@ static gpuc_status check_against_signature(const gpuc_program *p, const gpuc_sig
 static gpuc_status read_exec(package_reader *x, uint32_t number, gpuc_program *p)
 {
     gpuc_reader r = open_section(x, number);
-    GPUC_TRY(gpuc_exec_read(&r, x->arena, p->kernels, p->num_kernels, p->weights_size, &p->exec));
+    GPUC_TRY(gpuc_abi_exec_read(&r, x->arena, p->kernels, p->num_kernels, p->weights_size, &p->exec));
     GPUC_TRY(close_section(&r));
     return check_against_signature(p, &x->sig);
 }
@@ -404,16 +404,16 @@ static gpuc_status read_provenance(package_reader *x)
     return close_section(&r);
 }
 
-gpuc_status gpuc_package_read(const void *bytes, size_t size, bool check_weights, gpuc_arena *arena,
-                              gpuc_package *out, const gpuc_section_info **out_sections,
-                              uint32_t *out_num_sections)
+gpuc_status gpuc_abi_package_read(const void *bytes, size_t size, bool check_weights, gpuc_arena *arena,
+                                  gpuc_package *out, const gpuc_section_info **out_sections,
+                                  uint32_t *out_num_sections)
 {
     *out = (gpuc_package){0};
     if (out_sections) *out_sections = NULL;
     if (out_num_sections) *out_num_sections = 0;
     package_reader x = {.bytes = bytes, .arena = arena};
     gpuc_section_info *sections;
-    GPUC_TRY(gpuc_package_read_sections(bytes, size, check_weights, arena, &sections, &x.num_sections));
+    GPUC_TRY(gpuc_abi_package_read_sections(bytes, size, check_weights, arena, &sections, &x.num_sections));
     x.sections = sections;
     GPUC_TRY(find_package_sections(&x));
     GPUC_TRY(gpuc_error_prefix(read_manifest(&x), "manifest"));

@@ -11,7 +11,7 @@
 
 #define BAD(...) gpuc_fail(GPUC_INVALID_DATA, __VA_ARGS__)
 
-const char *gpuc_section_type_name(uint32_t type)
+const char *gpuc_abi_section_type_name(uint32_t type)
 {
     switch ((gpuc_section_type)type) {
     case GPUC_SECTION_MANIFEST: return "manifest";
@@ -30,9 +30,9 @@ static bool is_known_type(uint32_t type)
     return type >= GPUC_SECTION_MANIFEST && type <= GPUC_SECTION_PROVENANCE;
 }
 
-char *gpuc_section_describe(const gpuc_section_info *s, char out[64])
+char *gpuc_abi_section_describe(const gpuc_section_info *s, char out[64])
 {
-    int n = is_known_type(s->type) ? snprintf(out, 64, "%s", gpuc_section_type_name(s->type))
+    int n = is_known_type(s->type) ? snprintf(out, 64, "%s", gpuc_abi_section_type_name(s->type))
                                    : snprintf(out, 64, "section of type %u", s->type);
     if (s->type == GPUC_SECTION_MODULE || s->type == GPUC_SECTION_WEIGHTS)
         n += snprintf(out + n, 64 - (size_t)n, " %u", s->index);
@@ -83,7 +83,7 @@ static gpuc_status check_section(const gpuc_section_info *s, const uint8_t *byte
                                  bool check_weights, uint64_t end, uint64_t *out_end)
 {
     char name[64];
-    gpuc_section_describe(s, name);
+    gpuc_abi_section_describe(s, name);
     uint64_t alignment = s->type == GPUC_SECTION_WEIGHTS ? GPUC_WEIGHT_ALIGN : GPUC_PACKAGE_SECTION_ALIGN;
     if (s->offset > size || s->size > size - s->offset)
         return BAD("%s: %llu bytes at offset %llu reach beyond the end of the file", name,
@@ -104,8 +104,9 @@ static gpuc_status check_section(const gpuc_section_info *s, const uint8_t *byte
     return NULL;
 }
 
-gpuc_status gpuc_package_read_sections(const void *bytes, size_t size, bool check_weights, gpuc_arena *arena,
-                                       gpuc_section_info **out_sections, uint32_t *out_count)
+gpuc_status gpuc_abi_package_read_sections(const void *bytes, size_t size, bool check_weights,
+                                           gpuc_arena *arena, gpuc_section_info **out_sections,
+                                           uint32_t *out_count)
 {
     *out_sections = NULL;
     *out_count = 0;

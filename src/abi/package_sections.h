@@ -14,10 +14,10 @@
 /* Checks the header, the table, that the sections lie in order and apart with zeros between, and
  * the sum of every section but the weights (of those too with check_weights). Afterwards the
  * bytes of each section can be taken. */
-GPUC_NODISCARD gpuc_status gpuc_package_read_sections(const void *bytes, size_t size, bool check_weights,
-                                                      gpuc_arena *arena, gpuc_section_info **out_sections,
-                                                      uint32_t *out_count);
+GPUC_NODISCARD gpuc_status gpuc_abi_package_read_sections(const void *bytes, size_t size, bool check_weights,
+                                                          gpuc_arena *arena, gpuc_section_info **out_sections,
+                                                          uint32_t *out_count);
 /* "kernels of program 1", "module 0 of program 1", "manifest". */
-char *gpuc_section_describe(const gpuc_section_info *s, char out[64]);
+char *gpuc_abi_section_describe(const gpuc_section_info *s, char out[64]);
 
 #endif

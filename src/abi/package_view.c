@@ -28,7 +28,7 @@ const char *gpuc_package_slot_kind_name(gpuc_package_slot_kind kind)
     return "";
 }
 
-gpuc_tensor_info gpuc_signature_info(const gpuc_signature_tensor *t)
+gpuc_tensor_info gpuc_abi_signature_info(const gpuc_signature_tensor *t)
 {
     return (gpuc_tensor_info){
         .name = t->name,
@@ -69,7 +69,7 @@ static gpuc_status print(view *v, gpuc_xexpr e, const char *const *names, const 
 {
     gpuc_buf text;
     gpuc_buf_init(&text, v->allocator);
-    gpuc_xexpr_print(&text, e, names);
+    gpuc_abi_xexpr_print(&text, e, names);
     return keep(v, &text, out);
 }
 
@@ -79,7 +79,7 @@ static gpuc_status number_of(view *v, const gpuc_program *p, gpuc_xexpr e, gpuc_
     const char **names;
     GPUC_TRY(make(v, p->exec.num_symbols, sizeof *names, &names));
     for (uint32_t i = 0; i < p->exec.num_symbols; i++) names[i] = p->exec.symbols[i].name;
-    out->fixed = gpuc_xexpr_is_const(e, &out->value);
+    out->fixed = gpuc_abi_xexpr_is_const(e, &out->value);
     return print(v, e, names, &out->text);
 }
 
@@ -130,7 +130,7 @@ static gpuc_status scalar_names(view *v, const gpuc_program *p, uint32_t kernel,
 
 static gpuc_status kernel_number(view *v, gpuc_xexpr e, const char *const *scalars, gpuc_package_number *out)
 {
-    out->fixed = gpuc_xexpr_is_const(e, &out->value);
+    out->fixed = gpuc_abi_xexpr_is_const(e, &out->value);
     return print(v, e, scalars, &out->text);
 }
 
@@ -347,7 +347,7 @@ static gpuc_status tensors_of(view *v, const gpuc_signature_tensor *t, uint32_t 
 {
     gpuc_tensor_info *list;
     GPUC_TRY(make(v, n, sizeof *list, &list));
-    for (uint32_t i = 0; i < n; i++) list[i] = gpuc_signature_info(&t[i]);
+    for (uint32_t i = 0; i < n; i++) list[i] = gpuc_abi_signature_info(&t[i]);
     *out = list;
     return NULL;
 }
@@ -361,7 +361,7 @@ static gpuc_status set_sections(view *v, const gpuc_section_info *sections, uint
     for (uint32_t i = 0; i < n; i++) {
         const gpuc_section_info *s = &sections[i];
         list[i] =
-            (gpuc_package_section){.type = gpuc_section_type_name(s->type),
+            (gpuc_package_section){.type = gpuc_abi_section_type_name(s->type),
                                    .program = s->program,
                                    .index = s->type == GPUC_SECTION_MODULE ? s->index : GPUC_PACKAGE_NONE,
                                    .offset = s->offset,
@@ -390,8 +390,8 @@ static gpuc_status fill(view *v, bool check_weights)
     const gpuc_section_info *sections;
     uint32_t num_sections;
     const gpuc_signature *s = &v->package.signature;
-    GPUC_TRY(gpuc_package_read(v->map.data, v->map.size, check_weights, &v->arena, &v->package, &sections,
-                               &num_sections));
+    GPUC_TRY(gpuc_abi_package_read(v->map.data, v->map.size, check_weights, &v->arena, &v->package, &sections,
+                                   &num_sections));
     v->it.file_bytes = v->map.size;
     v->it.gpuc_version = v->package.gpuc_version;
     v->it.num_inputs = s->num_inputs;

@@ -82,10 +82,10 @@ static void write_program(writer *w, const gpuc_program *prog, uint32_t number)
 {
     gpuc_buf *buf = &add_section(w, GPUC_SECTION_KERNELS, number, 0)->buf;
     gpuc_buf_u32(buf, prog->num_kernels);
-    for (uint32_t i = 0; i < prog->num_kernels; i++) gpuc_kernel_write(buf, &prog->kernels[i]);
+    for (uint32_t i = 0; i < prog->num_kernels; i++) gpuc_abi_kernel_write(buf, &prog->kernels[i]);
 
     buf = &add_section(w, GPUC_SECTION_EXEC, number, 0)->buf;
-    gpuc_exec_write(buf, &prog->exec);
+    gpuc_abi_exec_write(buf, &prog->exec);
 
     for (uint32_t i = 0; i < prog->num_modules; i++) {
         buf = &add_section(w, GPUC_SECTION_MODULE, number, i)->buf;
@@ -142,7 +142,7 @@ static gpuc_status append_part(void *user, const void *bytes, size_t size)
     return gpuc_buf_status(user);
 }
 
-gpuc_status gpuc_program_write_weights(const gpuc_program *p, gpuc_file_writer *file)
+gpuc_status gpuc_abi_program_write_weights(const gpuc_program *p, gpuc_file_writer *file)
 {
     return each_part(p, write_part, file);
 }
@@ -278,8 +278,8 @@ static void deinit(writer *w)
     gpuc_arena_deinit(&w->arena);
 }
 
-gpuc_status gpuc_package_write(gpuc_pending *pending, gpuc_allocator a, const gpuc_package *p,
-                               const char *path)
+gpuc_status gpuc_abi_package_write(gpuc_pending *pending, gpuc_allocator a, const gpuc_package *p,
+                                   const char *path)
 {
     writer w = {.allocator = a};
     gpuc_file_writer *file = NULL;
@@ -295,7 +295,7 @@ gpuc_status gpuc_package_write(gpuc_pending *pending, gpuc_allocator a, const gp
     return status;
 }
 
-gpuc_status gpuc_package_append(const gpuc_package *p, gpuc_buf *out)
+gpuc_status gpuc_abi_package_append(const gpuc_package *p, gpuc_buf *out)
 {
     writer w = {.allocator = out->allocator};
     gpuc_arena_init(&w.arena, out->allocator);

@@ -27,10 +27,10 @@ typedef enum gpuc_thread_tag {
     GPUC_THREAD_TAG_COUNT
 } gpuc_thread_tag;
 
-const char *gpuc_scope_name(gpuc_scope scope);
-bool gpuc_scope_parse(const char *name, gpuc_scope *out);
-const char *gpuc_thread_tag_name(gpuc_thread_tag tag);
-bool gpuc_thread_tag_parse(const char *name, gpuc_thread_tag *out);
+const char *gpuc_abi_scope_name(gpuc_scope scope);
+bool gpuc_abi_scope_parse(const char *name, gpuc_scope *out);
+const char *gpuc_abi_thread_tag_name(gpuc_thread_tag tag);
+bool gpuc_abi_thread_tag_parse(const char *name, gpuc_thread_tag *out);
 static inline bool gpuc_is_block_tag(gpuc_thread_tag t)
 {
     return t >= GPUC_BLOCK_X && t <= GPUC_BLOCK_Z;

@@ -39,7 +39,7 @@ static gpuc_status make_symbols(const gpuc_launch_shape *l, gpuc_arena *arena, i
 static int64_t eval(const gpuc_kernel *k, gpuc_xexpr e, const int64_t *symbols, int64_t otherwise)
 {
     int64_t v = otherwise;
-    gpuc_status_release(gpuc_xexpr_eval(e, symbols, k->num_scalars + GPUC_WINDOW_SYMBOLS, &v));
+    gpuc_status_release(gpuc_abi_xexpr_eval(e, symbols, k->num_scalars + GPUC_WINDOW_SYMBOLS, &v));
     return v;
 }
 
@@ -66,8 +66,8 @@ static gpuc_window window_of(const gpuc_launch_shape *l, const gpuc_groups *g, u
     return (gpuc_window){at->offset + begin, at->offset + end};
 }
 
-gpuc_status gpuc_window_of(const gpuc_launch_shape *l, const gpuc_groups *g, uint32_t t, gpuc_arena *arena,
-                           gpuc_window *out)
+gpuc_status gpuc_abi_window_of(const gpuc_launch_shape *l, const gpuc_groups *g, uint32_t t,
+                               gpuc_arena *arena, gpuc_window *out)
 {
     int64_t *symbols;
     GPUC_TRY(make_symbols(l, arena, &symbols));
@@ -177,8 +177,8 @@ static gpuc_status cut(cutter *c, const gpuc_groups *g)
     return cut(c, &b);
 }
 
-gpuc_status gpuc_launch_cut(const gpuc_launch_shape *l, gpuc_window_limits limits, gpuc_arena *arena,
-                            gpuc_status (*add)(void *user, const gpuc_groups *g), void *user)
+gpuc_status gpuc_abi_launch_cut(const gpuc_launch_shape *l, gpuc_window_limits limits, gpuc_arena *arena,
+                                gpuc_status (*add)(void *user, const gpuc_groups *g), void *user)
 {
     cutter c = {.l = l, .limits = limits, .add = add, .user = user};
     gpuc_groups all = {.count = {l->groups[0], l->groups[1], l->groups[2]}};

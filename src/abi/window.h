@@ -40,14 +40,15 @@ typedef struct gpuc_launch_shape {
 typedef struct gpuc_window {
     uint64_t begin, end;
 } gpuc_window;
-GPUC_NODISCARD gpuc_status gpuc_window_of(const gpuc_launch_shape *l, const gpuc_groups *g, uint32_t t,
-                                          gpuc_arena *arena, gpuc_window *out);
+GPUC_NODISCARD gpuc_status gpuc_abi_window_of(const gpuc_launch_shape *l, const gpuc_groups *g, uint32_t t,
+                                              gpuc_arena *arena, gpuc_window *out);
 
 /* Calls add for each part of the launch, in order; once with all groups where nothing must be cut. Fails,
  * naming the tensor, where one group touches too much, or as much as is not known. Memory of the arena is
  * left in use. */
-GPUC_NODISCARD gpuc_status gpuc_launch_cut(const gpuc_launch_shape *l, gpuc_window_limits limits,
-                                           gpuc_arena *arena,
-                                           gpuc_status (*add)(void *user, const gpuc_groups *g), void *user);
+GPUC_NODISCARD gpuc_status gpuc_abi_launch_cut(const gpuc_launch_shape *l, gpuc_window_limits limits,
+                                               gpuc_arena *arena,
+                                               gpuc_status (*add)(void *user, const gpuc_groups *g),
+                                               void *user);
 
 #endif

@@ -4,7 +4,7 @@
 
 enum { CHUNK_BYTES = 16 << 10, SCRATCH_LIMIT = 4 << 20, FIRST_MEMO = 64 };
 
-void *arith_pool_alloc(gpuc_ctx *ctx, arith_pool *pool, size_t size)
+void *gpuc_arith_pool_alloc(gpuc_ctx *ctx, arith_pool *pool, size_t size)
 {
     size = (size + 15) & ~(size_t)15;
     pool->spent += size;
@@ -34,7 +34,7 @@ static uint32_t memo_start(const arith_memo *m, gpuc_expr key)
     return (uint32_t)(((uint64_t)key->id * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (m->capacity - 1);
 }
 
-const arith_memo_entry *arith_memo_get(const arith_memo *m, gpuc_expr key, uint32_t gen)
+const arith_memo_entry *gpuc_arith_memo_get(const arith_memo *m, gpuc_expr key, uint32_t gen)
 {
     if (m->count == 0) return NULL;
     for (uint32_t i = memo_start(m, key); m->at[i].key; i = (i + 1) & (m->capacity - 1))
@@ -71,7 +71,7 @@ static void memo_make_room(gpuc_analyzer *a, arith_memo *m)
         if (old.at[i].key && generation_lives(a, old.at[i].gen)) memo_enter(m, &old.at[i]);
 }
 
-void arith_memo_set(gpuc_analyzer *a, arith_memo *m, gpuc_expr key, uint32_t gen, int64_t v0, int64_t v1)
+void gpuc_arith_memo_set(gpuc_analyzer *a, arith_memo *m, gpuc_expr key, uint32_t gen, int64_t v0, int64_t v1)
 {
     if (m->count >= m->capacity - m->capacity / 3) memo_make_room(a, m);
     memo_enter(m, &(arith_memo_entry){.key = key, .gen = gen, .v = {v0, v1}});
@@ -85,7 +85,7 @@ static void memo_reset(arith_memo *m)
     }
 }
 
-int64_t arith_gcd(int64_t x, int64_t y)
+int64_t gpuc_arith_gcd(int64_t x, int64_t y)
 {
     uint64_t p = x < 0 ? -(uint64_t)x : (uint64_t)x, q = y < 0 ? -(uint64_t)y : (uint64_t)y;
     while (q) {
@@ -96,7 +96,7 @@ int64_t arith_gcd(int64_t x, int64_t y)
     return p > INT64_MAX ? 1 : (int64_t)p;
 }
 
-gpuc_analyzer *gpuc_analyzer_create(gpuc_ctx *ctx)
+gpuc_analyzer *gpuc_arith_analyzer_create(gpuc_ctx *ctx)
 {
     gpuc_analyzer *a = gpuc_new(ctx, gpuc_analyzer);
     a->ctx = ctx;
@@ -115,7 +115,7 @@ static void new_generation(gpuc_analyzer *a)
     a->scratch.used = a->scratch.spent = 0;
 }
 
-const arith_known *arith_known_get(const gpuc_analyzer *a, gpuc_expr e)
+const arith_known *gpuc_arith_known_get(const gpuc_analyzer *a, gpuc_expr e)
 {
     size_t number = (size_t)(uintptr_t)gpuc_map_get(&a->known_at, e);
     return number ? &a->known[number - 1] : NULL;
@@ -131,7 +131,7 @@ static arith_known *know(gpuc_analyzer *a, gpuc_expr e)
         *k = a->known[previous - 1];
     } else {
         gpuc_bounds range = {INT64_MIN, INT64_MAX};
-        if (arith_is_int_type(e->dtype)) range = arith_type_bounds(e->dtype);
+        if (arith_is_int_type(e->dtype)) range = gpuc_arith_type_bounds(e->dtype);
         if (e->dtype.code == GPUC_DTYPE_BOOL) range = (gpuc_bounds){0, 1};
         *k = (arith_known){.e = e, .bounds = range, .modular = {1, 0}};
     }
@@ -149,7 +149,7 @@ static void intersect(gpuc_bounds *b, gpuc_bounds with)
 static void push_fact(gpuc_analyzer *a, const arith_poly *p)
 {
     a->facts = gpuc_ctx_grow(a->ctx, (void *)a->facts, a->num_facts, &a->cap_facts, sizeof *a->facts);
-    a->facts[a->num_facts++] = arith_poly_copy(a->ctx, &a->facts_memory, p);
+    a->facts[a->num_facts++] = gpuc_arith_poly_copy(a->ctx, &a->facts_memory, p);
 }
 
 static void add_linear_fact(gpuc_analyzer *a, const arith_poly *p);
@@ -159,18 +159,19 @@ static void tighten_dividend(gpuc_analyzer *a, gpuc_expr x, gpuc_bounds b)
 {
     int64_t c, end;
     if (arith_op_of(x) != GPUC_TIR_FLOORDIV || !arith_const(arith_arg(x, 1), &c) || c <= 0) return;
-    const arith_poly *y = arith_to_poly(a, arith_arg(x, 0));
-    if (!arith_exact(a, y)) return;
-    if (b.min != INT64_MIN && gpuc_i64_mul(b.min, -c, &end)) add_linear_fact(a, arith_poly_shift(a, y, end));
+    const arith_poly *y = gpuc_arith_to_poly(a, arith_arg(x, 0));
+    if (!gpuc_arith_exact(a, y)) return;
+    if (b.min != INT64_MIN && gpuc_i64_mul(b.min, -c, &end))
+        add_linear_fact(a, gpuc_arith_poly_shift(a, y, end));
     if (b.max != INT64_MAX && gpuc_i64_mul(b.max, c, &end) && gpuc_i64_add(end, c - 1, &end))
-        add_linear_fact(a, arith_poly_shift(a, arith_poly_scale(a, y, -1), end));
+        add_linear_fact(a, gpuc_arith_poly_shift(a, gpuc_arith_poly_scale(a, y, -1), end));
 }
 
 /* coeff * x + rest >= 0 with rest at most max_rest. */
 static void tighten(gpuc_analyzer *a, gpuc_expr x, int64_t coeff, int64_t max_rest)
 {
     if (max_rest == INT64_MAX || max_rest == INT64_MIN || coeff == INT64_MIN) return;
-    gpuc_bounds b = {INT64_MIN, INT64_MAX}, now = arith_bounds(a, x);
+    gpuc_bounds b = {INT64_MIN, INT64_MAX}, now = gpuc_arith_bounds(a, x);
     if (coeff > 0)
         b.min = -gpuc_floordiv(max_rest, coeff);
     else
@@ -187,23 +188,23 @@ static void tighten_factors(gpuc_analyzer *a, const arith_term *t, int64_t max_r
 {
     if (t->coeff <= 0 || max_rest >= 0) return;
     for (int i = 0; i < t->n; i++)
-        if (arith_bounds(a, t->atom[i]).min < 0) return;
+        if (gpuc_arith_bounds(a, t->atom[i]).min < 0) return;
     for (int i = 0; i < t->n; i++) tighten(a, t->atom[i], 1, -1);
 }
 
 static void add_linear_fact(gpuc_analyzer *a, const arith_poly *p)
 {
-    if (!p || p->n == 0 || a->depth > ARITH_MAX_DEPTH || !arith_exact(a, p)) return;
+    if (!p || p->n == 0 || a->depth > ARITH_MAX_DEPTH || !gpuc_arith_exact(a, p)) return;
     a->depth++;
     if (p->n > 1 || p->at[0].n > 1) push_fact(a, p);
     for (int i = 0; i < p->n; i++) {
         const arith_poly *rest =
-            arith_poly_add(a, p, arith_poly_term(a, p, &p->at[i], -1, p->at[i].coeff), -1);
+            gpuc_arith_poly_add(a, p, gpuc_arith_poly_term(a, p, &p->at[i], -1, p->at[i].coeff), -1);
         if (rest && p->at[i].n != 1) {
-            tighten_factors(a, &p->at[i], arith_poly_bounds(a, rest).max);
+            tighten_factors(a, &p->at[i], gpuc_arith_poly_bounds(a, rest).max);
             continue;
         }
-        if (rest) tighten(a, p->at[i].atom[0], p->at[i].coeff, arith_poly_bounds(a, rest).max);
+        if (rest) tighten(a, p->at[i].atom[0], p->at[i].coeff, gpuc_arith_poly_bounds(a, rest).max);
     }
     a->depth--;
 }
@@ -221,7 +222,7 @@ static void know_modular(gpuc_analyzer *a, gpuc_expr x, gpuc_expr y)
         return;
     gpuc_expr e = arith_arg(x, 0);
     if (c <= 1 || e->kind == GPUC_EXPR_INT) return;
-    gpuc_modular now = arith_modular(a, e);
+    gpuc_modular now = gpuc_arith_modular(a, e);
     if (now.coeff == 0 || (now.coeff != 1 && c % now.coeff != 0)) return;
     know(a, e)->modular = (gpuc_modular){c, gpuc_floormod(r, c)};
 }
@@ -238,17 +239,17 @@ static void assume_comparison(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpu
     }
     bool equal = op == GPUC_TIR_EQ ? value : op == GPUC_TIR_NE ? !value : false;
     if ((op == GPUC_TIR_EQ || op == GPUC_TIR_NE) && !equal) {
-        const arith_poly *d = arith_difference(a, y, x);
+        const arith_poly *d = gpuc_arith_difference(a, y, x);
         if (!d || d->n != 1 || d->at[0].n != 1) return;
-        gpuc_bounds b = arith_poly_bounds(a, d); /* x != an end of its range */
-        if (b.min == 0) add_linear_fact(a, arith_poly_shift(a, d, -1));
-        if (b.max == 0) add_linear_fact(a, arith_poly_shift(a, arith_poly_scale(a, d, -1), -1));
+        gpuc_bounds b = gpuc_arith_poly_bounds(a, d); /* x != an end of its range */
+        if (b.min == 0) add_linear_fact(a, gpuc_arith_poly_shift(a, d, -1));
+        if (b.max == 0) add_linear_fact(a, gpuc_arith_poly_shift(a, gpuc_arith_poly_scale(a, d, -1), -1));
         return;
     }
-    const arith_poly *d = arith_difference(a, y, x);
-    if (d) add_linear_fact(a, op == GPUC_TIR_LT ? arith_poly_shift(a, d, -1) : d);
+    const arith_poly *d = gpuc_arith_difference(a, y, x);
+    if (d) add_linear_fact(a, op == GPUC_TIR_LT ? gpuc_arith_poly_shift(a, d, -1) : d);
     if (!equal) return;
-    if (d) add_linear_fact(a, arith_poly_scale(a, d, -1));
+    if (d) add_linear_fact(a, gpuc_arith_poly_scale(a, d, -1));
     know_modular(a, x, y);
     know_modular(a, y, x);
 }
@@ -271,7 +272,7 @@ static void assume(gpuc_analyzer *a, gpuc_expr cond, bool value)
 {
     if (cond->dtype.lanes != 1 || a->depth > ARITH_MAX_DEPTH) return;
     a->depth++;
-    gpuc_expr simple = arith_simplify(a, cond);
+    gpuc_expr simple = gpuc_arith_simplify_nested(a, cond);
     assume_operator(a, simple, value);
     if (simple->kind != GPUC_EXPR_INT) {
         know_truth(a, cond, value);
@@ -302,7 +303,7 @@ static void close_scopes(gpuc_analyzer *a, size_t mark)
 }
 
 /* A raise through an earlier call may have left its traces, and facts of its own. */
-void arith_begin(gpuc_analyzer *a)
+void gpuc_arith_begin(gpuc_analyzer *a)
 {
     a->depth = a->contexts = a->steps = 0;
     a->num_active = 0;
@@ -313,7 +314,7 @@ void arith_begin(gpuc_analyzer *a)
     if (a->scratch.spent > SCRATCH_LIMIT) new_generation(a);
 }
 
-bool arith_enter(gpuc_analyzer *a, gpuc_expr cond, bool value, arith_context *out)
+bool gpuc_arith_enter(gpuc_analyzer *a, gpuc_expr cond, bool value, arith_context *out)
 {
     if (a->contexts >= ARITH_MAX_CONTEXTS || a->num_active >= ARITH_MAX_CONTEXTS || a->num_active >= 12)
         return false;
@@ -327,7 +328,7 @@ bool arith_enter(gpuc_analyzer *a, gpuc_expr cond, bool value, arith_context *ou
     return true;
 }
 
-void arith_leave(gpuc_analyzer *a, arith_context c)
+void gpuc_arith_leave(gpuc_analyzer *a, arith_context c)
 {
     close_scopes(a, c.mark);
     a->gen = c.gen;
@@ -340,23 +341,25 @@ static void settle(gpuc_analyzer *a)
     new_generation(a);
 }
 
-void gpuc_analyzer_bind(gpuc_analyzer *a, gpuc_expr var, gpuc_expr min, gpuc_expr extent)
+void gpuc_arith_analyzer_bind(gpuc_analyzer *a, gpuc_expr var, gpuc_expr min, gpuc_expr extent)
 {
-    arith_begin(a);
+    gpuc_arith_begin(a);
     open_scope(a);
-    gpuc_expr lo = arith_simplify(a, min);
+    gpuc_expr lo = gpuc_arith_simplify_nested(a, min);
     gpuc_expr end = gpuc_add(a->ctx, min, extent);
-    gpuc_expr hi = arith_simplify(a, gpuc_sub(a->ctx, end, gpuc_imm_int(a->ctx, end->dtype, 1)));
-    if (lo->dtype.bits != var->dtype.bits) lo = arith_simplify(a, gpuc_cast(a->ctx, var->dtype, lo));
-    if (hi->dtype.bits != var->dtype.bits) hi = arith_simplify(a, gpuc_cast(a->ctx, var->dtype, hi));
-    gpuc_bounds range = {arith_bounds(a, lo).min, arith_bounds(a, hi).max};
+    gpuc_expr hi = gpuc_arith_simplify_nested(a, gpuc_sub(a->ctx, end, gpuc_imm_int(a->ctx, end->dtype, 1)));
+    if (lo->dtype.bits != var->dtype.bits)
+        lo = gpuc_arith_simplify_nested(a, gpuc_cast(a->ctx, var->dtype, lo));
+    if (hi->dtype.bits != var->dtype.bits)
+        hi = gpuc_arith_simplify_nested(a, gpuc_cast(a->ctx, var->dtype, hi));
+    gpuc_bounds range = {gpuc_arith_bounds(a, lo).min, gpuc_arith_bounds(a, hi).max};
     if (range.min <= range.max) {
         /* The range is not empty, whatever the extent's symbols are. */
         gpuc_expr some = gpuc_le(a->ctx, gpuc_imm_int(a->ctx, extent->dtype, 1), extent);
         if (extent->kind != GPUC_EXPR_INT) assume(a, some, true);
     }
     arith_known *k = know(a, var);
-    k->bounds = arith_type_bounds(var->dtype);
+    k->bounds = gpuc_arith_type_bounds(var->dtype);
     intersect(&k->bounds, range);
     if (k->bounds.min > k->bounds.max) k->bounds = (gpuc_bounds){range.min, range.min};
     k->modular = (gpuc_modular){1, 0};
@@ -370,35 +373,35 @@ void gpuc_analyzer_bind(gpuc_analyzer *a, gpuc_expr var, gpuc_expr min, gpuc_exp
     settle(a);
 }
 
-void gpuc_analyzer_bind_value(gpuc_analyzer *a, gpuc_expr var, gpuc_expr value)
+void gpuc_arith_analyzer_bind_value(gpuc_analyzer *a, gpuc_expr var, gpuc_expr value)
 {
-    arith_begin(a);
+    gpuc_arith_begin(a);
     open_scope(a);
-    value = arith_simplify(a, value);
-    gpuc_bounds b = arith_bounds(a, value);
-    gpuc_modular m = arith_is_scalar_int(value) ? arith_modular(a, value) : (gpuc_modular){1, 0};
+    value = gpuc_arith_simplify_nested(a, value);
+    gpuc_bounds b = gpuc_arith_bounds(a, value);
+    gpuc_modular m = arith_is_scalar_int(value) ? gpuc_arith_modular(a, value) : (gpuc_modular){1, 0};
     arith_known *k = know(a, var);
     *k = (arith_known){.e = var, .previous = k->previous, .bounds = b, .modular = m, .value = value};
     settle(a);
 }
 
-size_t gpuc_analyzer_assume(gpuc_analyzer *a, gpuc_expr cond)
+size_t gpuc_arith_analyzer_assume(gpuc_analyzer *a, gpuc_expr cond)
 {
-    arith_begin(a);
+    gpuc_arith_begin(a);
     size_t mark = open_scope(a);
     assume(a, cond, true);
     settle(a);
     return mark;
 }
 
-size_t gpuc_analyzer_mark(const gpuc_analyzer *a)
+size_t gpuc_arith_analyzer_mark(const gpuc_analyzer *a)
 {
     return a->settled;
 }
 
-void gpuc_analyzer_rewind(gpuc_analyzer *a, size_t mark)
+void gpuc_arith_analyzer_rewind(gpuc_analyzer *a, size_t mark)
 {
-    arith_begin(a);
+    gpuc_arith_begin(a);
     if (mark >= a->num_scopes) return;
     close_scopes(a, mark);
     settle(a);

@@ -4,7 +4,7 @@
 
 static const gpuc_bounds everything = {INT64_MIN, INT64_MAX};
 
-gpuc_bounds arith_type_bounds(gpuc_dtype t)
+gpuc_bounds gpuc_arith_type_bounds(gpuc_dtype t)
 {
     if (t.code == GPUC_DTYPE_BOOL) return (gpuc_bounds){0, 1};
     if (t.code == GPUC_DTYPE_UINT)
@@ -19,7 +19,7 @@ static int64_t clamp(__int128 v)
     return v <= INT64_MIN ? INT64_MIN : v >= INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
-gpuc_bounds arith_bounds_add(gpuc_bounds x, gpuc_bounds y)
+gpuc_bounds gpuc_arith_bounds_add(gpuc_bounds x, gpuc_bounds y)
 {
     gpuc_bounds r;
     r.min = x.min == INT64_MIN || y.min == INT64_MIN ? INT64_MIN : clamp((__int128)x.min + y.min);
@@ -33,7 +33,7 @@ static __int128 widen(int64_t end)
     return end == INT64_MIN ? -huge : end == INT64_MAX ? huge : end;
 }
 
-gpuc_bounds arith_bounds_mul(gpuc_bounds x, gpuc_bounds y)
+gpuc_bounds gpuc_arith_bounds_mul(gpuc_bounds x, gpuc_bounds y)
 {
     int64_t ends[2][2] = {{x.min, x.max}, {y.min, y.max}};
     __int128 lo = 0, hi = 0;
@@ -71,34 +71,34 @@ static gpuc_bounds term_bounds(gpuc_analyzer *a, const arith_term *t)
 {
     gpuc_bounds b = {t->coeff, t->coeff};
     for (int i = 0; i < t->n; i++) {
-        gpuc_bounds atom = arith_bounds(a, t->atom[i]);
+        gpuc_bounds atom = gpuc_arith_bounds(a, t->atom[i]);
         if (i + 1 < t->n && t->atom[i] == t->atom[i + 1]) { /* a square */
-            atom = arith_bounds_mul(atom, atom);
+            atom = gpuc_arith_bounds_mul(atom, atom);
             if (atom.min < 0) atom.min = 0;
             i++;
         }
-        b = arith_bounds_mul(b, atom);
+        b = gpuc_arith_bounds_mul(b, atom);
     }
     return b;
 }
 
-gpuc_bounds arith_poly_bounds(gpuc_analyzer *a, const arith_poly *p)
+gpuc_bounds gpuc_arith_poly_bounds(gpuc_analyzer *a, const arith_poly *p)
 {
     gpuc_bounds b = {p->c, p->c};
-    for (int i = 0; i < p->n; i++) b = arith_bounds_add(b, term_bounds(a, &p->at[i]));
+    for (int i = 0; i < p->n; i++) b = gpuc_arith_bounds_add(b, term_bounds(a, &p->at[i]));
     return b;
 }
 
-bool arith_writable(gpuc_analyzer *a, const arith_poly *p)
+bool gpuc_arith_writable(gpuc_analyzer *a, const arith_poly *p)
 {
     if (p->index && p->n > 0) return true;
-    gpuc_bounds b = arith_poly_bounds(a, p);
-    return arith_finite(b) && arith_within(b, arith_type_bounds(p->dtype));
+    gpuc_bounds b = gpuc_arith_poly_bounds(a, p);
+    return arith_finite(b) && arith_within(b, gpuc_arith_type_bounds(p->dtype));
 }
 
-bool arith_exact(gpuc_analyzer *a, const arith_poly *p)
+bool gpuc_arith_exact(gpuc_analyzer *a, const arith_poly *p)
 {
-    return p->value || arith_writable(a, p);
+    return p->value || gpuc_arith_writable(a, p);
 }
 
 static int64_t divide_min(int64_t x, int64_t c)
@@ -152,9 +152,9 @@ typedef gpuc_bounds (*bounds_rule)(gpuc_analyzer *a, gpuc_expr e, const gpuc_bou
         return value;                                                                                        \
     }
 RULE(unknown, everything)
-RULE(add, arith_bounds_add(b[0], b[1]))
-RULE(sub, arith_bounds_add(b[0], arith_bounds_mul(b[1], (gpuc_bounds){-1, -1})))
-RULE(mul, arith_bounds_mul(b[0], b[1]))
+RULE(add, gpuc_arith_bounds_add(b[0], b[1]))
+RULE(sub, gpuc_arith_bounds_add(b[0], gpuc_arith_bounds_mul(b[1], (gpuc_bounds){-1, -1})))
+RULE(mul, gpuc_arith_bounds_mul(b[0], b[1]))
 RULE(divide, division_bounds(b[0], b[1], arith_op_of(e)))
 RULE(min, smaller(b[0], b[1]))
 RULE(max, larger(b[0], b[1]))
@@ -196,7 +196,7 @@ static gpuc_bounds bounds_bitnot(gpuc_analyzer *a, gpuc_expr e, const gpuc_bound
 static gpuc_bounds bounds_abs(gpuc_analyzer *a, gpuc_expr e, const gpuc_bounds *b)
 {
     if (b->min >= 0) return *b;
-    if (b->min == INT64_MIN && !arith_contract(a, e)) return everything;
+    if (b->min == INT64_MIN && !gpuc_arith_contract(a, e)) return everything;
     return (gpuc_bounds){b->max < 0 && b->max != INT64_MIN ? -b->max : 0, b->min == INT64_MIN ? INT64_MAX
                                                                           : -b->min > b->max  ? -b->min
                                                                                               : b->max};
@@ -217,7 +217,7 @@ static gpuc_bounds operator_bounds(gpuc_analyzer *a, gpuc_expr e)
 #undef DATA
     gpuc_tir_op op = arith_op_of(e);
     gpuc_bounds b[3];
-    for (int i = 0; i < gpuc_tir_ops[op].arity; i++) b[i] = arith_bounds(a, arith_arg(e, i));
+    for (int i = 0; i < gpuc_tir_ops[op].arity; i++) b[i] = gpuc_arith_bounds(a, arith_arg(e, i));
     return arith_is_int_type(e->dtype) ? rules[op](a, e, b) : everything;
 }
 
@@ -226,9 +226,9 @@ static gpuc_bounds cast_bounds(gpuc_analyzer *a, gpuc_expr e)
     gpuc_expr x = ((const gpuc_tir_cast_node *)e)->a;
     if (x->dtype.code == GPUC_DTYPE_BOOL) return (gpuc_bounds){0, 1};
     if (!arith_is_int_type(x->dtype)) return everything;
-    gpuc_bounds b = arith_bounds(a, x);
+    gpuc_bounds b = gpuc_arith_bounds(a, x);
     /* The end INT64_MAX of a uint64 may stand for more than the type has. */
-    bool fits = arith_within(b, arith_type_bounds(e->dtype)) &&
+    bool fits = arith_within(b, gpuc_arith_type_bounds(e->dtype)) &&
                 (x->dtype.code == GPUC_DTYPE_INT || x->dtype.bits < 64 || arith_finite(b));
     return fits ? b : everything;
 }
@@ -236,8 +236,8 @@ static gpuc_bounds cast_bounds(gpuc_analyzer *a, gpuc_expr e)
 static gpuc_bounds vector_bounds(gpuc_analyzer *a, gpuc_expr e)
 {
     const gpuc_tir_vector_node *v = (const gpuc_tir_vector_node *)e;
-    gpuc_bounds b = arith_bounds(a, v->a[0]);
-    for (int i = 1; i < e->dtype.lanes; i++) b = join(b, arith_bounds(a, v->a[i]));
+    gpuc_bounds b = gpuc_arith_bounds(a, v->a[0]);
+    for (int i = 1; i < e->dtype.lanes; i++) b = join(b, gpuc_arith_bounds(a, v->a[i]));
     return b;
 }
 
@@ -254,11 +254,11 @@ static gpuc_bounds structural_bounds(gpuc_analyzer *a, gpuc_expr e)
     case GPUC_EXPR_RAMP: {
         const gpuc_tir_ramp_node *r = (const gpuc_tir_ramp_node *)e;
         gpuc_bounds steps = {0, e->dtype.lanes - 1};
-        return arith_bounds_add(arith_bounds(a, r->start),
-                                arith_bounds_mul(arith_bounds(a, r->stride), steps));
+        return gpuc_arith_bounds_add(gpuc_arith_bounds(a, r->start),
+                                     gpuc_arith_bounds_mul(gpuc_arith_bounds(a, r->stride), steps));
     }
-    case GPUC_EXPR_BROADCAST: return arith_bounds(a, ((const gpuc_tir_broadcast_node *)e)->a);
-    case GPUC_EXPR_LANE: return arith_bounds(a, ((const gpuc_tir_lane_node *)e)->a);
+    case GPUC_EXPR_BROADCAST: return gpuc_arith_bounds(a, ((const gpuc_tir_broadcast_node *)e)->a);
+    case GPUC_EXPR_LANE: return gpuc_arith_bounds(a, ((const gpuc_tir_lane_node *)e)->a);
     case GPUC_EXPR_VECTOR: return vector_bounds(a, e);
     case GPUC_EXPR_CALL:
         if (((const gpuc_tir_call_node *)e)->fn == GPUC_TIR_CALL_SUBGROUP_LANE) return (gpuc_bounds){0, 1023};
@@ -276,12 +276,12 @@ static gpuc_bounds structural_bounds(gpuc_analyzer *a, gpuc_expr e)
 static gpuc_bounds compute_bounds(gpuc_analyzer *a, gpuc_expr e)
 {
     if (!arith_is_int_type(e->dtype) && e->dtype.code != GPUC_DTYPE_BOOL) return everything;
-    gpuc_bounds type = arith_type_bounds(e->dtype);
+    gpuc_bounds type = gpuc_arith_type_bounds(e->dtype);
     gpuc_bounds b = structural_bounds(a, e);
     /* What does not fit the type wraps, unless the contract excludes it. */
-    if (!arith_within(b, type)) b = arith_contract(a, e) ? meet(b, type) : type;
+    if (!arith_within(b, type)) b = gpuc_arith_contract(a, e) ? meet(b, type) : type;
     if (!arith_finite(b) && e->dtype.code == GPUC_DTYPE_INT && e->dtype.bits == 64 &&
-        e->kind == GPUC_EXPR_OP && !arith_contract(a, e)) {
+        e->kind == GPUC_EXPR_OP && !gpuc_arith_contract(a, e)) {
         gpuc_tir_op op = arith_op_of(e); /* one end known means nothing when the other may wrap round */
         if (op == GPUC_TIR_ADD || op == GPUC_TIR_SUB || op == GPUC_TIR_MUL) b = type;
     }
@@ -290,31 +290,31 @@ static gpuc_bounds compute_bounds(gpuc_analyzer *a, gpuc_expr e)
         gpuc_tir_op op = arith_op_of(e);
         if (op == GPUC_TIR_ADD || op == GPUC_TIR_SUB || op == GPUC_TIR_MUL || op == GPUC_TIR_SHL) b = type;
     }
-    const arith_known *k = arith_known_get(a, e);
+    const arith_known *k = gpuc_arith_known_get(a, e);
     return k ? meet(b, k->bounds) : b;
 }
 
-gpuc_bounds arith_bounds(gpuc_analyzer *a, gpuc_expr e)
+gpuc_bounds gpuc_arith_bounds(gpuc_analyzer *a, gpuc_expr e)
 {
-    const arith_memo_entry *m = arith_memo_get(&a->bounds, e, a->gen);
+    const arith_memo_entry *m = gpuc_arith_memo_get(&a->bounds, e, a->gen);
     if (m) return (gpuc_bounds){m->v[0], m->v[1]};
-    if (a->depth > ARITH_MAX_DEPTH) return arith_type_bounds(e->dtype);
+    if (a->depth > ARITH_MAX_DEPTH) return gpuc_arith_type_bounds(e->dtype);
     a->depth++;
     gpuc_bounds b = compute_bounds(a, e);
     a->depth--;
-    arith_memo_set(a, &a->bounds, e, a->gen, b.min, b.max);
+    gpuc_arith_memo_set(a, &a->bounds, e, a->gen, b.min, b.max);
     return b;
 }
 
-gpuc_bounds gpuc_analyzer_bounds(gpuc_analyzer *a, gpuc_expr e)
+gpuc_bounds gpuc_arith_analyzer_bounds(gpuc_analyzer *a, gpuc_expr e)
 {
-    arith_begin(a);
-    gpuc_bounds b = arith_bounds(a, e);
-    gpuc_expr s = arith_simplify(a, e);
-    if (s != e) b = meet(b, arith_bounds(a, s));
+    gpuc_arith_begin(a);
+    gpuc_bounds b = gpuc_arith_bounds(a, e);
+    gpuc_expr s = gpuc_arith_simplify_nested(a, e);
+    if (s != e) b = meet(b, gpuc_arith_bounds(a, s));
     if (arith_is_scalar_int(e)) {
-        const arith_poly *p = arith_to_poly(a, e);
-        if (arith_exact(a, p)) b = meet(b, arith_poly_bounds(a, p));
+        const arith_poly *p = gpuc_arith_to_poly(a, e);
+        if (gpuc_arith_exact(a, p)) b = meet(b, gpuc_arith_poly_bounds(a, p));
     }
     return b;
 }

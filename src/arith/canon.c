@@ -13,7 +13,7 @@ static const struct {
     [EXTREMUM_COMMON] = {"extremum_common"},   /* terms on both sides are added outside */
     [SHIFT] = {"shift_is_product"},
 };
-const gpuc_rule_table arith_canon_steps = GPUC_RULE_TABLE(steps);
+const gpuc_rule_table gpuc_arith_canon_steps = GPUC_RULE_TABLE(steps);
 
 static const arith_poly *did(gpuc_analyzer *a, int step, const arith_poly *result)
 {
@@ -33,49 +33,50 @@ static const arith_poly *opaque(gpuc_analyzer *a, gpuc_expr e)
 {
     int64_t v;
     bool constant = arith_const(e, &v) && !(e->dtype.code == GPUC_DTYPE_UINT && v < 0);
-    return constant ? arith_poly_const(a, e->dtype, v) : arith_poly_atom(a, e);
+    return constant ? gpuc_arith_poly_const(a, e->dtype, v) : gpuc_arith_poly_atom(a, e);
 }
 
 /* A cast whose values all fit goes to the atoms, where it is cheaper to reason about. */
 static const arith_poly *cast_to_poly(gpuc_analyzer *a, gpuc_expr e)
 {
     gpuc_expr x = ((const gpuc_tir_cast_node *)e)->a;
-    if (!arith_is_scalar_int(x)) return opaque(a, gpuc_cast(a->ctx, e->dtype, arith_simplify(a, x)));
-    const arith_poly *p = arith_to_poly(a, x);
-    gpuc_bounds type = arith_type_bounds(e->dtype);
-    bool fits = arith_exact(a, p);
+    if (!arith_is_scalar_int(x))
+        return opaque(a, gpuc_cast(a->ctx, e->dtype, gpuc_arith_simplify_nested(a, x)));
+    const arith_poly *p = gpuc_arith_to_poly(a, x);
+    gpuc_bounds type = gpuc_arith_type_bounds(e->dtype);
+    bool fits = gpuc_arith_exact(a, p);
     for (int i = 0; i < p->n && fits; i++)
         for (int j = 0; j < p->at[i].n && fits; j++)
-            fits = arith_within(arith_bounds(a, p->at[i].atom[j]), type);
-    const arith_poly *sum = fits ? arith_poly_const(a, e->dtype, p->c) : NULL;
+            fits = arith_within(gpuc_arith_bounds(a, p->at[i].atom[j]), type);
+    const arith_poly *sum = fits ? gpuc_arith_poly_const(a, e->dtype, p->c) : NULL;
     for (int i = 0; i < p->n && sum; i++) {
-        const arith_poly *product = arith_poly_const(a, e->dtype, p->at[i].coeff);
+        const arith_poly *product = gpuc_arith_poly_const(a, e->dtype, p->at[i].coeff);
         for (int j = 0; j < p->at[i].n; j++) {
             gpuc_expr atom = cast_of(a, e->dtype, p->at[i].atom[j]);
             if (atom->kind == GPUC_EXPR_INT)
-                product = arith_poly_scale(a, product, ((const gpuc_tir_int_node *)atom)->value);
+                product = gpuc_arith_poly_scale(a, product, ((const gpuc_tir_int_node *)atom)->value);
             else
-                product = arith_poly_mul(a, product, arith_poly_atom(a, atom));
+                product = gpuc_arith_poly_mul(a, product, gpuc_arith_poly_atom(a, atom));
         }
-        sum = arith_poly_add(a, sum, product, 1);
+        sum = gpuc_arith_poly_add(a, sum, product, 1);
     }
     if (sum) {
-        gpuc_bounds value = arith_poly_bounds(a, p);
+        gpuc_bounds value = gpuc_arith_poly_bounds(a, p);
         bool same = p->n == 1 && p->c == 0 && p->at[0].n == 1 && p->at[0].coeff == 1; /* the cast itself */
-        if (arith_within(value, type) || (sum->index && arith_contract(a, e)))
+        if (arith_within(value, type) || (sum->index && gpuc_arith_contract(a, e)))
             return same ? sum : did(a, CAST_OF_SUM, sum);
     }
-    gpuc_expr cast = cast_of(a, e->dtype, arith_simplify(a, x));
+    gpuc_expr cast = cast_of(a, e->dtype, gpuc_arith_simplify_nested(a, x));
     return opaque(a, cast);
 }
 
-const arith_poly *arith_poly_op(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y, bool index)
+const arith_poly *gpuc_arith_poly_op(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y, bool index)
 {
     gpuc_expr e = gpuc_tir_make(a->ctx, op, x, y, NULL);
     if (e->kind == GPUC_EXPR_INT || arith_op_of(e) == op || a->depth > ARITH_MAX_DEPTH) return opaque(a, e);
     (void)index;
     a->depth++;
-    const arith_poly *p = arith_to_poly(a, e);
+    const arith_poly *p = gpuc_arith_to_poly(a, e);
     a->depth--;
     return p;
 }
@@ -84,19 +85,20 @@ static const arith_poly *divide(gpuc_analyzer *a, gpuc_expr e, gpuc_tir_op op, c
                                 const arith_poly *y)
 {
     bool mod = op == GPUC_TIR_MOD || op == GPUC_TIR_FLOORMOD;
-    bool exact = arith_exact(a, x) && arith_exact(a, y);
+    bool exact = gpuc_arith_exact(a, x) && gpuc_arith_exact(a, y);
     if (op == GPUC_TIR_DIV || op == GPUC_TIR_MOD) {
-        bool nonneg = exact && arith_nonnegative(a, x) && arith_nonnegative(a, y);
+        bool nonneg = exact && gpuc_arith_nonnegative(a, x) && gpuc_arith_nonnegative(a, y);
         if (nonneg) op = mod ? GPUC_TIR_FLOORMOD : GPUC_TIR_FLOORDIV;
         exact = nonneg;
     }
     if (exact && y->n == 0 && y->c > 0)
-        return mod ? arith_poly_floormod(a, x, y->c) : arith_poly_floordiv(a, x, y->c);
+        return mod ? gpuc_arith_poly_floormod(a, x, y->c) : gpuc_arith_poly_floordiv(a, x, y->c);
     if (exact && y->n > 0) {
-        const arith_poly *q = arith_poly_divmod_symbolic(a, x, y, mod);
+        const arith_poly *q = gpuc_arith_poly_divmod_symbolic(a, x, y, mod);
         if (q) return q;
     }
-    return arith_poly_op(a, op, arith_from_poly(a, x), arith_from_poly(a, y), arith_contract(a, e));
+    return gpuc_arith_poly_op(a, op, gpuc_arith_from_poly(a, x), gpuc_arith_from_poly(a, y),
+                              gpuc_arith_contract(a, e));
 }
 
 /* x and y without the terms that they share; those go to *common. */
@@ -106,14 +108,14 @@ static void take_common(gpuc_analyzer *a, const arith_poly **x, const arith_poly
     const arith_poly *p = *x, *q = *y;
     bool shared[ARITH_MAX_TERMS];
     for (int i = 0, j = 0; i < p->n; i++) {
-        while (j < q->n && arith_monomial_compare(&q->at[j], &p->at[i]) < 0) j++;
-        shared[i] =
-            j < q->n && arith_monomial_compare(&q->at[j], &p->at[i]) == 0 && q->at[j].coeff == p->at[i].coeff;
+        while (j < q->n && gpuc_arith_monomial_compare(&q->at[j], &p->at[i]) < 0) j++;
+        shared[i] = j < q->n && gpuc_arith_monomial_compare(&q->at[j], &p->at[i]) == 0 &&
+                    q->at[j].coeff == p->at[i].coeff;
     }
-    const arith_poly *c = arith_poly_pick(a, p, shared, p->c == q->c);
+    const arith_poly *c = gpuc_arith_poly_pick(a, p, shared, p->c == q->c);
     if (c->n < p->n && c->n < q->n && p->c != q->c)
-        c = arith_poly_shift(a, c, p->at[0].atom[0]->id < q->at[0].atom[0]->id ? p->c : q->c);
-    const arith_poly *p2 = arith_poly_add(a, p, c, -1), *q2 = arith_poly_add(a, q, c, -1);
+        c = gpuc_arith_poly_shift(a, c, p->at[0].atom[0]->id < q->at[0].atom[0]->id ? p->c : q->c);
+    const arith_poly *p2 = gpuc_arith_poly_add(a, p, c, -1), *q2 = gpuc_arith_poly_add(a, q, c, -1);
     if (!p2 || !q2 || (c->n == 0 && c->c == 0)) {
         *common = NULL;
         return;
@@ -126,26 +128,27 @@ static void take_common(gpuc_analyzer *a, const arith_poly **x, const arith_poly
 static const arith_poly *extremum(gpuc_analyzer *a, gpuc_expr e, gpuc_tir_op op, const arith_poly *x,
                                   const arith_poly *y)
 {
-    if (arith_exact(a, x) && arith_exact(a, y)) {
-        const arith_poly *d = arith_poly_add(a, y, x, -1);
+    if (gpuc_arith_exact(a, x) && gpuc_arith_exact(a, y)) {
+        const arith_poly *d = gpuc_arith_poly_add(a, y, x, -1);
         bool min = op == GPUC_TIR_MIN;
-        if (d && arith_nonnegative(a, d)) return did(a, EXTREMUM_DECIDED, min ? x : y);
-        if (d && arith_nonnegative(a, arith_poly_scale(a, d, -1)))
+        if (d && gpuc_arith_nonnegative(a, d)) return did(a, EXTREMUM_DECIDED, min ? x : y);
+        if (d && gpuc_arith_nonnegative(a, gpuc_arith_poly_scale(a, d, -1)))
             return did(a, EXTREMUM_DECIDED, min ? y : x);
         const arith_poly *common, *x2 = x, *y2 = y;
         take_common(a, &x2, &y2, &common);
-        if (common && arith_writable(a, x2) && arith_writable(a, y2)) {
-            gpuc_expr inner = gpuc_tir_make(a->ctx, op, arith_from_poly(a, x2), arith_from_poly(a, y2), NULL);
-            inner = arith_apply_rules(a, inner);
-            const arith_poly *sum = arith_poly_add(a, opaque(a, inner), common, 1);
+        if (common && gpuc_arith_writable(a, x2) && gpuc_arith_writable(a, y2)) {
+            gpuc_expr inner =
+                gpuc_tir_make(a->ctx, op, gpuc_arith_from_poly(a, x2), gpuc_arith_from_poly(a, y2), NULL);
+            inner = gpuc_arith_apply_rules(a, inner);
+            const arith_poly *sum = gpuc_arith_poly_add(a, opaque(a, inner), common, 1);
             if (sum) return did(a, EXTREMUM_COMMON, sum);
         }
     }
-    gpuc_expr made = gpuc_tir_make(a->ctx, op, arith_from_poly(a, x), arith_from_poly(a, y), NULL);
-    gpuc_expr better = arith_apply_rules(a, made);
+    gpuc_expr made = gpuc_tir_make(a->ctx, op, gpuc_arith_from_poly(a, x), gpuc_arith_from_poly(a, y), NULL);
+    gpuc_expr better = gpuc_arith_apply_rules(a, made);
     (void)e;
     if (better == made || better->kind == GPUC_EXPR_INT) return opaque(a, better);
-    return arith_to_poly(a, better);
+    return gpuc_arith_to_poly(a, better);
 }
 
 static const arith_poly *op_to_poly(gpuc_analyzer *a, gpuc_expr e)
@@ -155,70 +158,72 @@ static const arith_poly *op_to_poly(gpuc_analyzer *a, gpuc_expr e)
     int64_t count;
     if (op == GPUC_TIR_SHL && arith_const(arith_arg(e, 1), &count) && count >= 0 && count < 31 &&
         count < e->dtype.bits)
-        return did(a, SHIFT, arith_poly_scale(a, arith_to_poly(a, arith_arg(e, 0)), (int64_t)1 << count));
+        return did(a, SHIFT,
+                   gpuc_arith_poly_scale(a, gpuc_arith_to_poly(a, arith_arg(e, 0)), (int64_t)1 << count));
     bool division =
         op == GPUC_TIR_DIV || op == GPUC_TIR_MOD || op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD;
-    if (!arith_has_poly(op)) return NULL;
-    const arith_poly *x = arith_to_poly(a, arith_arg(e, 0)), *y = arith_to_poly(a, arith_arg(e, 1));
+    if (!gpuc_arith_has_poly(op)) return NULL;
+    const arith_poly *x = gpuc_arith_to_poly(a, arith_arg(e, 0)), *y = gpuc_arith_to_poly(a, arith_arg(e, 1));
     if (division) return divide(a, e, op, x, y);
     if (!ring) return extremum(a, e, op, x, y);
-    const arith_poly *p = op == GPUC_TIR_ADD   ? arith_poly_add(a, x, y, 1)
-                          : op == GPUC_TIR_SUB ? arith_poly_add(a, x, y, -1)
-                                               : arith_poly_mul(a, x, y);
-    if (p) return arith_recombine(a, p);
-    return opaque(a, gpuc_tir_make(a->ctx, op, arith_simplify(a, arith_arg(e, 0)),
-                                   arith_simplify(a, arith_arg(e, 1)), NULL));
+    const arith_poly *p = op == GPUC_TIR_ADD   ? gpuc_arith_poly_add(a, x, y, 1)
+                          : op == GPUC_TIR_SUB ? gpuc_arith_poly_add(a, x, y, -1)
+                                               : gpuc_arith_poly_mul(a, x, y);
+    if (p) return gpuc_arith_recombine(a, p);
+    return opaque(a, gpuc_tir_make(a->ctx, op, gpuc_arith_simplify_nested(a, arith_arg(e, 0)),
+                                   gpuc_arith_simplify_nested(a, arith_arg(e, 1)), NULL));
 }
 
 static const arith_poly *var_to_poly(gpuc_analyzer *a, gpuc_expr e)
 {
-    const arith_known *k = arith_known_get(a, e);
-    if (!k) return arith_poly_atom(a, e);
-    if (k->bounds.min == k->bounds.max) return arith_poly_const(a, e->dtype, k->bounds.min);
+    const arith_known *k = gpuc_arith_known_get(a, e);
+    if (!k) return gpuc_arith_poly_atom(a, e);
+    if (k->bounds.min == k->bounds.max) return gpuc_arith_poly_const(a, e->dtype, k->bounds.min);
     gpuc_expr v = k->value;
-    if (v && v != e && (v->kind == GPUC_EXPR_INT || v->kind == GPUC_EXPR_VAR)) return arith_to_poly(a, v);
-    return arith_poly_atom(a, e);
+    if (v && v != e && (v->kind == GPUC_EXPR_INT || v->kind == GPUC_EXPR_VAR))
+        return gpuc_arith_to_poly(a, v);
+    return gpuc_arith_poly_atom(a, e);
 }
 
 static const arith_poly *compute_poly(gpuc_analyzer *a, gpuc_expr e)
 {
     if (e->kind == GPUC_EXPR_INT) return opaque(a, e);
     if (e->kind == GPUC_EXPR_VAR) return var_to_poly(a, e);
-    if (e->flags & GPUC_TIR_HAS_EFFECT) return arith_poly_atom(a, arith_simplify(a, e));
+    if (e->flags & GPUC_TIR_HAS_EFFECT) return gpuc_arith_poly_atom(a, gpuc_arith_simplify_nested(a, e));
     const arith_poly *p = NULL;
     if (e->kind == GPUC_EXPR_CAST) p = cast_to_poly(a, e);
     if (e->kind == GPUC_EXPR_OP) p = op_to_poly(a, e);
     if (!p) {
-        gpuc_expr s = arith_simplify(a, e);
+        gpuc_expr s = gpuc_arith_simplify_nested(a, e);
         bool open =
             s != e && (s->kind == GPUC_EXPR_VAR || s->kind == GPUC_EXPR_CAST || s->kind == GPUC_EXPR_OP);
-        p = open ? arith_to_poly(a, s) : opaque(a, s);
+        p = open ? gpuc_arith_to_poly(a, s) : opaque(a, s);
     }
     if (p->n > 0) {
-        gpuc_bounds b = arith_poly_bounds(a, p);
-        if (b.min == b.max && arith_within(b, arith_type_bounds(e->dtype)) && arith_finite(b))
-            return arith_poly_const(a, e->dtype, b.min);
+        gpuc_bounds b = gpuc_arith_poly_bounds(a, p);
+        if (b.min == b.max && arith_within(b, gpuc_arith_type_bounds(e->dtype)) && arith_finite(b))
+            return gpuc_arith_poly_const(a, e->dtype, b.min);
     }
     if (p->n == 0) { /* what does not fit has wrapped */
         gpuc_expr wrapped = gpuc_imm_int(a->ctx, e->dtype, p->c);
         return ((const gpuc_tir_int_node *)wrapped)->value == p->c ? p : opaque(a, wrapped);
     }
-    if (p->index || !arith_contract(a, e)) return p;
-    arith_poly *q = arith_pool_alloc(a->ctx, &a->scratch, sizeof *q);
+    if (p->index || !gpuc_arith_contract(a, e)) return p;
+    arith_poly *q = gpuc_arith_pool_alloc(a->ctx, &a->scratch, sizeof *q);
     *q = *p;
     q->index = true;
     return q;
 }
 
-const arith_poly *arith_to_poly(gpuc_analyzer *a, gpuc_expr e)
+const arith_poly *gpuc_arith_to_poly(gpuc_analyzer *a, gpuc_expr e)
 {
-    const arith_memo_entry *m = arith_memo_get(&a->polys, e, a->gen);
+    const arith_memo_entry *m = gpuc_arith_memo_get(&a->polys, e, a->gen);
     if (m) return (const arith_poly *)(uintptr_t)m->v[0];
     if (a->depth > ARITH_MAX_DEPTH) return opaque(a, e);
     a->depth++;
     const arith_poly *p = compute_poly(a, e);
     a->depth--;
-    arith_memo_set(a, &a->polys, e, a->gen, (int64_t)(uintptr_t)p, 0);
+    gpuc_arith_memo_set(a, &a->polys, e, a->gen, (int64_t)(uintptr_t)p, 0);
     return p;
 }
 
@@ -230,10 +235,10 @@ static int compare_for_print(const arith_term *x, const arith_term *y)
     uint64_t p = x->coeff < 0 ? -(uint64_t)x->coeff : (uint64_t)x->coeff;
     uint64_t q = y->coeff < 0 ? -(uint64_t)y->coeff : (uint64_t)y->coeff;
     if (p != q) return p > q ? -1 : 1;
-    return arith_monomial_compare(x, y);
+    return gpuc_arith_monomial_compare(x, y);
 }
 
-gpuc_expr arith_from_term(gpuc_analyzer *a, gpuc_dtype dtype, const arith_term *t, int64_t coeff)
+gpuc_expr gpuc_arith_from_term(gpuc_analyzer *a, gpuc_dtype dtype, const arith_term *t, int64_t coeff)
 {
     gpuc_expr e = t->atom[0];
     for (int i = 1; i < t->n; i++) e = gpuc_mul(a->ctx, e, t->atom[i]);
@@ -241,7 +246,7 @@ gpuc_expr arith_from_term(gpuc_analyzer *a, gpuc_dtype dtype, const arith_term *
 }
 
 /* Positive terms first, largest factor first; a leading minus becomes a factor -1. */
-gpuc_expr arith_from_poly(gpuc_analyzer *a, const arith_poly *p)
+gpuc_expr gpuc_arith_from_poly(gpuc_analyzer *a, const arith_poly *p)
 {
     int order[ARITH_MAX_TERMS];
     for (int i = 0; i < p->n; i++) {
@@ -253,7 +258,7 @@ gpuc_expr arith_from_poly(gpuc_analyzer *a, const arith_poly *p)
     for (int i = 0; i < p->n; i++) {
         const arith_term *t = &p->at[order[i]];
         if (t->coeff < 0) continue;
-        gpuc_expr e = arith_from_term(a, p->dtype, t, t->coeff);
+        gpuc_expr e = gpuc_arith_from_term(a, p->dtype, t, t->coeff);
         sum = sum ? gpuc_add(a->ctx, sum, e) : e;
     }
     bool const_first = p->c > 0 && !sum, const_done = p->c == 0 || const_first;
@@ -262,7 +267,7 @@ gpuc_expr arith_from_poly(gpuc_analyzer *a, const arith_poly *p)
         const arith_term *t = &p->at[order[i]];
         if (t->coeff > 0) continue;
         bool min = t->coeff == INT64_MIN;
-        gpuc_expr e = arith_from_term(a, p->dtype, t, sum && !min ? -t->coeff : t->coeff);
+        gpuc_expr e = gpuc_arith_from_term(a, p->dtype, t, sum && !min ? -t->coeff : t->coeff);
         sum = !sum ? e : min ? gpuc_add(a->ctx, sum, e) : gpuc_sub(a->ctx, sum, e);
     }
     if (!sum) return gpuc_imm_int(a->ctx, p->dtype, p->c);

@@ -26,7 +26,7 @@ static const struct {
 #undef INDEX
 #undef DATA
 
-bool arith_has_poly(gpuc_tir_op op)
+bool gpuc_arith_has_poly(gpuc_tir_op op)
 {
     return operators[op].poly;
 }
@@ -44,13 +44,13 @@ static bool compute_contract(gpuc_analyzer *a, gpuc_expr e)
     case GPUC_EXPR_CAST: {
         gpuc_expr x = ((const gpuc_tir_cast_node *)e)->a;
         return leaf_contract(e) && (e->dtype.bits >= x->dtype.bits || x->dtype.code == GPUC_DTYPE_BOOL) &&
-               e->dtype.code != GPUC_DTYPE_BOOL && arith_contract(a, x);
+               e->dtype.code != GPUC_DTYPE_BOOL && gpuc_arith_contract(a, x);
     }
     case GPUC_EXPR_OP: {
         const gpuc_tir_opexpr_node *o = (const gpuc_tir_opexpr_node *)e;
         if (!operators[o->op].index || !leaf_contract(e)) return false;
         for (int i = 0; i < gpuc_tir_ops[o->op].arity; i++)
-            if (!arith_contract(a, o->a[i])) return false;
+            if (!gpuc_arith_contract(a, o->a[i])) return false;
         return true;
     }
     case GPUC_EXPR_FLOAT:
@@ -67,22 +67,22 @@ static bool compute_contract(gpuc_analyzer *a, gpuc_expr e)
     return false;
 }
 
-bool arith_contract(gpuc_analyzer *a, gpuc_expr e)
+bool gpuc_arith_contract(gpuc_analyzer *a, gpuc_expr e)
 {
     if (e->kind == GPUC_EXPR_VAR || e->kind == GPUC_EXPR_INT) return leaf_contract(e);
-    const arith_memo_entry *m = arith_memo_get(&a->contracts, e, 0);
+    const arith_memo_entry *m = gpuc_arith_memo_get(&a->contracts, e, 0);
     if (m) return m->v[0];
     if (a->depth > ARITH_MAX_DEPTH) return false;
     a->depth++;
     bool result = compute_contract(a, e);
     a->depth--;
-    arith_memo_set(a, &a->contracts, e, 0, result, 0);
+    gpuc_arith_memo_set(a, &a->contracts, e, 0, result, 0);
     return result;
 }
 
 static int64_t sum_cost(gpuc_analyzer *a, int64_t total, int n, const gpuc_expr *parts)
 {
-    for (int i = 0; i < n; i++) total += arith_cost(a, parts[i]);
+    for (int i = 0; i < n; i++) total += gpuc_arith_cost(a, parts[i]);
     return total;
 }
 
@@ -92,7 +92,7 @@ static int64_t compute_cost(gpuc_analyzer *a, gpuc_expr e)
     case GPUC_EXPR_VAR: return 1;
     case GPUC_EXPR_INT:
     case GPUC_EXPR_FLOAT: return 0;
-    case GPUC_EXPR_CAST: return 1 + arith_cost(a, ((const gpuc_tir_cast_node *)e)->a);
+    case GPUC_EXPR_CAST: return 1 + gpuc_arith_cost(a, ((const gpuc_tir_cast_node *)e)->a);
     case GPUC_EXPR_OP: {
         const gpuc_tir_opexpr_node *o = (const gpuc_tir_opexpr_node *)e;
         int64_t c, own = operators[o->op].cost;
@@ -107,10 +107,10 @@ static int64_t compute_cost(gpuc_analyzer *a, gpuc_expr e)
     }
     case GPUC_EXPR_RAMP: {
         const gpuc_tir_ramp_node *r = (const gpuc_tir_ramp_node *)e;
-        return 3 + arith_cost(a, r->start) + arith_cost(a, r->stride);
+        return 3 + gpuc_arith_cost(a, r->start) + gpuc_arith_cost(a, r->stride);
     }
-    case GPUC_EXPR_BROADCAST: return 1 + arith_cost(a, ((const gpuc_tir_broadcast_node *)e)->a);
-    case GPUC_EXPR_LANE: return 1 + arith_cost(a, ((const gpuc_tir_lane_node *)e)->a);
+    case GPUC_EXPR_BROADCAST: return 1 + gpuc_arith_cost(a, ((const gpuc_tir_broadcast_node *)e)->a);
+    case GPUC_EXPR_LANE: return 1 + gpuc_arith_cost(a, ((const gpuc_tir_lane_node *)e)->a);
     case GPUC_EXPR_VECTOR: return sum_cost(a, 2, e->dtype.lanes, ((const gpuc_tir_vector_node *)e)->a);
     case GPUC_EXPR_CALL: {
         const gpuc_tir_call_node *c = (const gpuc_tir_call_node *)e;
@@ -126,23 +126,23 @@ static int64_t compute_cost(gpuc_analyzer *a, gpuc_expr e)
     return 0;
 }
 
-int64_t arith_cost(gpuc_analyzer *a, gpuc_expr e)
+int64_t gpuc_arith_cost(gpuc_analyzer *a, gpuc_expr e)
 {
     if (e->kind == GPUC_EXPR_VAR) return 1;
     if (e->kind == GPUC_EXPR_INT) return 0;
-    const arith_memo_entry *m = arith_memo_get(&a->costs, e, 0);
+    const arith_memo_entry *m = gpuc_arith_memo_get(&a->costs, e, 0);
     if (m) return m->v[0];
     if (a->depth > ARITH_MAX_DEPTH) return INT32_MAX;
     a->depth++;
     int64_t cost = compute_cost(a, e);
     a->depth--;
     if (cost > INT32_MAX) cost = INT32_MAX; /* of a tree; shared nodes may count exponentially */
-    arith_memo_set(a, &a->costs, e, 0, cost, 0);
+    gpuc_arith_memo_set(a, &a->costs, e, 0, cost, 0);
     return cost;
 }
 
-gpuc_expr arith_cheaper(gpuc_analyzer *a, gpuc_expr canonical, gpuc_expr other)
+gpuc_expr gpuc_arith_cheaper(gpuc_analyzer *a, gpuc_expr canonical, gpuc_expr other)
 {
     if (canonical == other) return canonical;
-    return arith_cost(a, canonical) <= arith_cost(a, other) ? canonical : other;
+    return gpuc_arith_cost(a, canonical) <= gpuc_arith_cost(a, other) ? canonical : other;
 }

@@ -7,16 +7,16 @@
 static bool split_off(gpuc_analyzer *a, const arith_poly *p, int64_t c, const arith_poly **quotient,
                       const arith_poly **rest)
 {
-    const arith_poly *q = arith_poly_const(a, p->dtype, gpuc_floordiv(p->c, c));
-    const arith_poly *r = arith_poly_const(a, p->dtype, gpuc_floormod(p->c, c));
+    const arith_poly *q = gpuc_arith_poly_const(a, p->dtype, gpuc_floordiv(p->c, c));
+    const arith_poly *r = gpuc_arith_poly_const(a, p->dtype, gpuc_floormod(p->c, c));
     for (int i = 0; i < p->n; i++) {
         int64_t k = p->at[i].coeff;
-        if (k / c) q = arith_poly_add(a, q, arith_poly_term(a, p, &p->at[i], -1, k / c), 1);
-        if (k % c) r = arith_poly_add(a, r, arith_poly_term(a, p, &p->at[i], -1, k % c), 1);
+        if (k / c) q = gpuc_arith_poly_add(a, q, gpuc_arith_poly_term(a, p, &p->at[i], -1, k / c), 1);
+        if (k % c) r = gpuc_arith_poly_add(a, r, gpuc_arith_poly_term(a, p, &p->at[i], -1, k % c), 1);
     }
     *quotient = q;
     *rest = r;
-    return q && r && (r->n == 0 || arith_exact(a, r)); /* r's constant may be larger than p's */
+    return q && r && (r->n == 0 || gpuc_arith_exact(a, r)); /* r's constant may be larger than p's */
 }
 
 /* Divides out g: p = g * s + t, *s gets the k of t already. False if t spans a multiple of g. */
@@ -24,19 +24,20 @@ static bool divide_out(gpuc_analyzer *a, const arith_poly *p, int64_t g, const a
                        const arith_poly **t)
 {
     bool small[ARITH_MAX_TERMS];
-    const arith_poly *high = arith_poly_const(a, p->dtype, 0);
+    const arith_poly *high = gpuc_arith_poly_const(a, p->dtype, 0);
     for (int i = 0; i < p->n; i++) {
         small[i] = p->at[i].coeff % g != 0;
         if (!small[i])
-            high = arith_poly_add(a, high, arith_poly_term(a, p, &p->at[i], -1, p->at[i].coeff / g), 1);
+            high = gpuc_arith_poly_add(a, high, gpuc_arith_poly_term(a, p, &p->at[i], -1, p->at[i].coeff / g),
+                                       1);
     }
-    const arith_poly *low = arith_poly_pick(a, p, small, true);
-    gpuc_bounds b = arith_poly_bounds(a, low);
+    const arith_poly *low = gpuc_arith_poly_pick(a, p, small, true);
+    gpuc_bounds b = gpuc_arith_poly_bounds(a, low);
     if (!high || !arith_finite(b)) return false;
     int64_t k = gpuc_floordiv(b.min, g), down;
     if (k != gpuc_floordiv(b.max, g) || !gpuc_i64_mul(-k, g, &down)) return false;
-    *s = arith_poly_shift(a, high, k);
-    if (t) *t = arith_poly_shift(a, low, down);
+    *s = gpuc_arith_poly_shift(a, high, k);
+    if (t) *t = gpuc_arith_poly_shift(a, low, down);
     return *s && (!t || *t);
 }
 
@@ -45,7 +46,7 @@ static int64_t next_divisor(const arith_poly *p, int64_t c, int64_t below)
 {
     int64_t best = 0;
     for (int i = 0; i < p->n; i++) {
-        int64_t g = arith_gcd(p->at[i].coeff, c);
+        int64_t g = gpuc_arith_gcd(p->at[i].coeff, c);
         if (g > best && g < below) best = g;
     }
     return best > 1 ? best : 0;
@@ -61,14 +62,14 @@ static bool sole_atom(const arith_poly *p, gpuc_tir_op op, gpuc_expr *x, int64_t
 
 static const arith_poly *make(gpuc_analyzer *a, gpuc_tir_op op, const arith_poly *x, int64_t c)
 {
-    return arith_poly_op(a, op, arith_from_poly(a, x), gpuc_imm_int(a->ctx, x->dtype, c), x->index);
+    return gpuc_arith_poly_op(a, op, gpuc_arith_from_poly(a, x), gpuc_imm_int(a->ctx, x->dtype, c), x->index);
 }
 
 static const arith_poly *sum_or(gpuc_analyzer *a, const arith_poly *x, const arith_poly *y, int64_t scale,
                                 gpuc_tir_op op, const arith_poly *whole, int64_t c)
 {
-    const arith_poly *sum = arith_poly_add(a, x, y, scale);
-    return sum ? arith_recombine(a, sum) : make(a, op, whole, c);
+    const arith_poly *sum = gpuc_arith_poly_add(a, x, y, scale);
+    return sum ? gpuc_arith_recombine(a, sum) : make(a, op, whole, c);
 }
 
 /* p and c > 0 of p // c or p % c. p = c * q + r once the rule of sums has asked. */
@@ -100,7 +101,7 @@ static const arith_poly *div_common(gpuc_analyzer *a, division *d)
 {
     for (int64_t g = d->c; g > 0; g = next_divisor(d->p, d->c, g)) {
         const arith_poly *s;
-        if (divide_out(a, d->p, g, &s, NULL)) return g == d->c ? s : arith_poly_floordiv(a, s, d->c / g);
+        if (divide_out(a, d->p, g, &s, NULL)) return g == d->c ? s : gpuc_arith_poly_floordiv(a, s, d->c / g);
     }
     return NULL;
 }
@@ -111,10 +112,10 @@ static const arith_poly *div_quotient(gpuc_analyzer *a, division *d)
     gpuc_expr x;
     int64_t k, product, shift;
     if (!sole_atom(d->p, GPUC_TIR_FLOORDIV, &x, &k) || !gpuc_i64_mul(k, d->c, &product) ||
-        !gpuc_i64_mul(d->p->c, k, &shift) || product > arith_type_bounds(d->p->dtype).max)
+        !gpuc_i64_mul(d->p->c, k, &shift) || product > gpuc_arith_type_bounds(d->p->dtype).max)
         return NULL;
-    const arith_poly *y = arith_poly_shift(a, arith_to_poly(a, x), shift);
-    return y && arith_exact(a, y) ? arith_poly_floordiv(a, y, product) : NULL;
+    const arith_poly *y = gpuc_arith_poly_shift(a, gpuc_arith_to_poly(a, x), shift);
+    return y && gpuc_arith_exact(a, y) ? gpuc_arith_poly_floordiv(a, y, product) : NULL;
 }
 
 /* (x % (k * c)) // c is (x // c) % k. */
@@ -123,8 +124,10 @@ static const arith_poly *div_remainder(gpuc_analyzer *a, division *d)
     gpuc_expr x;
     int64_t k;
     if (d->p->c != 0 || !sole_atom(d->p, GPUC_TIR_FLOORMOD, &x, &k) || k % d->c != 0) return NULL;
-    const arith_poly *y = arith_to_poly(a, x);
-    return arith_exact(a, y) ? arith_poly_floormod(a, arith_poly_floordiv(a, y, d->c), k / d->c) : NULL;
+    const arith_poly *y = gpuc_arith_to_poly(a, x);
+    return gpuc_arith_exact(a, y)
+               ? gpuc_arith_poly_floormod(a, gpuc_arith_poly_floordiv(a, y, d->c), k / d->c)
+               : NULL;
 }
 
 /* A remainder that is known does not carry. */
@@ -132,11 +135,11 @@ static const arith_poly *div_known(gpuc_analyzer *a, division *d)
 {
     const arith_poly *r = d->p;
     if (r->c == 0) return NULL;
-    const arith_poly *t = arith_poly_shift(a, r, -r->c);
-    gpuc_modular m = t ? arith_poly_modular(a, t) : (gpuc_modular){1, 0};
-    if (m.coeff % d->c != 0 || !arith_exact(a, t)) return NULL;
+    const arith_poly *t = gpuc_arith_poly_shift(a, r, -r->c);
+    gpuc_modular m = t ? gpuc_arith_poly_modular(a, t) : (gpuc_modular){1, 0};
+    if (m.coeff % d->c != 0 || !gpuc_arith_exact(a, t)) return NULL;
     int64_t carry = (gpuc_floormod(m.remainder, d->c) + r->c) / d->c;
-    return arith_poly_shift(a, make(a, GPUC_TIR_FLOORDIV, t, d->c), carry);
+    return gpuc_arith_poly_shift(a, make(a, GPUC_TIR_FLOORDIV, t, d->c), carry);
 }
 
 static const division_rule rest_quotients[] = {
@@ -145,7 +148,7 @@ static const division_rule rest_quotients[] = {
     {"quotient_of_remainder", div_remainder},
     {"quotient_of_known", div_known},
 };
-const gpuc_rule_table arith_rest_quotients = GPUC_RULE_TABLE(rest_quotients);
+const gpuc_rule_table gpuc_arith_rest_quotients = GPUC_RULE_TABLE(rest_quotients);
 
 static const arith_poly *div_parts(gpuc_analyzer *a, const division *d)
 {
@@ -163,7 +166,7 @@ static const arith_poly *div_between(gpuc_analyzer *a, division *d)
 
 static const arith_poly *div_constant(gpuc_analyzer *a, division *d)
 {
-    return d->p->n == 0 ? arith_poly_const(a, d->p->dtype, gpuc_floordiv(d->p->c, d->c)) : NULL;
+    return d->p->n == 0 ? gpuc_arith_poly_const(a, d->p->dtype, gpuc_floordiv(d->p->c, d->c)) : NULL;
 }
 
 static bool has_multiples(gpuc_analyzer *a, division *d)
@@ -182,9 +185,9 @@ static const division_rule quotients[] = {
     {"quotient_of_constant", div_constant},
     {"quotient_of_sum", div_sum}, /* multiples of c leave it */
 };
-const gpuc_rule_table arith_quotients = GPUC_RULE_TABLE(quotients);
+const gpuc_rule_table gpuc_arith_quotients = GPUC_RULE_TABLE(quotients);
 
-const arith_poly *arith_poly_floordiv(gpuc_analyzer *a, const arith_poly *p, int64_t c)
+const arith_poly *gpuc_arith_poly_floordiv(gpuc_analyzer *a, const arith_poly *p, int64_t c)
 {
     if (c == 1) return p;
     if (a->depth > ARITH_MAX_DEPTH || c > INT64_MAX / 4) return make(a, GPUC_TIR_FLOORDIV, p, c);
@@ -205,20 +208,20 @@ static const arith_poly *open_remainders(gpuc_analyzer *a, const arith_poly *p, 
         int64_t k;
         if (p->at[i].n != 1 || arith_op_of(p->at[i].atom[0]) != GPUC_TIR_FLOORMOD) continue;
         if (!arith_const(arith_arg(p->at[i].atom[0], 1), &k) || k <= 0 || k % c != 0) continue;
-        const arith_poly *x = arith_to_poly(a, arith_arg(p->at[i].atom[0], 0));
+        const arith_poly *x = gpuc_arith_to_poly(a, arith_arg(p->at[i].atom[0], 0));
         const arith_poly *others =
-            arith_poly_add(a, p, arith_poly_term(a, p, &p->at[i], -1, p->at[i].coeff), -1);
-        const arith_poly *sum = arith_poly_add(a, others, x, p->at[i].coeff);
-        if (sum && arith_exact(a, sum)) return sum;
+            gpuc_arith_poly_add(a, p, gpuc_arith_poly_term(a, p, &p->at[i], -1, p->at[i].coeff), -1);
+        const arith_poly *sum = gpuc_arith_poly_add(a, others, x, p->at[i].coeff);
+        if (sum && gpuc_arith_exact(a, sum)) return sum;
     }
     return NULL;
 }
 
 static const arith_poly *mod_known(gpuc_analyzer *a, division *d)
 {
-    gpuc_modular m = arith_poly_modular(a, d->p);
+    gpuc_modular m = gpuc_arith_poly_modular(a, d->p);
     if (m.coeff % d->c != 0) return NULL;
-    return arith_poly_const(a, d->p->dtype, gpuc_floormod(m.remainder, d->c));
+    return gpuc_arith_poly_const(a, d->p->dtype, gpuc_floormod(m.remainder, d->c));
 }
 
 static const arith_poly *mod_common(gpuc_analyzer *a, division *d)
@@ -227,7 +230,7 @@ static const arith_poly *mod_common(gpuc_analyzer *a, division *d)
         const arith_poly *s, *t;
         if (!divide_out(a, d->p, g, &s, &t)) continue;
         if (g == d->c) return t;
-        return sum_or(a, t, arith_poly_floormod(a, s, d->c / g), g, GPUC_TIR_FLOORMOD, d->p, d->c);
+        return sum_or(a, t, gpuc_arith_poly_floormod(a, s, d->c / g), g, GPUC_TIR_FLOORMOD, d->p, d->c);
     }
     return NULL;
 }
@@ -235,7 +238,7 @@ static const arith_poly *mod_common(gpuc_analyzer *a, division *d)
 static const arith_poly *mod_remainder(gpuc_analyzer *a, division *d)
 {
     const arith_poly *open = open_remainders(a, d->p, d->c);
-    return open ? arith_poly_floormod(a, open, d->c) : NULL;
+    return open ? gpuc_arith_poly_floormod(a, open, d->c) : NULL;
 }
 
 static const division_rule rest_remainders[] = {
@@ -243,7 +246,7 @@ static const division_rule rest_remainders[] = {
     {"remainder_of_common", mod_common},
     {"remainder_of_remainder", mod_remainder},
 };
-const gpuc_rule_table arith_rest_remainders = GPUC_RULE_TABLE(rest_remainders);
+const gpuc_rule_table gpuc_arith_rest_remainders = GPUC_RULE_TABLE(rest_remainders);
 
 static const arith_poly *mod_rest(gpuc_analyzer *a, const division *d)
 {
@@ -268,11 +271,11 @@ static const division_rule remainders[] = {
     {"remainder_between_multiples", mod_between},
     {"remainder_of_sum", mod_sum},
 };
-const gpuc_rule_table arith_remainders = GPUC_RULE_TABLE(remainders);
+const gpuc_rule_table gpuc_arith_remainders = GPUC_RULE_TABLE(remainders);
 
-const arith_poly *arith_poly_floormod(gpuc_analyzer *a, const arith_poly *p, int64_t c)
+const arith_poly *gpuc_arith_poly_floormod(gpuc_analyzer *a, const arith_poly *p, int64_t c)
 {
-    if (c == 1) return arith_poly_const(a, p->dtype, 0);
+    if (c == 1) return gpuc_arith_poly_const(a, p->dtype, 0);
     if (a->depth > ARITH_MAX_DEPTH || c > INT64_MAX / 4) return make(a, GPUC_TIR_FLOORMOD, p, c);
     a->depth++;
     division d = {.p = p, .c = c};
@@ -307,16 +310,16 @@ typedef struct symbolic {
 
 static bool divide_symbolic(gpuc_analyzer *a, symbolic *s)
 {
-    const arith_poly *x = s->x, *q = arith_poly_const(a, x->dtype, 0), *r = x;
+    const arith_poly *x = s->x, *q = gpuc_arith_poly_const(a, x->dtype, 0), *r = x;
     const arith_term *lead = &s->d->at[0];
     for (int i = 0; i < x->n && q && r; i++) {
         arith_term t;
         if (lead->coeff == -1 || !divide_terms(&x->at[i], lead, &t)) continue;
         const arith_poly *part =
-            t.n ? arith_poly_term(a, x, &t, -1, t.coeff) : arith_poly_const(a, x->dtype, t.coeff);
-        q = arith_poly_add(a, q, part, 1);
-        const arith_poly *product = arith_poly_mul(a, part, s->d);
-        r = product ? arith_poly_add(a, r, product, -1) : NULL;
+            t.n ? gpuc_arith_poly_term(a, x, &t, -1, t.coeff) : gpuc_arith_poly_const(a, x->dtype, t.coeff);
+        q = gpuc_arith_poly_add(a, q, part, 1);
+        const arith_poly *product = gpuc_arith_poly_mul(a, part, s->d);
+        r = product ? gpuc_arith_poly_add(a, r, product, -1) : NULL;
     }
     s->q = q;
     s->r = r;
@@ -326,19 +329,21 @@ static bool divide_symbolic(gpuc_analyzer *a, symbolic *s)
 /* r is in [0, d). */
 static const arith_poly *symbolic_between(gpuc_analyzer *a, const symbolic *s)
 {
-    const arith_poly *below = arith_poly_shift(a, s->d, -1), *room = arith_poly_add(a, below, s->r, -1);
-    bool inside = arith_exact(a, s->r) && room && arith_nonnegative(a, s->r) && arith_nonnegative(a, room);
+    const arith_poly *below = gpuc_arith_poly_shift(a, s->d, -1),
+                     *room = gpuc_arith_poly_add(a, below, s->r, -1);
+    bool inside = gpuc_arith_exact(a, s->r) && room && gpuc_arith_nonnegative(a, s->r) &&
+                  gpuc_arith_nonnegative(a, room);
     return !inside ? NULL : s->mod ? s->r : s->q;
 }
 
 static const arith_poly *symbolic_sum(gpuc_analyzer *a, const symbolic *s)
 {
     if (s->q->n == 0 && s->q->c == 0) return NULL;
-    gpuc_expr rest = arith_from_poly(a, s->r), by = arith_from_poly(a, s->d);
-    if (s->mod) return arith_poly_op(a, GPUC_TIR_FLOORMOD, rest, by, s->x->index);
+    gpuc_expr rest = gpuc_arith_from_poly(a, s->r), by = gpuc_arith_from_poly(a, s->d);
+    if (s->mod) return gpuc_arith_poly_op(a, GPUC_TIR_FLOORMOD, rest, by, s->x->index);
     const arith_poly *sum =
-        arith_poly_add(a, s->q, arith_poly_op(a, GPUC_TIR_FLOORDIV, rest, by, s->x->index), 1);
-    return sum ? arith_recombine(a, sum) : NULL;
+        gpuc_arith_poly_add(a, s->q, gpuc_arith_poly_op(a, GPUC_TIR_FLOORDIV, rest, by, s->x->index), 1);
+    return sum ? gpuc_arith_recombine(a, sum) : NULL;
 }
 
 static const struct {
@@ -348,14 +353,14 @@ static const struct {
     {"division_between_sizes", symbolic_between},
     {"division_of_sizes", symbolic_sum},
 };
-const gpuc_rule_table arith_symbolic_divisions = GPUC_RULE_TABLE(symbolics);
+const gpuc_rule_table gpuc_arith_symbolic_divisions = GPUC_RULE_TABLE(symbolics);
 
-const arith_poly *arith_poly_divmod_symbolic(gpuc_analyzer *a, const arith_poly *x, const arith_poly *d,
-                                             bool mod)
+const arith_poly *gpuc_arith_poly_divmod_symbolic(gpuc_analyzer *a, const arith_poly *x, const arith_poly *d,
+                                                  bool mod)
 {
     symbolic s = {.x = x, .d = d, .mod = mod};
-    const arith_poly *below = arith_poly_shift(a, d, -1);
-    if (!below || !arith_nonnegative(a, below) || !divide_symbolic(a, &s)) return NULL;
+    const arith_poly *below = gpuc_arith_poly_shift(a, d, -1);
+    if (!below || !gpuc_arith_nonnegative(a, below) || !divide_symbolic(a, &s)) return NULL;
     for (size_t i = 0; i < COUNT(symbolics); i++) {
         const arith_poly *result = symbolics[i].apply(a, &s);
         if (!result) continue;
@@ -365,10 +370,10 @@ const arith_poly *arith_poly_divmod_symbolic(gpuc_analyzer *a, const arith_poly 
     return NULL;
 }
 
-const arith_poly *arith_poly_reduce_sign(gpuc_analyzer *a, const arith_poly *p)
+const arith_poly *gpuc_arith_poly_reduce_sign(gpuc_analyzer *a, const arith_poly *p)
 {
     int64_t all = 0;
-    for (int i = 0; i < p->n; i++) all = arith_gcd(all, p->at[i].coeff);
+    for (int i = 0; i < p->n; i++) all = gpuc_arith_gcd(all, p->at[i].coeff);
     int64_t widest = 0;
     for (int i = 0; i < p->n; i++) {
         int64_t k = p->at[i].coeff == INT64_MIN ? INT64_MAX

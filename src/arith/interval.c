@@ -42,13 +42,13 @@ static bool is_point(gpuc_interval i)
 /* An end near that of its type only says what the type does. */
 static gpuc_expr end_of(gpuc_analyzer *a, gpuc_dtype t, int64_t v)
 {
-    int64_t far = arith_type_bounds(t).max / 4;
+    int64_t far = gpuc_arith_type_bounds(t).max / 4;
     return t.bits >= 32 && (v > far || v < -far) ? NULL : gpuc_imm_int(a->ctx, t, v);
 }
 
 static gpuc_interval of_bounds(gpuc_analyzer *a, gpuc_expr e)
 {
-    gpuc_bounds b = arith_bounds(a, e);
+    gpuc_bounds b = gpuc_arith_bounds(a, e);
     return (gpuc_interval){end_of(a, e->dtype, b.min), end_of(a, e->dtype, b.max)};
 }
 
@@ -60,13 +60,13 @@ static bool overflows(gpuc_tir_op op, gpuc_expr x, gpuc_expr y)
                 : op == GPUC_TIR_SUB ? gpuc_i64_sub(p, q, &r)
                 : op == GPUC_TIR_MUL ? gpuc_i64_mul(p, q, &r)
                                      : (r = 0, true);
-    return !fits || !arith_within((gpuc_bounds){r, r}, arith_type_bounds(x->dtype));
+    return !fits || !arith_within((gpuc_bounds){r, r}, gpuc_arith_type_bounds(x->dtype));
 }
 
 static gpuc_expr op2(relaxer *r, gpuc_tir_op op, gpuc_expr x, gpuc_expr y)
 {
     if (!x || !y || overflows(op, x, y)) return NULL;
-    return arith_simplify(r->a, gpuc_tir_make(r->a->ctx, op, x, y, NULL));
+    return gpuc_arith_simplify_nested(r->a, gpuc_tir_make(r->a->ctx, op, x, y, NULL));
 }
 
 static gpuc_interval add(relaxer *r, gpuc_interval x, gpuc_interval y)
@@ -76,7 +76,7 @@ static gpuc_interval add(relaxer *r, gpuc_interval x, gpuc_interval y)
 
 static gpuc_interval scale(relaxer *r, gpuc_interval x, gpuc_expr by)
 {
-    gpuc_bounds sign = arith_bounds(r->a, by);
+    gpuc_bounds sign = gpuc_arith_bounds(r->a, by);
     if (is_point(x)) return point(op2(r, GPUC_TIR_MUL, x.min, by));
     if (sign.min >= 0)
         return (gpuc_interval){op2(r, GPUC_TIR_MUL, x.min, by), op2(r, GPUC_TIR_MUL, x.max, by)};
@@ -88,7 +88,7 @@ static gpuc_interval scale(relaxer *r, gpuc_interval x, gpuc_expr by)
 static bool proven(relaxer *r, gpuc_tir_op op, gpuc_expr x, gpuc_expr y)
 {
     if (!x || !y) return false;
-    gpuc_expr e = arith_simplify(r->a, gpuc_tir_make(r->a->ctx, op, x, y, NULL));
+    gpuc_expr e = gpuc_arith_simplify_nested(r->a, gpuc_tir_make(r->a->ctx, op, x, y, NULL));
     return gpuc_tir_is_const(e, 1);
 }
 
@@ -108,12 +108,12 @@ static gpuc_interval divide(relaxer *r, gpuc_expr e)
 {
     gpuc_tir_op op = arith_op_of(e);
     gpuc_interval x = interval_of(r, arith_arg(e, 0)), y = interval_of(r, arith_arg(e, 1));
-    if (!y.min || y.min != y.max || arith_bounds(r->a, y.min).min <= 0) {
+    if (!y.min || y.min != y.max || gpuc_arith_bounds(r->a, y.min).min <= 0) {
         gpuc_expr one = gpuc_imm_int(r->a->ctx, e->dtype, 1);
         if (!y.min || y.min != y.max || !proven(r, GPUC_TIR_LE, one, y.min)) return of_bounds(r->a, e);
     }
     bool mod = op == GPUC_TIR_FLOORMOD || op == GPUC_TIR_MOD;
-    if (op == GPUC_TIR_MOD && !(x.min && arith_bounds(r->a, x.min).min >= 0)) return of_bounds(r->a, e);
+    if (op == GPUC_TIR_MOD && !(x.min && gpuc_arith_bounds(r->a, x.min).min >= 0)) return of_bounds(r->a, e);
     if (mod) return remainder_of(r, x, y.min);
     return (gpuc_interval){op2(r, op, x.min, y.min), op2(r, op, x.max, y.min)};
 }
@@ -129,8 +129,8 @@ static gpuc_interval extremum(relaxer *r, gpuc_tir_op op, gpuc_interval x, gpuc_
 static gpuc_interval join(gpuc_analyzer *a, gpuc_interval x, gpuc_interval y)
 {
     gpuc_interval r;
-    r.min = x.min && y.min ? arith_simplify(a, gpuc_min(a->ctx, x.min, y.min)) : NULL;
-    r.max = x.max && y.max ? arith_simplify(a, gpuc_max(a->ctx, x.max, y.max)) : NULL;
+    r.min = x.min && y.min ? gpuc_arith_simplify_nested(a, gpuc_min(a->ctx, x.min, y.min)) : NULL;
+    r.max = x.max && y.max ? gpuc_arith_simplify_nested(a, gpuc_max(a->ctx, x.max, y.max)) : NULL;
     return r;
 }
 
@@ -140,7 +140,7 @@ static gpuc_interval choice(relaxer *r, gpuc_expr e)
     gpuc_expr cond = arith_arg(e, 0);
     gpuc_interval x = interval_of(r, arith_arg(e, 1)), y = interval_of(r, arith_arg(e, 2));
     if (is_point(x) && is_point(y) && !uses_relaxed(r, cond))
-        return point(arith_simplify(r->a, gpuc_select(r->a->ctx, cond, x.min, y.min)));
+        return point(gpuc_arith_simplify_nested(r->a, gpuc_select(r->a->ctx, cond, x.min, y.min)));
     return join(r->a, x, y);
 }
 
@@ -149,17 +149,18 @@ static gpuc_interval atom_interval(relaxer *r, gpuc_expr e)
 {
     const gpuc_interval *given = gpuc_map_get(r->relax, e);
     if (given) {
-        gpuc_interval i = {given->min ? arith_simplify(r->a, given->min) : NULL,
-                           given->max ? arith_simplify(r->a, given->max) : NULL};
+        gpuc_interval i = {given->min ? gpuc_arith_simplify_nested(r->a, given->min) : NULL,
+                           given->max ? gpuc_arith_simplify_nested(r->a, given->max) : NULL};
         return i;
     }
     if (e->kind == GPUC_EXPR_CAST) {
         gpuc_expr x = ((const gpuc_tir_cast_node *)e)->a;
-        if (!arith_is_scalar_int(x) || !arith_within(arith_bounds(r->a, x), arith_type_bounds(e->dtype)))
+        if (!arith_is_scalar_int(x) ||
+            !arith_within(gpuc_arith_bounds(r->a, x), gpuc_arith_type_bounds(e->dtype)))
             return of_bounds(r->a, e);
         gpuc_interval i = interval_of(r, x);
-        if (i.min) i.min = arith_simplify(r->a, gpuc_cast(r->a->ctx, e->dtype, i.min));
-        if (i.max) i.max = arith_simplify(r->a, gpuc_cast(r->a->ctx, e->dtype, i.max));
+        if (i.min) i.min = gpuc_arith_simplify_nested(r->a, gpuc_cast(r->a->ctx, e->dtype, i.min));
+        if (i.max) i.max = gpuc_arith_simplify_nested(r->a, gpuc_cast(r->a->ctx, e->dtype, i.max));
         return i;
     }
     gpuc_tir_op op = arith_op_of(e);
@@ -181,7 +182,7 @@ static gpuc_interval poly_interval(relaxer *r, const arith_poly *p)
         fixed[i] = true;
         for (int j = 0; j < p->at[i].n; j++) fixed[i] = fixed[i] && !uses_relaxed(r, p->at[i].atom[j]);
     }
-    gpuc_interval sum = point(arith_from_poly(a, arith_poly_pick(a, p, fixed, true)));
+    gpuc_interval sum = point(gpuc_arith_from_poly(a, gpuc_arith_poly_pick(a, p, fixed, true)));
     for (int i = 0; i < p->n; i++) {
         if (fixed[i]) continue;
         const arith_term *t = &p->at[i];
@@ -194,8 +195,8 @@ static gpuc_interval poly_interval(relaxer *r, const arith_poly *p)
                     product = scale(r, product, x.min);
                 else if (is_point(product))
                     product = scale(r, x, product.min);
-                else if (product.min && x.min && arith_bounds(a, product.min).min >= 0 &&
-                         arith_bounds(a, x.min).min >= 0)
+                else if (product.min && x.min && gpuc_arith_bounds(a, product.min).min >= 0 &&
+                         gpuc_arith_bounds(a, x.min).min >= 0)
                     product = (gpuc_interval){op2(r, GPUC_TIR_MUL, product.min, x.min),
                                               op2(r, GPUC_TIR_MUL, product.max, x.max)};
                 else
@@ -209,15 +210,15 @@ static gpuc_interval poly_interval(relaxer *r, const arith_poly *p)
 static gpuc_interval compute(relaxer *r, gpuc_expr e)
 {
     gpuc_analyzer *a = r->a;
-    if (!uses_relaxed(r, e)) return point(arith_simplify(a, e));
+    if (!uses_relaxed(r, e)) return point(gpuc_arith_simplify_nested(a, e));
     if (e->dtype.lanes != 1) return everything;
     if (e->dtype.code == GPUC_DTYPE_BOOL)
         return (gpuc_interval){gpuc_imm_int(a->ctx, GPUC_BOOL, 0), gpuc_imm_int(a->ctx, GPUC_BOOL, 1)};
     if (!arith_is_int_type(e->dtype)) return everything;
     if (r->depth > ARITH_MAX_DEPTH / 4) return of_bounds(a, e);
     if (gpuc_map_has(r->relax, e)) return atom_interval(r, e);
-    const arith_poly *p = arith_to_poly(a, e);
-    if (!arith_exact(a, p)) return of_bounds(a, e);
+    const arith_poly *p = gpuc_arith_to_poly(a, e);
+    if (!gpuc_arith_exact(a, p)) return of_bounds(a, e);
     gpuc_interval i = poly_interval(r, p);
     gpuc_interval known = of_bounds(a, e);
     if (!i.min) i.min = known.min;
@@ -238,17 +239,17 @@ static gpuc_interval interval_of(relaxer *r, gpuc_expr e)
     return i;
 }
 
-gpuc_interval gpuc_eval_interval(gpuc_analyzer *a, gpuc_expr e, const gpuc_map *relax)
+gpuc_interval gpuc_arith_eval_interval(gpuc_analyzer *a, gpuc_expr e, const gpuc_map *relax)
 {
-    arith_begin(a);
+    gpuc_arith_begin(a);
     relaxer r = {.a = a, .relax = relax};
     gpuc_map_init(&r.memo, a->ctx);
     gpuc_map_init(&r.uses, a->ctx);
     return interval_of(&r, e);
 }
 
-gpuc_interval gpuc_interval_union(gpuc_analyzer *a, gpuc_interval x, gpuc_interval y)
+gpuc_interval gpuc_arith_interval_union(gpuc_analyzer *a, gpuc_interval x, gpuc_interval y)
 {
-    arith_begin(a);
+    gpuc_arith_begin(a);
     return join(a, x, y);
 }

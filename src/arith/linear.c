@@ -15,16 +15,16 @@ static bool is_none_of(gpuc_expr e, void *arg)
     return true;
 }
 
-bool gpuc_linear(gpuc_analyzer *a, gpuc_expr e, int n, const gpuc_expr *vars, gpuc_expr *coeff,
-                 gpuc_expr *rest)
+bool gpuc_arith_linear(gpuc_analyzer *a, gpuc_expr e, int n, const gpuc_expr *vars, gpuc_expr *coeff,
+                       gpuc_expr *rest)
 {
-    arith_begin(a);
+    gpuc_arith_begin(a);
     if (!arith_is_scalar_int(e)) return false;
-    const arith_poly *p = arith_to_poly(a, e);
-    const arith_poly *left = arith_poly_const(a, e->dtype, p->c);
-    const arith_poly **sums = arith_pool_alloc(a->ctx, &a->scratch, sizeof *sums * (size_t)(n + 1));
+    const arith_poly *p = gpuc_arith_to_poly(a, e);
+    const arith_poly *left = gpuc_arith_poly_const(a, e->dtype, p->c);
+    const arith_poly **sums = gpuc_arith_pool_alloc(a->ctx, &a->scratch, sizeof *sums * (size_t)(n + 1));
     search s = {n, vars};
-    for (int i = 0; i < n; i++) sums[i] = arith_poly_const(a, e->dtype, 0);
+    for (int i = 0; i < n; i++) sums[i] = gpuc_arith_poly_const(a, e->dtype, 0);
     for (int i = 0; i < p->n; i++) {
         const arith_term *t = &p->at[i];
         int var = -1, at = -1;
@@ -39,10 +39,10 @@ bool gpuc_linear(gpuc_analyzer *a, gpuc_expr e, int n, const gpuc_expr *vars, gp
             }
         }
         const arith_poly **to = var < 0 ? &left : &sums[var];
-        *to = arith_poly_add(a, *to, arith_poly_term(a, p, t, at, t->coeff), 1);
+        *to = gpuc_arith_poly_add(a, *to, gpuc_arith_poly_term(a, p, t, at, t->coeff), 1);
         if (!*to) return false;
     }
-    for (int i = 0; i < n; i++) coeff[i] = arith_from_poly(a, sums[i]);
-    *rest = arith_from_poly(a, left);
+    for (int i = 0; i < n; i++) coeff[i] = gpuc_arith_from_poly(a, sums[i]);
+    *rest = gpuc_arith_from_poly(a, left);
     return true;
 }

@@ -42,7 +42,7 @@ typedef struct arith_pool_mark {
     size_t used;
 } arith_pool_mark;
 
-void *arith_pool_alloc(gpuc_ctx *ctx, arith_pool *pool, size_t size); /* not zeroed */
+void *gpuc_arith_pool_alloc(gpuc_ctx *ctx, arith_pool *pool, size_t size); /* not zeroed */
 static inline arith_pool_mark arith_pool_save(const arith_pool *pool)
 {
     return (arith_pool_mark){pool->at, pool->used};
@@ -65,8 +65,9 @@ typedef struct arith_memo {
     uint32_t count, capacity;
 } arith_memo;
 
-const arith_memo_entry *arith_memo_get(const arith_memo *m, gpuc_expr key, uint32_t gen);
-void arith_memo_set(gpuc_analyzer *a, arith_memo *m, gpuc_expr key, uint32_t gen, int64_t v0, int64_t v1);
+const arith_memo_entry *gpuc_arith_memo_get(const arith_memo *m, gpuc_expr key, uint32_t gen);
+void gpuc_arith_memo_set(gpuc_analyzer *a, arith_memo *m, gpuc_expr key, uint32_t gen, int64_t v0,
+                         int64_t v1);
 
 /* What could not be proven with one set of facts, from this level and depth of recursion on: the ways to
  * prove a thing meet in the same polynomials again and again. */
@@ -89,7 +90,7 @@ typedef struct arith_poly {
     bool value; /* stands for a number, such as the difference of two sides: nothing has wrapped */
     int n;
     int64_t c;            /* the constant term */
-    const arith_term *at; /* ordered by arith_monomial_compare, coefficients not 0 */
+    const arith_term *at; /* ordered by gpuc_arith_monomial_compare, coefficients not 0 */
 } arith_poly;
 
 /* ---- Facts ------------------------------------------------------------------------------------- */
@@ -148,7 +149,7 @@ static inline bool arith_const(gpuc_expr e, int64_t *out)
     return true;
 }
 /* The range of an integer type, as far as int64 can say. */
-gpuc_bounds arith_type_bounds(gpuc_dtype t);
+gpuc_bounds gpuc_arith_type_bounds(gpuc_dtype t);
 static inline bool arith_within(gpuc_bounds b, gpuc_bounds outer)
 {
     return b.min >= outer.min && b.max <= outer.max;
@@ -158,93 +159,96 @@ static inline bool arith_finite(gpuc_bounds b)
 {
     return b.min != INT64_MIN && b.max != INT64_MAX;
 }
-int64_t arith_gcd(int64_t x, int64_t y); /* not negative; gcd(0, 0) == 0 */
+int64_t gpuc_arith_gcd(int64_t x, int64_t y); /* not negative; gcd(0, 0) == 0 */
 
-const arith_known *arith_known_get(const gpuc_analyzer *a, gpuc_expr e);
-/* Assumes inside of a call: facts hold until arith_leave. False if the budget of contexts is spent. */
+const arith_known *gpuc_arith_known_get(const gpuc_analyzer *a, gpuc_expr e);
+/* Assumes inside of a call: facts hold until gpuc_arith_leave. False if the budget of contexts is spent. */
 typedef struct arith_context {
     size_t mark;
     uint32_t gen;
 } arith_context;
-bool arith_enter(gpuc_analyzer *a, gpuc_expr cond, bool value, arith_context *out);
-void arith_leave(gpuc_analyzer *a, arith_context c);
-/* Every public entry point: arith_begin, work, arith_end. */
-void arith_begin(gpuc_analyzer *a);
+bool gpuc_arith_enter(gpuc_analyzer *a, gpuc_expr cond, bool value, arith_context *out);
+void gpuc_arith_leave(gpuc_analyzer *a, arith_context c);
+/* Every public entry point: gpuc_arith_begin, work, arith_end. */
+void gpuc_arith_begin(gpuc_analyzer *a);
 
 /* poly.c; results are in scratch memory. NULL: too large, or a coefficient overflows. */
-int arith_monomial_compare(const arith_term *x, const arith_term *y);
-const arith_poly *arith_poly_const(gpuc_analyzer *a, gpuc_dtype t, int64_t value);
-const arith_poly *arith_poly_atom(gpuc_analyzer *a, gpuc_expr atom);
-const arith_poly *arith_poly_add(gpuc_analyzer *a, const arith_poly *x, const arith_poly *y, int64_t scale_y);
-const arith_poly *arith_poly_scale(gpuc_analyzer *a, const arith_poly *x, int64_t k);
-const arith_poly *arith_poly_shift(gpuc_analyzer *a, const arith_poly *x, int64_t c);
-const arith_poly *arith_poly_mul(gpuc_analyzer *a, const arith_poly *x, const arith_poly *y);
+int gpuc_arith_monomial_compare(const arith_term *x, const arith_term *y);
+const arith_poly *gpuc_arith_poly_const(gpuc_analyzer *a, gpuc_dtype t, int64_t value);
+const arith_poly *gpuc_arith_poly_atom(gpuc_analyzer *a, gpuc_expr atom);
+const arith_poly *gpuc_arith_poly_add(gpuc_analyzer *a, const arith_poly *x, const arith_poly *y,
+                                      int64_t scale_y);
+const arith_poly *gpuc_arith_poly_scale(gpuc_analyzer *a, const arith_poly *x, int64_t k);
+const arith_poly *gpuc_arith_poly_shift(gpuc_analyzer *a, const arith_poly *x, int64_t c);
+const arith_poly *gpuc_arith_poly_mul(gpuc_analyzer *a, const arith_poly *x, const arith_poly *y);
 /* One term as a polynomial, without atom number `skip` (-1: whole). */
-const arith_poly *arith_poly_term(gpuc_analyzer *a, const arith_poly *x, const arith_term *t, int skip,
-                                  int64_t coeff);
+const arith_poly *gpuc_arith_poly_term(gpuc_analyzer *a, const arith_poly *x, const arith_term *t, int skip,
+                                       int64_t coeff);
 /* Terms of x that satisfy the mask, and its constant if with_const. */
-const arith_poly *arith_poly_pick(gpuc_analyzer *a, const arith_poly *x, const bool *mask, bool with_const);
-bool arith_poly_equal(const arith_poly *x, const arith_poly *y);
-const arith_poly *arith_poly_copy(gpuc_ctx *ctx, arith_pool *pool, const arith_poly *x);
+const arith_poly *gpuc_arith_poly_pick(gpuc_analyzer *a, const arith_poly *x, const bool *mask,
+                                       bool with_const);
+bool gpuc_arith_poly_equal(const arith_poly *x, const arith_poly *y);
+const arith_poly *gpuc_arith_poly_copy(gpuc_ctx *ctx, arith_pool *pool, const arith_poly *x);
 
 /* canon.c */
-const arith_poly *arith_to_poly(gpuc_analyzer *a, gpuc_expr e); /* never NULL; e a scalar integer */
-gpuc_expr arith_from_poly(gpuc_analyzer *a, const arith_poly *p);
-gpuc_expr arith_from_term(gpuc_analyzer *a, gpuc_dtype dtype, const arith_term *t, int64_t coeff);
+const arith_poly *gpuc_arith_to_poly(gpuc_analyzer *a, gpuc_expr e); /* never NULL; e a scalar integer */
+gpuc_expr gpuc_arith_from_poly(gpuc_analyzer *a, const arith_poly *p);
+gpuc_expr gpuc_arith_from_term(gpuc_analyzer *a, gpuc_dtype dtype, const arith_term *t, int64_t coeff);
 /* The polynomial of op(x, y) that no rule could open: an atom, unless the builder folded it. */
-const arith_poly *arith_poly_op(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y, bool index);
+const arith_poly *gpuc_arith_poly_op(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y, bool index);
 
 /* recombine.c */
-const arith_poly *arith_recombine(gpuc_analyzer *a, const arith_poly *p);
+const arith_poly *gpuc_arith_recombine(gpuc_analyzer *a, const arith_poly *p);
 
 /* cost.c */
-bool arith_has_poly(gpuc_tir_op op); /* does arith_to_poly open it? */
-int64_t arith_cost(gpuc_analyzer *a, gpuc_expr e);
-gpuc_expr arith_cheaper(gpuc_analyzer *a, gpuc_expr canonical, gpuc_expr other);
-bool arith_contract(gpuc_analyzer *a, gpuc_expr e); /* an index expression */
+bool gpuc_arith_has_poly(gpuc_tir_op op); /* does gpuc_arith_to_poly open it? */
+int64_t gpuc_arith_cost(gpuc_analyzer *a, gpuc_expr e);
+gpuc_expr gpuc_arith_cheaper(gpuc_analyzer *a, gpuc_expr canonical, gpuc_expr other);
+bool gpuc_arith_contract(gpuc_analyzer *a, gpuc_expr e); /* an index expression */
 
 /* divmod.c: x must be exact; c > 0. Never NULL. */
-const arith_poly *arith_poly_floordiv(gpuc_analyzer *a, const arith_poly *x, int64_t c);
-const arith_poly *arith_poly_floormod(gpuc_analyzer *a, const arith_poly *x, int64_t c);
+const arith_poly *gpuc_arith_poly_floordiv(gpuc_analyzer *a, const arith_poly *x, int64_t c);
+const arith_poly *gpuc_arith_poly_floormod(gpuc_analyzer *a, const arith_poly *x, int64_t c);
 /* By a symbolic d that is proven positive; NULL if nothing was gained. */
-const arith_poly *arith_poly_divmod_symbolic(gpuc_analyzer *a, const arith_poly *x, const arith_poly *d,
-                                             bool mod);
+const arith_poly *gpuc_arith_poly_divmod_symbolic(gpuc_analyzer *a, const arith_poly *x, const arith_poly *d,
+                                                  bool mod);
 /* Makes g * s + t >= 0 smaller: the polynomial of floor(p / g) for the best g; sign is the same. */
-const arith_poly *arith_poly_reduce_sign(gpuc_analyzer *a, const arith_poly *p);
+const arith_poly *gpuc_arith_poly_reduce_sign(gpuc_analyzer *a, const arith_poly *p);
 
 /* bounds.c */
-gpuc_bounds arith_bounds(gpuc_analyzer *a, gpuc_expr e);
-gpuc_bounds arith_poly_bounds(gpuc_analyzer *a, const arith_poly *p); /* over the integers */
-bool arith_exact(gpuc_analyzer *a, const arith_poly *p);
+gpuc_bounds gpuc_arith_bounds(gpuc_analyzer *a, gpuc_expr e);
+gpuc_bounds gpuc_arith_poly_bounds(gpuc_analyzer *a, const arith_poly *p); /* over the integers */
+bool gpuc_arith_exact(gpuc_analyzer *a, const arith_poly *p);
 /* Would an expression made of p have p's value? */
-bool arith_writable(gpuc_analyzer *a, const arith_poly *p);
-gpuc_bounds arith_bounds_mul(gpuc_bounds x, gpuc_bounds y);
-gpuc_bounds arith_bounds_add(gpuc_bounds x, gpuc_bounds y);
+bool gpuc_arith_writable(gpuc_analyzer *a, const arith_poly *p);
+gpuc_bounds gpuc_arith_bounds_mul(gpuc_bounds x, gpuc_bounds y);
+gpuc_bounds gpuc_arith_bounds_add(gpuc_bounds x, gpuc_bounds y);
 
 /* modular.c */
-gpuc_modular arith_modular(gpuc_analyzer *a, gpuc_expr e);
-gpuc_modular arith_poly_modular(gpuc_analyzer *a, const arith_poly *p);
+gpuc_modular gpuc_arith_modular(gpuc_analyzer *a, gpuc_expr e);
+gpuc_modular gpuc_arith_poly_modular(gpuc_analyzer *a, const arith_poly *p);
 
 /* prove.c: p exact */
-bool arith_nonnegative(gpuc_analyzer *a, const arith_poly *p);
+bool gpuc_arith_nonnegative(gpuc_analyzer *a, const arith_poly *p);
 /* y - x as an exact polynomial, or NULL. */
-const arith_poly *arith_difference(gpuc_analyzer *a, gpuc_expr y, gpuc_expr x);
+const arith_poly *gpuc_arith_difference(gpuc_analyzer *a, gpuc_expr y, gpuc_expr x);
 
 /* simplify.c */
-gpuc_expr arith_simplify(gpuc_analyzer *a, gpuc_expr e);
+gpuc_expr gpuc_arith_simplify_nested(gpuc_analyzer *a, gpuc_expr e);
 /* logic.c: operands are simplified already, except for the lazy ones of && || and selects. */
-gpuc_expr arith_compare(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y);
-gpuc_expr arith_logic(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y);
-gpuc_expr arith_choice(gpuc_analyzer *a, gpuc_expr e);
+gpuc_expr gpuc_arith_compare(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y);
+gpuc_expr gpuc_arith_logic(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y);
+gpuc_expr gpuc_arith_choice(gpuc_analyzer *a, gpuc_expr e);
 /* vector.c */
-gpuc_expr arith_vector_op(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y, gpuc_expr z);
+gpuc_expr gpuc_arith_vector_op(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y, gpuc_expr z);
 /* rules.c: one rewrite by the table at the root of e, whose operands are simplified; e if none fits */
-gpuc_expr arith_apply_rules(gpuc_analyzer *a, gpuc_expr e);
+gpuc_expr gpuc_arith_apply_rules(gpuc_analyzer *a, gpuc_expr e);
 
 /* The tables of rules, which gpuc_arith_rules lists. */
-extern const gpuc_rule_table arith_patterns, arith_recombinations, arith_quotients, arith_rest_quotients,
-    arith_remainders, arith_rest_remainders, arith_symbolic_divisions, arith_order_decisions,
-    arith_order_forms, arith_equal_decisions, arith_logic_steps, arith_simplify_steps, arith_canon_steps,
-    arith_vector_rules;
+extern const gpuc_rule_table gpuc_arith_patterns, gpuc_arith_recombinations, gpuc_arith_quotients,
+    gpuc_arith_rest_quotients, gpuc_arith_remainders, gpuc_arith_rest_remainders,
+    gpuc_arith_symbolic_divisions, gpuc_arith_order_decisions, gpuc_arith_order_forms,
+    gpuc_arith_equal_decisions, gpuc_arith_logic_steps, gpuc_arith_simplify_steps, gpuc_arith_canon_steps,
+    gpuc_arith_vector_rules;
 
 #endif

@@ -5,16 +5,16 @@
 
 enum { MAX_ELIMINATIONS = 6 };
 
-const arith_poly *arith_difference(gpuc_analyzer *a, gpuc_expr y, gpuc_expr x)
+const arith_poly *gpuc_arith_difference(gpuc_analyzer *a, gpuc_expr y, gpuc_expr x)
 {
-    const arith_poly *p = arith_to_poly(a, y), *q = arith_to_poly(a, x);
-    if (!arith_exact(a, p) || !arith_exact(a, q)) return NULL;
-    const arith_poly *d = arith_poly_add(a, p, q, -1);
+    const arith_poly *p = gpuc_arith_to_poly(a, y), *q = gpuc_arith_to_poly(a, x);
+    if (!gpuc_arith_exact(a, p) || !gpuc_arith_exact(a, q)) return NULL;
+    const arith_poly *d = gpuc_arith_poly_add(a, p, q, -1);
     if (!d) return NULL;
-    arith_poly *exact = arith_pool_alloc(a->ctx, &a->scratch, sizeof *exact);
+    arith_poly *exact = gpuc_arith_pool_alloc(a->ctx, &a->scratch, sizeof *exact);
     *exact = *d;
     exact->value = true;
-    return arith_recombine(a, exact);
+    return gpuc_arith_recombine(a, exact);
 }
 
 static bool prove_nonnegative(gpuc_analyzer *a, const arith_poly *p, int level);
@@ -26,11 +26,12 @@ static bool by_facts(gpuc_analyzer *a, const arith_poly *p)
         const arith_poly *f = a->facts[i];
         if (!gpuc_dtype_equal(f->dtype, p->dtype)) continue;
         for (int j = 0; j < p->n; j++) {
-            if (arith_monomial_compare(&p->at[j], &f->at[0]) != 0 || p->at[j].coeff % f->at[0].coeff != 0)
+            if (gpuc_arith_monomial_compare(&p->at[j], &f->at[0]) != 0 ||
+                p->at[j].coeff % f->at[0].coeff != 0)
                 continue;
             int64_t k = p->at[j].coeff / f->at[0].coeff;
-            const arith_poly *d = k > 0 ? arith_poly_add(a, p, f, -k) : NULL;
-            if (d && arith_poly_bounds(a, d).min >= 0) return true;
+            const arith_poly *d = k > 0 ? gpuc_arith_poly_add(a, p, f, -k) : NULL;
+            if (d && gpuc_arith_poly_bounds(a, d).min >= 0) return true;
         }
     }
     return false;
@@ -41,10 +42,10 @@ static const arith_poly *substitute(gpuc_analyzer *a, const arith_poly *p, int i
                                     const arith_poly *end, int64_t scaled)
 {
     const arith_term *t = &p->at[i];
-    const arith_poly *rest = arith_poly_add(a, p, arith_poly_term(a, p, t, -1, t->coeff), -1);
-    const arith_poly *q =
-        arith_poly_add(a, rest, arith_poly_mul(a, arith_poly_term(a, p, t, at, scaled), end), 1);
-    return q ? arith_recombine(a, q) : NULL;
+    const arith_poly *rest = gpuc_arith_poly_add(a, p, gpuc_arith_poly_term(a, p, t, -1, t->coeff), -1);
+    const arith_poly *q = gpuc_arith_poly_add(
+        a, rest, gpuc_arith_poly_mul(a, gpuc_arith_poly_term(a, p, t, at, scaled), end), 1);
+    return q ? gpuc_arith_recombine(a, q) : NULL;
 }
 
 /* All occurrences of a variable in terms where it stands alone or has a factor of known sign. */
@@ -59,11 +60,11 @@ static const arith_poly *replace_variable(gpuc_analyzer *a, const arith_poly *p,
                 if (q->at[i].atom[j] == var) at = j;
         if (at < 0) return q;
         i--;
-        const arith_poly *cofactor = arith_poly_term(a, q, &q->at[i], at, q->at[i].coeff);
-        gpuc_bounds sign = arith_poly_bounds(a, cofactor);
+        const arith_poly *cofactor = gpuc_arith_poly_term(a, q, &q->at[i], at, q->at[i].coeff);
+        gpuc_bounds sign = gpuc_arith_poly_bounds(a, cofactor);
         if (sign.min < 0 && sign.max > 0) return NULL;
-        const arith_poly *end = arith_to_poly(a, sign.min >= 0 ? min : max);
-        q = arith_exact(a, end) ? substitute(a, q, i, at, end, q->at[i].coeff) : NULL;
+        const arith_poly *end = gpuc_arith_to_poly(a, sign.min >= 0 ? min : max);
+        q = gpuc_arith_exact(a, end) ? substitute(a, q, i, at, end, q->at[i].coeff) : NULL;
         if (!q) return NULL;
     }
     return NULL;
@@ -74,7 +75,7 @@ static bool by_variables(gpuc_analyzer *a, const arith_poly *p, int level)
     const arith_known *newest = NULL;
     for (int i = 0; i < p->n; i++)
         for (int j = 0; j < p->at[i].n; j++) {
-            const arith_known *k = arith_known_get(a, p->at[i].atom[j]);
+            const arith_known *k = gpuc_arith_known_get(a, p->at[i].atom[j]);
             if (!k || k <= newest) continue;
             /* Constant ends matter in products only: bounds know them in sums. */
             if (k->min || (p->at[i].n > 1 && arith_finite(k->bounds))) newest = k;
@@ -93,10 +94,10 @@ static bool by_values(gpuc_analyzer *a, const arith_poly *p, int level)
 {
     for (int i = 0; i < p->n; i++)
         for (int j = 0; j < p->at[i].n; j++) {
-            const arith_known *k = arith_known_get(a, p->at[i].atom[j]);
+            const arith_known *k = gpuc_arith_known_get(a, p->at[i].atom[j]);
             if (!k || !k->value || k->value == k->e || !arith_is_scalar_int(k->value)) continue;
-            const arith_poly *v = arith_to_poly(a, k->value);
-            if (!arith_exact(a, v)) continue;
+            const arith_poly *v = gpuc_arith_to_poly(a, k->value);
+            if (!gpuc_arith_exact(a, v)) continue;
             const arith_poly *q = substitute(a, p, i, j, v, p->at[i].coeff);
             return q && prove_nonnegative(a, q, level + 1);
         }
@@ -112,12 +113,12 @@ static bool by_division(gpuc_analyzer *a, const arith_poly *p, int level)
         if (t->n != 1 || arith_op_of(t->atom[0]) != GPUC_TIR_FLOORDIV ||
             !arith_const(arith_arg(t->atom[0], 1), &c) || c <= 0)
             continue;
-        int64_t scale = c / arith_gcd(t->coeff, c), coeff;
+        int64_t scale = c / gpuc_arith_gcd(t->coeff, c), coeff;
         if (!gpuc_i64_mul(t->coeff, scale, &coeff)) continue;
-        const arith_poly *x = arith_to_poly(a, arith_arg(t->atom[0], 0));
-        if (!arith_exact(a, x)) continue;
-        const arith_poly *end = coeff > 0 ? arith_poly_shift(a, x, 1 - c) : x;
-        const arith_poly *scaled = arith_poly_scale(a, p, scale);
+        const arith_poly *x = gpuc_arith_to_poly(a, arith_arg(t->atom[0], 0));
+        if (!gpuc_arith_exact(a, x)) continue;
+        const arith_poly *end = coeff > 0 ? gpuc_arith_poly_shift(a, x, 1 - c) : x;
+        const arith_poly *scaled = gpuc_arith_poly_scale(a, p, scale);
         const arith_poly *q = scaled && end ? substitute(a, scaled, i, 0, end, coeff / c) : NULL;
         if (q && prove_nonnegative(a, q, level + 1)) return true;
     }
@@ -133,9 +134,9 @@ static const arith_poly *end_of(gpuc_analyzer *a, gpuc_expr x)
 {
     gpuc_expr z;
     if (arith_op_of(x) == GPUC_TIR_FLOORDIV) return iterations_of(a, arith_arg(x, 0), arith_arg(x, 1), &z);
-    const arith_known *k = arith_known_get(a, x);
-    const arith_poly *last = k && k->max && k->bounds.min >= 0 ? arith_to_poly(a, k->max) : NULL;
-    return last && arith_exact(a, last) ? arith_poly_shift(a, last, 1) : NULL;
+    const arith_known *k = gpuc_arith_known_get(a, x);
+    const arith_poly *last = k && k->max && k->bounds.min >= 0 ? gpuc_arith_to_poly(a, k->max) : NULL;
+    return last && gpuc_arith_exact(a, last) ? gpuc_arith_poly_shift(a, last, 1) : NULL;
 }
 
 /* m; NULL: it is no such x and y. */
@@ -147,9 +148,10 @@ static const arith_poly *iterations_of(gpuc_analyzer *a, gpuc_expr x, gpuc_expr 
     *out_z = arith_op_of(y) == GPUC_TIR_MAX && arith_const(arith_arg(y, 1), &one) && one == 1
                  ? arith_arg(y, 0)
                  : y;
-    if (arith_bounds(a, *out_z).min < 0) return NULL;
+    if (gpuc_arith_bounds(a, *out_z).min < 0) return NULL;
     for (int i = 0; i < end->at[0].n; i++)
-        if (end->at[0].atom[i] == *out_z) return arith_poly_term(a, end, &end->at[0], i, end->at[0].coeff);
+        if (end->at[0].atom[i] == *out_z)
+            return gpuc_arith_poly_term(a, end, &end->at[0], i, end->at[0].coeff);
     return NULL;
 }
 
@@ -161,7 +163,7 @@ static bool by_iterations(gpuc_analyzer *a, const arith_poly *p, int level)
         gpuc_expr z;
         if (t->n != 1 || t->coeff > 0 || arith_op_of(t->atom[0]) != GPUC_TIR_FLOORDIV) continue;
         const arith_poly *m = iterations_of(a, arith_arg(t->atom[0], 0), arith_arg(t->atom[0], 1), &z);
-        const arith_poly *last = m ? arith_poly_shift(a, m, -1) : NULL;
+        const arith_poly *last = m ? gpuc_arith_poly_shift(a, m, -1) : NULL;
         const arith_poly *q = last ? substitute(a, p, i, 0, last, t->coeff) : NULL;
         if (q && prove_nonnegative(a, q, level + 1)) return true;
     }
@@ -175,12 +177,12 @@ static bool by_remainder(gpuc_analyzer *a, const arith_poly *p, int level)
         const arith_term *t = &p->at[i];
         if (t->n != 1 || arith_op_of(t->atom[0]) != GPUC_TIR_FLOORMOD) continue;
         gpuc_expr by = arith_arg(t->atom[0], 1);
-        if (arith_bounds(a, by).min <= 0) continue;
+        if (gpuc_arith_bounds(a, by).min <= 0) continue;
         gpuc_expr zero = gpuc_imm_int(a->ctx, by->dtype, 0), size;
         if (iterations_of(a, arith_arg(t->atom[0], 0), by, &size)) by = size;
-        const arith_poly *end = arith_to_poly(a, t->coeff > 0 ? zero : by);
-        if (t->coeff < 0 && arith_exact(a, end)) end = arith_poly_shift(a, end, -1);
-        const arith_poly *q = end && arith_exact(a, end) ? substitute(a, p, i, 0, end, t->coeff) : NULL;
+        const arith_poly *end = gpuc_arith_to_poly(a, t->coeff > 0 ? zero : by);
+        if (t->coeff < 0 && gpuc_arith_exact(a, end)) end = gpuc_arith_poly_shift(a, end, -1);
+        const arith_poly *q = end && gpuc_arith_exact(a, end) ? substitute(a, p, i, 0, end, t->coeff) : NULL;
         if (q && prove_nonnegative(a, q, level + 1)) return true;
     }
     return false;
@@ -197,8 +199,8 @@ static bool by_extremum(gpuc_analyzer *a, const arith_poly *p, int level)
         bool any = !choice && (op == GPUC_TIR_MAX) == (t->coeff > 0);
         int proven = 0;
         for (int k = 0; k < 2; k++) {
-            const arith_poly *x = arith_to_poly(a, arith_arg(t->atom[0], k + choice));
-            const arith_poly *q = arith_exact(a, x) ? substitute(a, p, i, 0, x, t->coeff) : NULL;
+            const arith_poly *x = gpuc_arith_to_poly(a, arith_arg(t->atom[0], k + choice));
+            const arith_poly *q = gpuc_arith_exact(a, x) ? substitute(a, p, i, 0, x, t->coeff) : NULL;
             bool ok = q && prove_nonnegative(a, q, level + 1);
             if (ok && any) return true;
             proven += ok;
@@ -224,7 +226,7 @@ static uint64_t key_of(const arith_poly *p)
 static bool prove_nonnegative(gpuc_analyzer *a, const arith_poly *p, int level)
 {
     if (a->steps++ > ARITH_PROOF_STEPS) return false;
-    gpuc_bounds b = arith_poly_bounds(a, p);
+    gpuc_bounds b = gpuc_arith_poly_bounds(a, p);
     if (b.min >= 0) return true;
     if (p->n == 0 || b.max < 0 || level > MAX_ELIMINATIONS || a->depth > ARITH_MAX_DEPTH) return false;
     uint64_t key = key_of(p);
@@ -241,7 +243,7 @@ static bool prove_nonnegative(gpuc_analyzer *a, const arith_poly *p, int level)
     return proven;
 }
 
-bool arith_nonnegative(gpuc_analyzer *a, const arith_poly *p)
+bool gpuc_arith_nonnegative(gpuc_analyzer *a, const arith_poly *p)
 {
     return p && prove_nonnegative(a, p, 0);
 }
@@ -256,32 +258,32 @@ static bool prove(gpuc_analyzer *a, gpuc_expr cond, bool value)
         bool first = prove(a, arith_arg(cond, 0), value);
         return both == first ? prove(a, arith_arg(cond, 1), value) : first;
     }
-    gpuc_bounds b = arith_bounds(a, cond);
+    gpuc_bounds b = gpuc_arith_bounds(a, cond);
     if (b.min == b.max && b.min >= 0) return (b.min != 0) == value;
     return false;
 }
 
-bool gpuc_prove(gpuc_analyzer *a, gpuc_expr cond)
+bool gpuc_arith_prove(gpuc_analyzer *a, gpuc_expr cond)
 {
-    arith_begin(a);
-    return prove(a, arith_simplify(a, cond), true);
+    gpuc_arith_begin(a);
+    return prove(a, gpuc_arith_simplify_nested(a, cond), true);
 }
 
-bool gpuc_prove_equal(gpuc_analyzer *a, gpuc_expr x, gpuc_expr y)
+bool gpuc_arith_prove_equal(gpuc_analyzer *a, gpuc_expr x, gpuc_expr y)
 {
-    arith_begin(a);
+    gpuc_arith_begin(a);
     if (x == y) return !(x->flags & GPUC_TIR_HAS_EFFECT);
     if (arith_is_scalar_int(x) && arith_is_scalar_int(y) && !gpuc_dtype_equal(x->dtype, y->dtype)) {
         gpuc_dtype wide = x->dtype.bits > y->dtype.bits ? x->dtype : y->dtype;
         x = gpuc_cast(a->ctx, wide, x);
         y = gpuc_cast(a->ctx, wide, y);
     }
-    if (arith_simplify(a, x) == arith_simplify(a, y)) return true;
+    if (gpuc_arith_simplify_nested(a, x) == gpuc_arith_simplify_nested(a, y)) return true;
     if (!arith_is_scalar_int(x) || !gpuc_dtype_equal(x->dtype, y->dtype)) return false;
-    const arith_poly *p = arith_to_poly(a, x), *q = arith_to_poly(a, y);
-    if (arith_poly_equal(p, q)) return true;
-    const arith_poly *d = arith_difference(a, x, y);
+    const arith_poly *p = gpuc_arith_to_poly(a, x), *q = gpuc_arith_to_poly(a, y);
+    if (gpuc_arith_poly_equal(p, q)) return true;
+    const arith_poly *d = gpuc_arith_difference(a, x, y);
     if (!d) return false;
     if (d->n == 0) return d->c == 0;
-    return arith_nonnegative(a, d) && arith_nonnegative(a, arith_poly_scale(a, d, -1));
+    return gpuc_arith_nonnegative(a, d) && gpuc_arith_nonnegative(a, gpuc_arith_poly_scale(a, d, -1));
 }

@@ -44,18 +44,20 @@ static const arith_poly *replace(gpuc_analyzer *a, const arith_poly *p, int i, i
 {
     bool keep[ARITH_MAX_TERMS];
     for (int k = 0; k < p->n; k++) keep[k] = k != i && k != j;
-    const arith_poly *others = arith_poly_pick(a, p, keep, true);
-    return arith_poly_add(a, others, arith_poly_mul(a, value, arith_poly_term(a, p, &p->at[i], atom, scale)),
-                          1);
+    const arith_poly *others = gpuc_arith_poly_pick(a, p, keep, true);
+    return gpuc_arith_poly_add(
+        a, others, gpuc_arith_poly_mul(a, value, gpuc_arith_poly_term(a, p, &p->at[i], atom, scale)), 1);
 }
 
 static const arith_poly *digits_to_poly(gpuc_analyzer *a, digits d)
 {
     gpuc_expr low = gpuc_imm_int(a->ctx, d.y->dtype, d.low);
     if (d.high == 0)
-        return d.low == 1 ? arith_to_poly(a, d.y) : arith_poly_op(a, GPUC_TIR_FLOORDIV, d.y, low, true);
+        return d.low == 1 ? gpuc_arith_to_poly(a, d.y)
+                          : gpuc_arith_poly_op(a, GPUC_TIR_FLOORDIV, d.y, low, true);
     gpuc_expr y = d.low == 1 ? d.y : gpuc_tir_make(a->ctx, GPUC_TIR_FLOORDIV, d.y, low, NULL);
-    return arith_poly_op(a, GPUC_TIR_FLOORMOD, y, gpuc_imm_int(a->ctx, d.y->dtype, d.high / d.low), true);
+    return gpuc_arith_poly_op(a, GPUC_TIR_FLOORMOD, y, gpuc_imm_int(a->ctx, d.y->dtype, d.high / d.low),
+                              true);
 }
 
 /* k * lower + k * (place of higher) * higher is k times both together. */
@@ -69,11 +71,11 @@ static const arith_poly *join_digits(gpuc_analyzer *a, const arith_poly *p, int 
             if (!decode_digits(p->at[j].atom[aj], &upper) || upper.y != lower.y || upper.low != lower.high)
                 continue;
             if (!same_but_one(&p->at[i], ai, &p->at[j], aj)) continue;
-            if (upper.high / lower.low > arith_type_bounds(p->dtype).max) continue;
+            if (upper.high / lower.low > gpuc_arith_type_bounds(p->dtype).max) continue;
             if (!gpuc_i64_mul(p->at[i].coeff, lower.high / lower.low, &scaled) || scaled != p->at[j].coeff)
                 continue;
             const arith_poly *both = digits_to_poly(a, (digits){lower.y, lower.low, upper.high});
-            if (p->value && !arith_exact(a, both)) continue;
+            if (p->value && !gpuc_arith_exact(a, both)) continue;
             return replace(a, p, i, ai, j, both, p->at[i].coeff);
         }
     return NULL;
@@ -82,28 +84,31 @@ static const arith_poly *join_digits(gpuc_analyzer *a, const arith_poly *p, int 
 /* Is the term k * c * (y // c), which may be rewritten through y? */
 static bool is_scaled_quotient(gpuc_analyzer *a, const arith_poly *p, int i, digits d)
 {
-    return d.y && p->at[i].coeff % d.low == 0 && (!p->value || arith_exact(a, arith_to_poly(a, d.y)));
+    return d.y && p->at[i].coeff % d.low == 0 &&
+           (!p->value || gpuc_arith_exact(a, gpuc_arith_to_poly(a, d.y)));
 }
 
 static bool is_known_modulo(gpuc_analyzer *a, digits d)
 {
-    return arith_modular(a, d.y).coeff % d.low == 0; /* coeff 0 too */
+    return gpuc_arith_modular(a, d.y).coeff % d.low == 0; /* coeff 0 too */
 }
 
 /* (y // c) * c is y - r for a y that is r modulo c. */
 static const arith_poly *multiply_quotient(gpuc_analyzer *a, const arith_poly *p, int i, int ai, digits d)
 {
     if (!is_scaled_quotient(a, p, i, d) || !is_known_modulo(a, d)) return NULL;
-    int64_t r = gpuc_floormod(arith_modular(a, d.y).remainder, d.low);
-    return replace(a, p, i, ai, -1, arith_poly_shift(a, arith_to_poly(a, d.y), -r), p->at[i].coeff / d.low);
+    int64_t r = gpuc_floormod(gpuc_arith_modular(a, d.y).remainder, d.low);
+    return replace(a, p, i, ai, -1, gpuc_arith_poly_shift(a, gpuc_arith_to_poly(a, d.y), -r),
+                   p->at[i].coeff / d.low);
 }
 
 /* y - (y // c) * c is y % c, where that has fewer terms. */
 static const arith_poly *take_remainder(gpuc_analyzer *a, const arith_poly *p, int i, int ai, digits d)
 {
     if (!is_scaled_quotient(a, p, i, d) || is_known_modulo(a, d)) return NULL;
-    const arith_poly *y = arith_to_poly(a, d.y), *mod = digits_to_poly(a, (digits){d.y, 1, d.low});
-    const arith_poly *q = replace(a, p, i, ai, -1, arith_poly_add(a, y, mod, -1), p->at[i].coeff / d.low);
+    const arith_poly *y = gpuc_arith_to_poly(a, d.y), *mod = digits_to_poly(a, (digits){d.y, 1, d.low});
+    const arith_poly *q =
+        replace(a, p, i, ai, -1, gpuc_arith_poly_add(a, y, mod, -1), p->at[i].coeff / d.low);
     return q && q->n < p->n ? q : NULL;
 }
 
@@ -112,10 +117,10 @@ static const arith_poly *take_quotient(gpuc_analyzer *a, const arith_poly *p, in
 {
     int64_t k = p->at[i].coeff, scaled;
     if (!d.y || d.low != 1 || !gpuc_i64_mul(k, d.high, &scaled)) return NULL;
-    const arith_poly *y = arith_to_poly(a, d.y);
-    if (p->value && !arith_exact(a, y)) return NULL;
+    const arith_poly *y = gpuc_arith_to_poly(a, d.y);
+    if (p->value && !gpuc_arith_exact(a, y)) return NULL;
     const arith_poly *div = digits_to_poly(a, (digits){d.y, d.high, 0});
-    const arith_poly *q = replace(a, p, i, ai, -1, arith_poly_add(a, y, div, -d.high), k);
+    const arith_poly *q = replace(a, p, i, ai, -1, gpuc_arith_poly_add(a, y, div, -d.high), k);
     return q && q->n < p->n ? q : NULL;
 }
 
@@ -125,19 +130,20 @@ static const arith_poly *absorb(gpuc_analyzer *a, const arith_poly *p, int i, in
     (void)none;
     const arith_term *t = &p->at[i];
     gpuc_tir_op op = arith_op_of(t->atom[ai]);
-    if (t->n != 1 || (t->coeff != 1 && t->coeff != -1) || p->n < 2 || !arith_exact(a, p)) return NULL;
-    const arith_poly *x = arith_to_poly(a, arith_arg(t->atom[0], 0)),
-                     *y = arith_to_poly(a, arith_arg(t->atom[0], 1));
-    if (!arith_exact(a, x) || !arith_exact(a, y)) return NULL;
+    if (t->n != 1 || (t->coeff != 1 && t->coeff != -1) || p->n < 2 || !gpuc_arith_exact(a, p)) return NULL;
+    const arith_poly *x = gpuc_arith_to_poly(a, arith_arg(t->atom[0], 0)),
+                     *y = gpuc_arith_to_poly(a, arith_arg(t->atom[0], 1));
+    if (!gpuc_arith_exact(a, x) || !gpuc_arith_exact(a, y)) return NULL;
     bool keep[ARITH_MAX_TERMS];
     for (int k = 0; k < p->n; k++) keep[k] = k != i;
-    const arith_poly *rest = arith_poly_pick(a, p, keep, true);
-    const arith_poly *x2 = arith_poly_add(a, rest, x, t->coeff), *y2 = arith_poly_add(a, rest, y, t->coeff);
+    const arith_poly *rest = gpuc_arith_poly_pick(a, p, keep, true);
+    const arith_poly *x2 = gpuc_arith_poly_add(a, rest, x, t->coeff),
+                     *y2 = gpuc_arith_poly_add(a, rest, y, t->coeff);
     if (!x2 || !y2 || x2->n + y2->n > x->n + y->n) return NULL;
-    if (!arith_writable(a, x2) || !arith_writable(a, y2)) return NULL;
+    if (!gpuc_arith_writable(a, x2) || !gpuc_arith_writable(a, y2)) return NULL;
     if (t->coeff < 0) op = op == GPUC_TIR_MIN ? GPUC_TIR_MAX : GPUC_TIR_MIN;
-    gpuc_expr e = gpuc_tir_make(a->ctx, op, arith_from_poly(a, x2), arith_from_poly(a, y2), NULL);
-    return arith_poly_add(a, arith_to_poly(a, e), rest, 0); /* of rest the flags only */
+    gpuc_expr e = gpuc_tir_make(a->ctx, op, gpuc_arith_from_poly(a, x2), gpuc_arith_from_poly(a, y2), NULL);
+    return gpuc_arith_poly_add(a, gpuc_arith_to_poly(a, e), rest, 0); /* of rest the flags only */
 }
 
 /* Does the term at j have the atoms of the one at i, with one replaced by y // c and those of c? */
@@ -170,14 +176,14 @@ static const arith_poly *join_remainder(gpuc_analyzer *a, const arith_poly *p, i
     if (d.y) return NULL;
     gpuc_expr mod = p->at[i].atom[ai];
     int64_t scaled;
-    if (arith_bounds(a, arith_arg(mod, 1)).min <= 0) return NULL;
-    const arith_poly *c = arith_to_poly(a, arith_arg(mod, 1));
+    if (gpuc_arith_bounds(a, arith_arg(mod, 1)).min <= 0) return NULL;
+    const arith_poly *c = gpuc_arith_to_poly(a, arith_arg(mod, 1));
     if (c->n != 1 || c->c != 0 || !gpuc_i64_mul(p->at[i].coeff, c->at[0].coeff, &scaled)) return NULL;
     for (int j = 0; j < p->n; j++) {
         if (j == i || p->at[j].coeff != scaled || !is_quotient(&p->at[i], ai, &p->at[j], mod, &c->at[0]))
             continue;
-        const arith_poly *y = arith_to_poly(a, arith_arg(mod, 0));
-        if (p->value && !arith_exact(a, y)) return NULL;
+        const arith_poly *y = gpuc_arith_to_poly(a, arith_arg(mod, 0));
+        if (p->value && !gpuc_arith_exact(a, y)) return NULL;
         return replace(a, p, i, ai, j, y, p->at[i].coeff);
     }
     return NULL;
@@ -198,7 +204,7 @@ static const struct {
     {"multiple_of_quotient", GPUC_TIR_FLOORDIV, multiply_quotient},
     {"difference_is_remainder", GPUC_TIR_FLOORDIV, take_remainder},
 };
-const gpuc_rule_table arith_recombinations = GPUC_RULE_TABLE(rules);
+const gpuc_rule_table gpuc_arith_recombinations = GPUC_RULE_TABLE(rules);
 
 static const arith_poly *recombine_once(gpuc_analyzer *a, const arith_poly *p)
 {
@@ -218,7 +224,7 @@ static const arith_poly *recombine_once(gpuc_analyzer *a, const arith_poly *p)
     return NULL;
 }
 
-const arith_poly *arith_recombine(gpuc_analyzer *a, const arith_poly *p)
+const arith_poly *gpuc_arith_recombine(gpuc_analyzer *a, const arith_poly *p)
 {
     if (p->n == 0 || a->depth > ARITH_MAX_DEPTH) return p;
     a->depth += 2;

@@ -78,7 +78,7 @@ static bool mask_covers(gpuc_analyzer *a, gpuc_dtype t, const gpuc_expr *bound)
 {
     (void)t;
     int64_t mask = value_of(bound[CONST_C]);
-    gpuc_bounds b = arith_bounds(a, bound[ANY_X]);
+    gpuc_bounds b = gpuc_arith_bounds(a, bound[ANY_X]);
     bool ones = mask >= 0 && ((uint64_t)mask & ((uint64_t)mask + 1)) == 0;
     return arith_finite(b) && ones && b.min >= 0 && b.max <= mask;
 }
@@ -86,7 +86,7 @@ static bool mask_covers(gpuc_analyzer *a, gpuc_dtype t, const gpuc_expr *bound)
 static bool x_nonnegative(gpuc_analyzer *a, gpuc_dtype t, const gpuc_expr *bound)
 {
     (void)t;
-    return arith_bounds(a, bound[ANY_X]).min >= 0;
+    return gpuc_arith_bounds(a, bound[ANY_X]).min >= 0;
 }
 
 static bool safe_y(gpuc_analyzer *a, gpuc_dtype t, const gpuc_expr *bound)
@@ -147,7 +147,7 @@ static const rule rules[GPUC_TIR_OP_COUNT][5] = {
 #undef c
 #undef d
 
-const gpuc_rule_table arith_patterns = {rules, sizeof rules / sizeof rules[0][0], sizeof rules[0][0]};
+const gpuc_rule_table gpuc_arith_patterns = {rules, sizeof rules / sizeof rules[0][0], sizeof rules[0][0]};
 
 typedef struct match {
     gpuc_expr bound[LETTERS + 1];
@@ -188,7 +188,7 @@ static gpuc_expr build(gpuc_analyzer *a, const pattern *p, const match *m)
     return gpuc_tir_make(a->ctx, p->op, arg[0], arg[1], arg[2]);
 }
 
-gpuc_expr arith_apply_rules(gpuc_analyzer *a, gpuc_expr e)
+gpuc_expr gpuc_arith_apply_rules(gpuc_analyzer *a, gpuc_expr e)
 {
     if (e->kind != GPUC_EXPR_OP || (e->flags & GPUC_TIR_HAS_EFFECT)) return e;
     gpuc_tir_op op = arith_op_of(e);
@@ -206,10 +206,10 @@ gpuc_expr arith_apply_rules(gpuc_analyzer *a, gpuc_expr e)
 const gpuc_rule_table *const *gpuc_arith_rules(void)
 {
     static const gpuc_rule_table *const tables[] = {
-        &arith_patterns,           &arith_recombinations,  &arith_quotients,
-        &arith_rest_quotients,     &arith_remainders,      &arith_rest_remainders,
-        &arith_symbolic_divisions, &arith_order_decisions, &arith_order_forms,
-        &arith_equal_decisions,    &arith_logic_steps,     &arith_simplify_steps,
-        &arith_canon_steps,        &arith_vector_rules,    NULL};
+        &gpuc_arith_patterns,           &gpuc_arith_recombinations,  &gpuc_arith_quotients,
+        &gpuc_arith_rest_quotients,     &gpuc_arith_remainders,      &gpuc_arith_rest_remainders,
+        &gpuc_arith_symbolic_divisions, &gpuc_arith_order_decisions, &gpuc_arith_order_forms,
+        &gpuc_arith_equal_decisions,    &gpuc_arith_logic_steps,     &gpuc_arith_simplify_steps,
+        &gpuc_arith_canon_steps,        &gpuc_arith_vector_rules,    NULL};
     return tables;
 }

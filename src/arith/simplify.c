@@ -12,7 +12,7 @@ static const struct {
     [SINGLE_VALUE] = {"single_value"}, /* the bounds leave one */
     [CANONICAL] = {"canonical_sum"},   /* a polynomial, written down again */
 };
-const gpuc_rule_table arith_simplify_steps = GPUC_RULE_TABLE(steps);
+const gpuc_rule_table gpuc_arith_simplify_steps = GPUC_RULE_TABLE(steps);
 
 static gpuc_expr did(gpuc_analyzer *a, int step, gpuc_expr result)
 {
@@ -24,8 +24,8 @@ static gpuc_expr simplify_reduce(gpuc_analyzer *a, gpuc_expr e)
 {
     const gpuc_tir_reduce_node *r = (const gpuc_tir_reduce_node *)e;
     gpuc_expr *source = gpuc_new_array(a->ctx, gpuc_expr, r->reducer->count);
-    for (int i = 0; i < r->reducer->count; i++) source[i] = arith_simplify(a, r->source[i]);
-    gpuc_expr condition = r->condition ? arith_simplify(a, r->condition) : NULL;
+    for (int i = 0; i < r->reducer->count; i++) source[i] = gpuc_arith_simplify_nested(a, r->source[i]);
+    gpuc_expr condition = r->condition ? gpuc_arith_simplify_nested(a, r->condition) : NULL;
     return gpuc_tir_reduce(a->ctx, r->reducer, source, r->num_axes, r->axes, condition, r->value_index);
 }
 
@@ -33,7 +33,7 @@ static bool simplify_all(gpuc_analyzer *a, int n, const gpuc_expr *from, gpuc_ex
 {
     bool changed = false;
     for (int i = 0; i < n; i++) {
-        to[i] = arith_simplify(a, from[i]);
+        to[i] = gpuc_arith_simplify_nested(a, from[i]);
         changed |= to[i] != from[i];
     }
     return changed;
@@ -57,26 +57,26 @@ static gpuc_expr simplify_operator(gpuc_analyzer *a, gpuc_expr e)
 {
     const gpuc_tir_opexpr_node *o = (const gpuc_tir_opexpr_node *)e;
     if (o->op == GPUC_TIR_SELECT || o->op == GPUC_TIR_IF_THEN_ELSE) {
-        if (!(e->flags & GPUC_TIR_HAS_EFFECT)) return arith_choice(a, e);
+        if (!(e->flags & GPUC_TIR_HAS_EFFECT)) return gpuc_arith_choice(a, e);
     }
     gpuc_expr x[3] = {NULL};
     int arity = gpuc_tir_ops[o->op].arity;
-    for (int i = 0; i < arity; i++) x[i] = arith_simplify(a, o->a[i]);
+    for (int i = 0; i < arity; i++) x[i] = gpuc_arith_simplify_nested(a, o->a[i]);
     if (e->flags & GPUC_TIR_HAS_EFFECT) return gpuc_tir_make(a->ctx, o->op, x[0], x[1], x[2]);
-    if (e->dtype.lanes > 1 || x[0]->dtype.lanes > 1) return arith_vector_op(a, o->op, x[0], x[1], x[2]);
+    if (e->dtype.lanes > 1 || x[0]->dtype.lanes > 1) return gpuc_arith_vector_op(a, o->op, x[0], x[1], x[2]);
     if (o->op == GPUC_TIR_EQ || o->op == GPUC_TIR_NE || o->op == GPUC_TIR_LT || o->op == GPUC_TIR_LE)
-        return arith_compare(a, o->op, x[0], x[1]);
+        return gpuc_arith_compare(a, o->op, x[0], x[1]);
     gpuc_expr r = o->op == GPUC_TIR_AND || o->op == GPUC_TIR_OR
-                      ? arith_logic(a, o->op, x[0], x[1])
+                      ? gpuc_arith_logic(a, o->op, x[0], x[1])
                       : gpuc_tir_make(a->ctx, o->op, x[0], x[1], x[2]);
-    return arith_apply_rules(a, r);
+    return gpuc_arith_apply_rules(a, r);
 }
 
 static gpuc_expr simplify_children(gpuc_analyzer *a, gpuc_expr e)
 {
     switch (e->kind) {
     case GPUC_EXPR_VAR: {
-        const arith_known *k = arith_known_get(a, e);
+        const arith_known *k = gpuc_arith_known_get(a, e);
         bool simple = k && k->value &&
                       (k->value->kind == GPUC_EXPR_VAR || k->value->kind == GPUC_EXPR_INT ||
                        k->value->kind == GPUC_EXPR_FLOAT);
@@ -85,8 +85,9 @@ static gpuc_expr simplify_children(gpuc_analyzer *a, gpuc_expr e)
     case GPUC_EXPR_INT:
     case GPUC_EXPR_FLOAT: return e;
     case GPUC_EXPR_CAST:
-        return arith_apply_rules(
-            a, gpuc_cast(a->ctx, e->dtype, arith_simplify(a, ((const gpuc_tir_cast_node *)e)->a)));
+        return gpuc_arith_apply_rules(
+            a,
+            gpuc_cast(a->ctx, e->dtype, gpuc_arith_simplify_nested(a, ((const gpuc_tir_cast_node *)e)->a)));
     case GPUC_EXPR_OP: return simplify_operator(a, e);
     case GPUC_EXPR_LOAD: {
         const gpuc_tir_load_node *l = (const gpuc_tir_load_node *)e;
@@ -94,15 +95,15 @@ static gpuc_expr simplify_children(gpuc_analyzer *a, gpuc_expr e)
     }
     case GPUC_EXPR_RAMP: {
         const gpuc_tir_ramp_node *r = (const gpuc_tir_ramp_node *)e;
-        return gpuc_tir_ramp(a->ctx, arith_simplify(a, r->start), arith_simplify(a, r->stride),
-                             e->dtype.lanes);
+        return gpuc_tir_ramp(a->ctx, gpuc_arith_simplify_nested(a, r->start),
+                             gpuc_arith_simplify_nested(a, r->stride), e->dtype.lanes);
     }
     case GPUC_EXPR_BROADCAST:
-        return gpuc_tir_broadcast(a->ctx, arith_simplify(a, ((const gpuc_tir_broadcast_node *)e)->a),
-                                  e->dtype.lanes);
+        return gpuc_tir_broadcast(
+            a->ctx, gpuc_arith_simplify_nested(a, ((const gpuc_tir_broadcast_node *)e)->a), e->dtype.lanes);
     case GPUC_EXPR_LANE: {
         const gpuc_tir_lane_node *l = (const gpuc_tir_lane_node *)e;
-        return gpuc_tir_lane(a->ctx, arith_simplify(a, l->a), l->lane);
+        return gpuc_tir_lane(a->ctx, gpuc_arith_simplify_nested(a, l->a), l->lane);
     }
     case GPUC_EXPR_VECTOR: return simplify_list(a, e, e->dtype.lanes, ((const gpuc_tir_vector_node *)e)->a);
     case GPUC_EXPR_CALL: {
@@ -123,7 +124,7 @@ static bool is_arithmetic(gpuc_expr e)
 {
     if (e->kind == GPUC_EXPR_CAST) return arith_is_scalar_int(((const gpuc_tir_cast_node *)e)->a);
     gpuc_tir_op op = arith_op_of(e);
-    return arith_has_poly(op) || op == GPUC_TIR_SHL;
+    return gpuc_arith_has_poly(op) || op == GPUC_TIR_SHL;
 }
 
 static gpuc_expr compute(gpuc_analyzer *a, gpuc_expr e)
@@ -133,41 +134,42 @@ static gpuc_expr compute(gpuc_analyzer *a, gpuc_expr e)
         gpuc_expr r = simplify_children(a, e);
         if (plain || r->kind == GPUC_EXPR_INT || r->dtype.code != GPUC_DTYPE_BOOL || r->dtype.lanes != 1)
             return r;
-        gpuc_bounds b = arith_bounds(a, r);
+        gpuc_bounds b = gpuc_arith_bounds(a, r);
         return b.min == b.max ? did(a, SINGLE_VALUE, gpuc_imm_int(a->ctx, GPUC_BOOL, b.min)) : r;
     }
     if (!is_arithmetic(e)) {
         gpuc_expr r = simplify_children(a, e);
-        gpuc_bounds b = arith_bounds(a, r);
+        gpuc_bounds b = gpuc_arith_bounds(a, r);
         bool single = b.min == b.max && arith_finite(b) && r->kind != GPUC_EXPR_INT;
         return single ? did(a, SINGLE_VALUE, gpuc_imm_int(a->ctx, e->dtype, b.min)) : r;
     }
-    const arith_poly *p = arith_to_poly(a, e);
-    gpuc_expr canonical = arith_from_poly(a, p);
+    const arith_poly *p = gpuc_arith_to_poly(a, e);
+    gpuc_expr canonical = gpuc_arith_from_poly(a, p);
     if (canonical->kind == GPUC_EXPR_INT) return did(a, SINGLE_VALUE, canonical);
     gpuc_expr other = simplify_children(a, e);
-    bool index = p->index || arith_contract(a, e);
-    if (!index && canonical != other && arith_cost(a, canonical) == arith_cost(a, other)) return other;
-    gpuc_expr r = arith_cheaper(a, canonical, other);
+    bool index = p->index || gpuc_arith_contract(a, e);
+    if (!index && canonical != other && gpuc_arith_cost(a, canonical) == gpuc_arith_cost(a, other))
+        return other;
+    gpuc_expr r = gpuc_arith_cheaper(a, canonical, other);
     return r == other ? r : did(a, CANONICAL, r);
 }
 
-gpuc_expr arith_simplify(gpuc_analyzer *a, gpuc_expr e)
+gpuc_expr gpuc_arith_simplify_nested(gpuc_analyzer *a, gpuc_expr e)
 {
     if (e->kind == GPUC_EXPR_INT || e->kind == GPUC_EXPR_FLOAT) return e;
-    const arith_memo_entry *m = arith_memo_get(&a->simplified, e, a->gen);
+    const arith_memo_entry *m = gpuc_arith_memo_get(&a->simplified, e, a->gen);
     if (m) return (gpuc_expr)(uintptr_t)m->v[0];
     if (a->depth > ARITH_MAX_DEPTH) return e;
     a->depth++;
     gpuc_expr r = compute(a, e);
     a->depth--;
-    arith_memo_set(a, &a->simplified, e, a->gen, (int64_t)(uintptr_t)r, 0);
-    if (r != e) arith_memo_set(a, &a->simplified, r, a->gen, (int64_t)(uintptr_t)r, 0);
+    gpuc_arith_memo_set(a, &a->simplified, e, a->gen, (int64_t)(uintptr_t)r, 0);
+    if (r != e) gpuc_arith_memo_set(a, &a->simplified, r, a->gen, (int64_t)(uintptr_t)r, 0);
     return r;
 }
 
-gpuc_expr gpuc_simplify(gpuc_analyzer *a, gpuc_expr e)
+gpuc_expr gpuc_arith_simplify(gpuc_analyzer *a, gpuc_expr e)
 {
-    arith_begin(a);
-    return arith_simplify(a, e);
+    gpuc_arith_begin(a);
+    return gpuc_arith_simplify_nested(a, e);
 }

@@ -18,12 +18,13 @@ static bool linear_lanes(gpuc_analyzer *a, gpuc_expr e, gpuc_expr *start, gpuc_e
 
 static gpuc_expr ramp(gpuc_analyzer *a, gpuc_expr start, gpuc_expr stride, int lanes)
 {
-    return gpuc_tir_ramp(a->ctx, arith_simplify(a, start), arith_simplify(a, stride), lanes);
+    return gpuc_tir_ramp(a->ctx, gpuc_arith_simplify_nested(a, start), gpuc_arith_simplify_nested(a, stride),
+                         lanes);
 }
 
 static bool is_exact(gpuc_analyzer *a, gpuc_expr e)
 {
-    return arith_exact(a, arith_to_poly(a, e));
+    return gpuc_arith_exact(a, gpuc_arith_to_poly(a, e));
 }
 
 /* (start + lane * stride) by a constant c > 0, if the lanes stay between two multiples of c or the
@@ -37,17 +38,17 @@ static gpuc_expr divide_ramp(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr start, 
     gpuc_expr by = gpuc_imm_int(ctx, t, c);
     bool mod = op == GPUC_TIR_FLOORMOD;
     if (!arith_const(stride, &s) || !gpuc_i64_mul(s, lanes - 1, &span) || s == INT64_MIN) return NULL;
-    gpuc_expr q = arith_simplify(a, gpuc_tir_make(ctx, GPUC_TIR_FLOORDIV, start, by, NULL));
-    gpuc_expr r = arith_simplify(a, gpuc_tir_make(ctx, GPUC_TIR_FLOORMOD, start, by, NULL));
+    gpuc_expr q = gpuc_arith_simplify_nested(a, gpuc_tir_make(ctx, GPUC_TIR_FLOORDIV, start, by, NULL));
+    gpuc_expr r = gpuc_arith_simplify_nested(a, gpuc_tir_make(ctx, GPUC_TIR_FLOORMOD, start, by, NULL));
     if (s % c == 0) {
         if (mod) return gpuc_tir_broadcast(ctx, r, lanes);
         return gpuc_tir_ramp(ctx, q, gpuc_imm_int(ctx, t, s / c), lanes);
     }
-    gpuc_bounds b =
-        arith_bounds_add(arith_bounds(a, r), (gpuc_bounds){span < 0 ? span : 0, span > 0 ? span : 0});
+    gpuc_bounds b = gpuc_arith_bounds_add(gpuc_arith_bounds(a, r),
+                                          (gpuc_bounds){span < 0 ? span : 0, span > 0 ? span : 0});
     /* A remainder that is known modulo some m of c reaches less far than its bounds say. */
-    gpuc_modular m = arith_modular(a, start);
-    int64_t step = m.coeff ? arith_gcd(m.coeff, c) : c, low = gpuc_floormod(m.remainder, step);
+    gpuc_modular m = gpuc_arith_modular(a, start);
+    int64_t step = m.coeff ? gpuc_arith_gcd(m.coeff, c) : c, low = gpuc_floormod(m.remainder, step);
     bool inside = b.min >= 0 && b.max < c;
     if (span >= 0 && low + span < step) inside = true;
     if (span < 0 && low + span >= 0) inside = true;
@@ -69,8 +70,8 @@ static gpuc_expr compare_lanes(gpuc_analyzer *a, gpuc_tir_op op, const lanes *l)
     gpuc_expr x1 = gpuc_add(ctx, l->x0, gpuc_mul(ctx, l->xs, last)),
               y1 = gpuc_add(ctx, l->y0, gpuc_mul(ctx, l->ys, last));
     if (!is_exact(a, l->x0) || !is_exact(a, x1) || !is_exact(a, l->y0) || !is_exact(a, y1)) return NULL;
-    gpuc_expr first = arith_simplify(a, gpuc_tir_make(ctx, op, l->x0, l->y0, NULL));
-    gpuc_expr final = arith_simplify(a, gpuc_tir_make(ctx, op, x1, y1, NULL));
+    gpuc_expr first = gpuc_arith_simplify_nested(a, gpuc_tir_make(ctx, op, l->x0, l->y0, NULL));
+    gpuc_expr final = gpuc_arith_simplify_nested(a, gpuc_tir_make(ctx, op, x1, y1, NULL));
     int64_t v, w;
     bool known = arith_const(first, &v) && arith_const(final, &w) && v == w;
     if (l->xs == l->ys) known = true; /* both move together */
@@ -113,7 +114,7 @@ static gpuc_expr divide(gpuc_analyzer *a, const lanes *l)
     gpuc_expr end = gpuc_add(ctx, l->x0, gpuc_mul(ctx, l->xs, gpuc_imm_int(ctx, l->x0->dtype, l->n - 1)));
     if (!is_exact(a, l->x0) || !is_exact(a, end)) return NULL;
     if (op == GPUC_TIR_DIV || op == GPUC_TIR_MOD) {
-        if (arith_bounds(a, l->x0).min < 0 || arith_bounds(a, end).min < 0) return NULL;
+        if (gpuc_arith_bounds(a, l->x0).min < 0 || gpuc_arith_bounds(a, end).min < 0) return NULL;
         op = op == GPUC_TIR_DIV ? GPUC_TIR_FLOORDIV : GPUC_TIR_FLOORMOD;
     }
     return divide_ramp(a, op, l->x0, l->xs, c, l->n);
@@ -138,7 +139,7 @@ static const struct {
     {"ramp_div", GPUC_TIR_DIV, divide},
     {"ramp_mod", GPUC_TIR_MOD, divide},
 };
-const gpuc_rule_table arith_vector_rules = GPUC_RULE_TABLE(rules);
+const gpuc_rule_table gpuc_arith_vector_rules = GPUC_RULE_TABLE(rules);
 
 static gpuc_expr lanes_op(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y)
 {
@@ -153,14 +154,15 @@ static gpuc_expr lanes_op(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_ex
     return NULL;
 }
 
-gpuc_expr arith_vector_op(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y, gpuc_expr z)
+gpuc_expr gpuc_arith_vector_op(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y, gpuc_expr z)
 {
     gpuc_expr plain = gpuc_tir_make(a->ctx, op, x, y, z);
     if (plain->kind == GPUC_EXPR_BROADCAST)
-        return gpuc_tir_broadcast(a->ctx, arith_simplify(a, ((const gpuc_tir_broadcast_node *)plain)->a),
+        return gpuc_tir_broadcast(a->ctx,
+                                  gpuc_arith_simplify_nested(a, ((const gpuc_tir_broadcast_node *)plain)->a),
                                   plain->dtype.lanes);
     if (arith_op_of(plain) != op || gpuc_tir_ops[op].arity != 2 || !arith_is_int_type(x->dtype))
-        return arith_op_of(plain) == op ? arith_apply_rules(a, plain) : plain;
+        return arith_op_of(plain) == op ? gpuc_arith_apply_rules(a, plain) : plain;
     gpuc_expr better = lanes_op(a, op, arith_arg(plain, 0), arith_arg(plain, 1));
-    return better ? better : arith_apply_rules(a, plain);
+    return better ? better : gpuc_arith_apply_rules(a, plain);
 }

@@ -144,7 +144,7 @@ static void emit(emitter *m, gpuc_expr e)
     m->depth--;
 }
 
-gpuc_xexpr gpuc_to_xexpr(gpuc_ctx *ctx, gpuc_expr e, int num_symbols, const gpuc_expr *symbols)
+gpuc_xexpr gpuc_arith_to_xexpr(gpuc_ctx *ctx, gpuc_expr e, int num_symbols, const gpuc_expr *symbols)
 {
     emitter m = {.ctx = ctx, .whole = e, .num_symbols = num_symbols, .symbols = symbols};
     emit(&m, e);
@@ -183,7 +183,7 @@ static int operands(gpuc_xop op)
                                                       : 2;
 }
 
-gpuc_expr gpuc_from_xexpr(gpuc_ctx *ctx, gpuc_xexpr e, const gpuc_expr *symbols)
+gpuc_expr gpuc_arith_from_xexpr(gpuc_ctx *ctx, gpuc_xexpr e, const gpuc_expr *symbols)
 {
     gpuc_expr stack[GPUC_XEXPR_MAX_STACK] = {gpuc_int(ctx, 0)};
     int top = 0;

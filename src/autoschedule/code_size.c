@@ -68,7 +68,7 @@ static bool is_output(const gpuc_te_op *op, int n, gpuc_tensor *const *outputs)
     return false;
 }
 
-int64_t gpuc_topi_code_size(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs)
+int64_t gpuc_rules_code_size(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs)
 {
     gpuc_ptrs ops = {0};
     sizing s = {.ctx = ctx, .max = INT64_MAX, .max_depth = INT_MAX};
@@ -77,7 +77,7 @@ int64_t gpuc_topi_code_size(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs)
     return s.size;
 }
 
-bool gpuc_topi_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs)
+bool gpuc_rules_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs)
 {
     gpuc_ptrs ops = {0};
     gpuc_te_post_order(ctx, n, outputs, &ops);

@@ -48,7 +48,8 @@ static bool note_run(gpuc_expr e, void *arg)
         gpuc_expr coeff, rest;
         if (!gpuc_tir_uses_var(f->ctx, read->index[i], f->var)) continue;
         f->uses++;
-        if (gpuc_linear(gpuc_analyzer_create(f->ctx), read->index[i], 1, &f->var, &coeff, &rest) &&
+        if (gpuc_arith_linear(gpuc_arith_analyzer_create(f->ctx), read->index[i], 1, &f->var, &coeff,
+                              &rest) &&
             gpuc_tir_is_const(coeff, 1))
             f->at = i;
     }

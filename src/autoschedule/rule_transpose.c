@@ -54,9 +54,10 @@ static bool visit_read(gpuc_expr e, void *arg)
     gpuc_expr offset = gpuc_int(ctx, 0), rest;
     for (int i = 0; i < read->n; i++)
         offset = gpuc_add(ctx, gpuc_mul(ctx, offset, read->tensor->shape[i]), read->index[i]);
-    offset = gpuc_simplify(c->a, offset);
+    offset = gpuc_arith_simplify(c->a, offset);
     for (int i = 0; i < c->op->num_axes; i++)
-        if (!gpuc_linear(c->a, offset, 1, &c->op->axes[i]->var, &at->stride[i], &rest)) at->stride[i] = NULL;
+        if (!gpuc_arith_linear(c->a, offset, 1, &c->op->axes[i]->var, &at->stride[i], &rest))
+            at->stride[i] = NULL;
     gpuc_ptrs_push(ctx, &c->list, at);
     return true;
 }
@@ -64,7 +65,7 @@ static bool visit_read(gpuc_expr e, void *arg)
 static bool find_accesses(accesses *c)
 {
     for (int i = 0; i < c->op->num_axes; i++)
-        gpuc_analyzer_bind(c->a, c->op->axes[i]->var, gpuc_int(c->ctx, 0), c->op->axes[i]->extent);
+        gpuc_arith_analyzer_bind(c->a, c->op->axes[i]->var, gpuc_int(c->ctx, 0), c->op->axes[i]->extent);
     for (int i = 0; i < c->op->num_outputs; i++) gpuc_tir_visit(c->ctx, c->op->bodies[i], visit_read, c);
     return !c->too_many;
 }
@@ -76,7 +77,8 @@ static bool joins(accesses *c, int i)
         const access *at = c->list.at[k];
         gpuc_expr outer = at->stride[i], inner = at->stride[i + 1];
         if (!outer || !inner) return false;
-        if (!gpuc_prove_equal(c->a, outer, gpuc_mul(c->ctx, inner, c->op->axes[i + 1]->extent))) return false;
+        if (!gpuc_arith_prove_equal(c->a, outer, gpuc_mul(c->ctx, inner, c->op->axes[i + 1]->extent)))
+            return false;
     }
     return true;
 }
@@ -117,7 +119,7 @@ static const access *find_turned(const accesses *c, int last, int *along)
 
 static bool make_nest(const gpuc_rules *r, gpuc_stage *st, nest *nest)
 {
-    accesses c = {.ctx = r->ctx, .a = gpuc_analyzer_create(r->ctx), .op = gpuc_stage_tensor(st, 0)->op};
+    accesses c = {.ctx = r->ctx, .a = gpuc_arith_analyzer_create(r->ctx), .op = gpuc_stage_tensor(st, 0)->op};
     int n = c.op->num_axes, last = n - 1, along = 0;
     c.reader = (gpuc_te_op *)c.op;
     if (n < 2 || n > MAX_AXES || gpuc_stage_num_leaves(st) != n || !find_accesses(&c)) return false;

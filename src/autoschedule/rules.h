@@ -76,7 +76,7 @@ int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op);
 
 /* Whether gpuc_topi_schedule computes this output in one kernel, row by row, with the reductions of the rows
  * inside. */
-bool gpuc_topi_makes_rows(gpuc_ctx *ctx, const gpuc_target *target, gpuc_tensor *out);
+bool gpuc_rules_makes_rows(gpuc_ctx *ctx, const gpuc_target *target, gpuc_tensor *out);
 
 /* A second schedule of a function, for runs in which some sizes, known only at run time, are all 1. */
 enum { GPUC_TOPI_VERSIONS = 3, GPUC_TOPI_VERSION_SYMBOLS = 4 };
@@ -86,14 +86,14 @@ typedef struct gpuc_version {
 } gpuc_version;
 /* Fills out, which has space for GPUC_TOPI_VERSIONS, and returns their number. If several fit at run time,
  * the first is used. */
-int gpuc_topi_versions(gpuc_ctx *ctx, int num_outputs, gpuc_tensor *const *outputs, gpuc_version *out);
+int gpuc_rules_versions(gpuc_ctx *ctx, int num_outputs, gpuc_tensor *const *outputs, gpuc_version *out);
 
 /* Code of an operation's bodies as they are, in operators of the IR, those that become many counted as such.
  */
-int64_t gpuc_topi_code_size(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
+int64_t gpuc_rules_code_size(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
 /* Whether the code of the function stays about as long as that of its operations when schedules inline them.
  * It does not where values that are read several times read others several times. */
-bool gpuc_topi_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
+bool gpuc_rules_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
 
 /* Does a schedule put its expression into its readers? */
 bool gpuc_rules_is_inlined(const gpuc_te_op *op);

@@ -153,7 +153,7 @@ static void store_past_caches(const gpuc_rules *r, gpuc_tensor *out)
         gpuc_stage_non_temporal(st);
 }
 
-bool gpuc_topi_makes_rows(gpuc_ctx *ctx, const gpuc_target *target, gpuc_tensor *out)
+bool gpuc_rules_makes_rows(gpuc_ctx *ctx, const gpuc_target *target, gpuc_tensor *out)
 {
     const gpuc_rules r = gpuc_rules_of(ctx, target, NULL);
     gpuc_ptrs ops = {0};

@@ -35,7 +35,7 @@ static int add(gpuc_ctx *ctx, const gpuc_iter *axis, int n, gpuc_version *out)
     return n + 1;
 }
 
-int gpuc_topi_versions(gpuc_ctx *ctx, int num_outputs, gpuc_tensor *const *outputs, gpuc_version *out)
+int gpuc_rules_versions(gpuc_ctx *ctx, int num_outputs, gpuc_tensor *const *outputs, gpuc_version *out)
 {
     gpuc_ptrs ops = {0};
     int n = 0;

@@ -14,14 +14,14 @@ static const struct {
 
 enum { COUNT = sizeof names / sizeof *names };
 
-const char *gpuc_name_now(const char *of, const char *name)
+const char *gpuc_names_now(const char *of, const char *name)
 {
     for (int i = 0; i < COUNT; i++)
         if (!strcmp(names[i].of, of) && !strcmp(names[i].old, name)) return names[i].now;
     return name;
 }
 
-const char *gpuc_name_first(const char *of, const char *name)
+const char *gpuc_names_first(const char *of, const char *name)
 {
     for (int i = 0; i < COUNT; i++)
         if (!strcmp(names[i].of, of) && !strcmp(names[i].now, name)) return names[i].old;
@@ -36,7 +36,7 @@ void gpuc_names_target(gpuc_buf *out, const char *text)
         if (*text == '-' && length < sizeof name) {
             memcpy(name, text + 1, length - 1);
             name[length - 1] = 0;
-            gpuc_buf_printf(out, "-%s", gpuc_name_now("target", name));
+            gpuc_buf_printf(out, "-%s", gpuc_names_now("target", name));
             text += length, n -= length;
         }
         gpuc_buf_bytes(out, text, n);

@@ -7,9 +7,9 @@
 
 /* The present name for an old one; any other name is returned as it is. `of` says what is named, as in
  * names.def. */
-const char *gpuc_name_now(const char *of, const char *name);
+const char *gpuc_names_now(const char *of, const char *name);
 /* The other direction: what was renamed has its old name in the text that tuning logs know a function by. */
-const char *gpuc_name_first(const char *of, const char *name);
+const char *gpuc_names_first(const char *of, const char *name);
 /* Writes the text of a target with the present names of its attributes. */
 void gpuc_names_target(gpuc_buf *out, const char *text);
 

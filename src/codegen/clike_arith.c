@@ -113,10 +113,10 @@ static bool divides_plainly(gpuc_clike *p, gpuc_tir_op op, gpuc_expr a, gpuc_exp
     bool is_const = gpuc_expr_is_int(b, &v);
     if (is_const && v == 0) return false;
     if (a->dtype.code == GPUC_DTYPE_UINT) return is_const;
-    gpuc_bounds y = gpuc_analyzer_bounds(p->analyzer, b);
+    gpuc_bounds y = gpuc_arith_analyzer_bounds(p->analyzer, b);
     bool positive = y.min > 0;
     if (op == GPUC_TIR_DIV || op == GPUC_TIR_MOD) return positive || (is_const && v != -1);
-    return positive && gpuc_analyzer_bounds(p->analyzer, a).min >= 0;
+    return positive && gpuc_arith_analyzer_bounds(p->analyzer, a).min >= 0;
 }
 
 void gpuc_clike_division(gpuc_clike *p, gpuc_expr e, int prec)

@@ -431,10 +431,10 @@ bool gpuc_clike_vector_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_exp
         return true;
     }
     gpuc_expr by = gpuc_imm_int(p->ctx, start->dtype, plan->vec);
-    if (!gpuc_prove_equal(p->analyzer, gpuc_floormod_(p->ctx, start, by),
-                          gpuc_imm_int(p->ctx, start->dtype, 0)))
+    if (!gpuc_arith_prove_equal(p->analyzer, gpuc_floormod_(p->ctx, start, by),
+                                gpuc_imm_int(p->ctx, start->dtype, 0)))
         return false;
-    print_element(p, b, gpuc_simplify(p->analyzer, gpuc_floordiv_(p->ctx, start, by)));
+    print_element(p, b, gpuc_arith_simplify(p->analyzer, gpuc_floordiv_(p->ctx, start, by)));
     return true;
 }
 
@@ -444,7 +444,7 @@ static void gather(gpuc_clike *p, gpuc_expr e, int prec)
     int lanes = e->dtype.lanes;
     gpuc_expr *a = gpuc_new_array(p->ctx, gpuc_expr, lanes);
     for (int i = 0; i < lanes; i++) {
-        gpuc_expr at = gpuc_simplify(p->analyzer, gpuc_lower_slice(p->ctx, n->index[0], i, 1, NULL));
+        gpuc_expr at = gpuc_arith_simplify(p->analyzer, gpuc_lower_slice(p->ctx, n->index[0], i, 1, NULL));
         a[i] = gpuc_tir_load1(p->ctx, n->buffer, at);
     }
     gpuc_expr all = gpuc_tir_vector(p->ctx, lanes, a);

@@ -87,7 +87,7 @@ void gpuc_clike_block(gpuc_clike *p, gpuc_stmt s)
 /* The body of a loop or branch; ends its line unless else follows a block. */
 static void print_body(gpuc_clike *p, gpuc_stmt s, bool braces, bool more)
 {
-    size_t mark = gpuc_analyzer_mark(p->analyzer);
+    size_t mark = gpuc_arith_analyzer_mark(p->analyzer);
     if (braces) {
         gpuc_clike_block(p, s);
         gpuc_put(p, more ? " " : "\n");
@@ -98,7 +98,7 @@ static void print_body(gpuc_clike *p, gpuc_stmt s, bool braces, bool more)
         p->indent--;
         if (more) gpuc_clike_line(p);
     }
-    gpuc_analyzer_rewind(p->analyzer, mark);
+    gpuc_arith_analyzer_rewind(p->analyzer, mark);
 }
 
 static void print_plain(gpuc_clike *p, gpuc_expr e, int prec)
@@ -124,16 +124,17 @@ void gpuc_clike_for_head(gpuc_clike *p, const gpuc_tir_for_node *n, const char *
     if (end)
         gpuc_put(p, "%s", end);
     else
-        print_plain(p, gpuc_simplify(p->analyzer, gpuc_add(p->ctx, n->min, n->extent)), GPUC_PREC_REL + 1);
+        print_plain(p, gpuc_arith_simplify(p->analyzer, gpuc_add(p->ctx, n->min, n->extent)),
+                    GPUC_PREC_REL + 1);
     gpuc_put(p, "; %s++)", name);
-    gpuc_analyzer_bind(p->analyzer, n->var, n->min, n->extent);
+    gpuc_arith_analyzer_bind(p->analyzer, n->var, n->min, n->extent);
 }
 
 static void print_for(gpuc_clike *p, gpuc_stmt s)
 {
     if (p->lang->loop(p, s)) return;
     const gpuc_tir_for_node *n = gpuc_as_for(s);
-    size_t mark = gpuc_analyzer_mark(p->analyzer);
+    size_t mark = gpuc_arith_analyzer_mark(p->analyzer);
     const char *end = NULL;
     if (n->extent->flags & GPUC_TIR_HAS_LOAD || n->min->flags & GPUC_TIR_HAS_LOAD) {
         /* The bounds are evaluated once, before the body may store to what they read. */
@@ -149,7 +150,7 @@ static void print_for(gpuc_clike *p, gpuc_stmt s)
     gpuc_clike_line(p);
     gpuc_clike_for_head(p, n, NULL, end);
     print_body(p, n->body, !is_simple(n->body), false);
-    gpuc_analyzer_rewind(p->analyzer, mark);
+    gpuc_arith_analyzer_rewind(p->analyzer, mark);
 }
 
 /* Whether no branch of an if, else if, else needs braces: all get them or none. */
@@ -165,9 +166,9 @@ static void print_if(gpuc_clike *p, const gpuc_tir_if_node *n, bool braces)
     gpuc_put(p, "if (");
     gpuc_clike_expr(p, n->cond, GPUC_PREC_COMMA);
     gpuc_put(p, ")");
-    size_t mark = gpuc_analyzer_assume(p->analyzer, n->cond);
+    size_t mark = gpuc_arith_analyzer_assume(p->analyzer, n->cond);
     print_body(p, n->then_body, braces, n->else_body != NULL);
-    gpuc_analyzer_rewind(p->analyzer, mark);
+    gpuc_arith_analyzer_rewind(p->analyzer, mark);
     if (!n->else_body) return;
     gpuc_put(p, "else");
     if (n->else_body->kind == GPUC_STMT_IF) {
@@ -240,11 +241,11 @@ static void print_let(gpuc_clike *p, gpuc_stmt s)
         gpuc_clike_expr(p, value, GPUC_PREC_ASSIGN);
     }
     gpuc_put(p, ";\n");
-    size_t mark = gpuc_analyzer_mark(p->analyzer);
+    size_t mark = gpuc_arith_analyzer_mark(p->analyzer);
     if (gpuc_is_integer(n->var->dtype) && n->var->dtype.lanes == 1)
-        gpuc_analyzer_bind_value(p->analyzer, n->var, n->value);
+        gpuc_arith_analyzer_bind_value(p->analyzer, n->var, n->value);
     gpuc_clike_stmt(p, n->body);
-    gpuc_analyzer_rewind(p->analyzer, mark);
+    gpuc_arith_analyzer_rewind(p->analyzer, mark);
     end_scope(p, scope);
 }
 

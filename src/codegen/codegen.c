@@ -22,7 +22,7 @@ void gpuc_codegen_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func 
                        gpuc_kernel_code *out)
 {
     gpuc_codegen_get(t)->emit(ctx, t, kernel, out);
-    gpuc_rule_print(ctx, kernel->name);
+    gpuc_tir_rule_print(ctx, kernel->name);
 }
 
 static void free_buf(void *data)
@@ -138,7 +138,7 @@ static void fill_local_size(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_ti
     if (!gpuc_expr_is_int(thread->extent, &extent) || extent < 1 || extent > 65536)
         gpuc_raise(ctx, GPUC_UNSUPPORTED,
                    "kernel '%s': the extent of %s is %s; a work-group's size must be constant", f->name,
-                   gpuc_thread_tag_name(thread->tag), gpuc_expr_text(ctx, thread->extent));
+                   gpuc_abi_thread_tag_name(thread->tag), gpuc_expr_text(ctx, thread->extent));
     uint32_t *size = &k->local_size[thread->tag - GPUC_THREAD_X];
     if ((uint32_t)extent > *size) *size = (uint32_t)extent;
 }
@@ -157,12 +157,12 @@ static void fill_launch(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
             *at = *at ? gpuc_max(ctx, *at, thread->extent) : thread->extent;
         } else {
             gpuc_raise(ctx, GPUC_INTERNAL, "kernel '%s': %s is not a launch dimension", f->name,
-                       gpuc_thread_tag_name(thread->tag));
+                       gpuc_abi_thread_tag_name(thread->tag));
         }
     }
     for (int i = 0; i < 3; i++)
-        k->launch[i] =
-            extents[i] ? gpuc_to_xexpr(ctx, extents[i], f->num_scalars, f->scalars) : const_xexpr(ctx, 1);
+        k->launch[i] = extents[i] ? gpuc_arith_to_xexpr(ctx, extents[i], f->num_scalars, f->scalars)
+                                  : const_xexpr(ctx, 1);
 }
 
 static void check_limits(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_kernel *k)
@@ -221,7 +221,7 @@ void gpuc_codegen_metadata(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_f
     fill_scalars(ctx, f, out);
     fill_launch(ctx, t, f, out);
     out->params_in_buffer =
-        t->language->descriptors && gpuc_kernel_param_layout(out, NULL) > t->max_push_constants;
+        t->language->descriptors && gpuc_abi_kernel_param_layout(out, NULL) > t->max_push_constants;
     check_limits(ctx, t, out);
 }
 

@@ -3,7 +3,7 @@
 #include "codegen/dot.h"
 #include "codegen/helpers.h"
 
-const gpuc_helper_row gpuc_helper_shared[] = {
+const gpuc_helper_row gpuc_codegen_helper_shared[] = {
     /* -- Integers: division by zero gives 0, MIN / -1 wraps -- */
     {.name = "div",
      .to = "i",

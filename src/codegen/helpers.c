@@ -8,7 +8,7 @@
 
 #include "codegen/clike.h"
 
-void gpuc_helpers_scan(const char *p, void (*visit)(const char *, size_t, void *), void *arg)
+void gpuc_codegen_helpers_scan(const char *p, void (*visit)(const char *, size_t, void *), void *arg)
 {
     while (*p) {
         if (p[0] == '/' && p[1] == '*') {
@@ -81,7 +81,7 @@ static const gpuc_helper_row *find_row(const gpuc_helper_lang *lang, const reque
 {
     for (size_t i = 0; i < lang->num_rows; i++)
         if (row_fits(&lang->rows[i], r, vector)) return &lang->rows[i];
-    for (const gpuc_helper_row *row = gpuc_helper_shared; row->name; row++)
+    for (const gpuc_helper_row *row = gpuc_codegen_helper_shared; row->name; row++)
         if (row_fits(row, r, vector)) return row;
     return NULL;
 }
@@ -268,7 +268,7 @@ static void write_helper(writer *w, const request *r)
     } else {
         define_by_lanes(w, text, r);
     }
-    gpuc_helpers_scan(gpuc_buf_cstr(text), visit, w);
+    gpuc_codegen_helpers_scan(gpuc_buf_cstr(text), visit, w);
     gpuc_buf_str(w->out, gpuc_buf_cstr(text));
     gpuc_ctx_pop_cleanup(w->ctx, true);
 }
@@ -285,10 +285,10 @@ static void visit(const char *name, size_t length, void *arg)
     if (parse_request(copy, &r)) write_helper(w, &r);
 }
 
-void gpuc_helpers_write(gpuc_ctx *ctx, const gpuc_helper_lang *lang, int n, const char *const *texts,
-                        gpuc_buf *out)
+void gpuc_codegen_helpers_write(gpuc_ctx *ctx, const gpuc_helper_lang *lang, int n, const char *const *texts,
+                                gpuc_buf *out)
 {
     writer w = {.ctx = ctx, .lang = lang, .out = out};
     gpuc_strmap_init(&w.done, ctx);
-    for (int i = 0; i < n; i++) gpuc_helpers_scan(texts[i], visit, &w);
+    for (int i = 0; i < n; i++) gpuc_codegen_helpers_scan(texts[i], visit, &w);
 }

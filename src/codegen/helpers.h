@@ -35,13 +35,13 @@ typedef struct gpuc_helper_lang {
 } gpuc_helper_lang;
 
 /* The rows of all languages; no name ends them. */
-extern const gpuc_helper_row gpuc_helper_shared[];
+extern const gpuc_helper_row gpuc_codegen_helper_shared[];
 
 /* Calls visit for each identifier of C text, outside of comments and strings. */
-void gpuc_helpers_scan(const char *text, void (*visit)(const char *name, size_t length, void *arg),
-                       void *arg);
+void gpuc_codegen_helpers_scan(const char *text, void (*visit)(const char *name, size_t length, void *arg),
+                               void *arg);
 /* Definitions of all helpers that the texts need, in the order of first use, what they need before them. */
-void gpuc_helpers_write(gpuc_ctx *ctx, const gpuc_helper_lang *lang, int n, const char *const *texts,
-                        gpuc_buf *out);
+void gpuc_codegen_helpers_write(gpuc_ctx *ctx, const gpuc_helper_lang *lang, int n, const char *const *texts,
+                                gpuc_buf *out);
 
 #endif

@@ -19,7 +19,7 @@ int gpuc_codegen_ramp_align(gpuc_analyzer *a, gpuc_expr index)
 {
     gpuc_expr start = gpuc_lower_contiguous(index);
     if (!start) return 0;
-    gpuc_modular m = gpuc_analyzer_modular(a, start);
+    gpuc_modular m = gpuc_arith_analyzer_modular(a, start);
     int align = 1;
     while (align * 2 <= index->dtype.lanes && index->dtype.lanes % (align * 2) == 0 &&
            m.coeff % (align * 2) == 0 && m.remainder % (align * 2) == 0)
@@ -33,7 +33,7 @@ int64_t gpuc_codegen_elements(gpuc_ctx *ctx, const gpuc_tir_buffer *b)
     for (int i = 0; i < b->ndim; i++) {
         if (!gpuc_expr_is_int(b->shape[i], &n))
             gpuc_raise(ctx, GPUC_UNSUPPORTED, "buffer '%s' (%s) has a size that is not constant: %s", b->name,
-                       gpuc_scope_name(b->scope), gpuc_expr_text(ctx, b->shape[i]));
+                       gpuc_abi_scope_name(b->scope), gpuc_expr_text(ctx, b->shape[i]));
         if (n < 0 || !gpuc_i64_mul(total, n, &total))
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "buffer '%s' has an impossible size", b->name);
     }
@@ -238,10 +238,10 @@ static void walk_coopmat(walker *w, const gpuc_tir_attr_node *n)
 static void walk_scoped(walker *w, gpuc_stmt s, gpuc_expr assumed)
 {
     if (!s) return;
-    size_t mark = gpuc_analyzer_mark(w->analyzer);
-    if (assumed) gpuc_analyzer_assume(w->analyzer, assumed);
+    size_t mark = gpuc_arith_analyzer_mark(w->analyzer);
+    if (assumed) gpuc_arith_analyzer_assume(w->analyzer, assumed);
     walk(w, s);
-    gpuc_analyzer_rewind(w->analyzer, mark);
+    gpuc_arith_analyzer_rewind(w->analyzer, mark);
 }
 
 static void walk_for(walker *w, gpuc_stmt s)
@@ -251,10 +251,10 @@ static void walk_for(walker *w, gpuc_stmt s)
     use_exprs(w, n->extent);
     int64_t extent, outside = w->trips;
     w->trips = times(outside, gpuc_expr_is_int(n->extent, &extent) ? extent : -1);
-    size_t mark = gpuc_analyzer_mark(w->analyzer);
-    gpuc_analyzer_bind(w->analyzer, n->var, n->min, n->extent);
+    size_t mark = gpuc_arith_analyzer_mark(w->analyzer);
+    gpuc_arith_analyzer_bind(w->analyzer, n->var, n->min, n->extent);
     walk(w, n->body);
-    gpuc_analyzer_rewind(w->analyzer, mark);
+    gpuc_arith_analyzer_rewind(w->analyzer, mark);
     w->trips = outside;
 }
 
@@ -291,10 +291,10 @@ static void walk_let(walker *w, gpuc_stmt s)
 {
     const gpuc_tir_let_node *n = gpuc_as_let(s);
     use_exprs(w, n->value);
-    size_t mark = gpuc_analyzer_mark(w->analyzer);
-    if (gpuc_is_integer(n->var->dtype)) gpuc_analyzer_bind_value(w->analyzer, n->var, n->value);
+    size_t mark = gpuc_arith_analyzer_mark(w->analyzer);
+    if (gpuc_is_integer(n->var->dtype)) gpuc_arith_analyzer_bind_value(w->analyzer, n->var, n->value);
     walk(w, n->body);
-    gpuc_analyzer_rewind(w->analyzer, mark);
+    gpuc_arith_analyzer_rewind(w->analyzer, mark);
 }
 
 static void walk(walker *w, gpuc_stmt s)

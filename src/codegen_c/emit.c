@@ -229,10 +229,10 @@ void gpuc_c_write_file(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_ke
     gpuc_buf *helpers = gpuc_new(ctx, gpuc_buf);
     gpuc_buf_init(helpers, ctx->allocator);
     gpuc_ctx_push_cleanup(ctx, free_buf, helpers);
-    gpuc_helpers_write(ctx, &gpuc_c_helpers, n, texts, helpers);
+    gpuc_codegen_helpers_write(ctx, &gpuc_c_helpers, n, texts, helpers);
     needs found = {.ctx = ctx};
-    gpuc_helpers_scan(gpuc_buf_cstr(helpers), note_name, &found);
-    for (int i = 0; i < n; i++) gpuc_helpers_scan(texts[i], note_name, &found);
+    gpuc_codegen_helpers_scan(gpuc_buf_cstr(helpers), note_name, &found);
+    for (int i = 0; i < n; i++) gpuc_codegen_helpers_scan(texts[i], note_name, &found);
     if (found.math) gpuc_buf_str(out, "#include <math.h>\n");
     if (found.boolean) gpuc_buf_str(out, "#include <stdbool.h>\n");
     gpuc_buf_str(out, "#include <stdint.h>\n");

@@ -198,7 +198,7 @@ static void print_call(gpuc_clike *p, const gpuc_tir_for_node *loop, const captu
     gpuc_put(p, "env->parallel_for(env, ");
     gpuc_clike_expr(p, loop->min, GPUC_PREC_ASSIGN);
     gpuc_put(p, ", ");
-    gpuc_clike_expr(p, gpuc_simplify(p->analyzer, gpuc_add(p->ctx, loop->min, loop->extent)),
+    gpuc_clike_expr(p, gpuc_arith_simplify(p->analyzer, gpuc_add(p->ctx, loop->min, loop->extent)),
                     GPUC_PREC_ASSIGN);
     gpuc_put(p, ", %s, %s%s);\n", body_name, args ? "&" : "", args ? args : "NULL");
 }
@@ -209,7 +209,7 @@ bool gpuc_c_loop(gpuc_clike *p, gpuc_stmt s)
     const gpuc_tir_for_node *loop = gpuc_as_for(s);
     if (loop->loop == GPUC_LOOP_THREAD)
         gpuc_raise(p->ctx, GPUC_INTERNAL, "kernel '%s' holds a loop over %s", p->func->name,
-                   gpuc_thread_tag_name(loop->tag));
+                   gpuc_abi_thread_tag_name(loop->tag));
     if (loop->loop != GPUC_LOOP_PARALLEL || emit->in_parallel) return false;
     capture c;
     find_captures(p, loop, &c);
@@ -217,9 +217,9 @@ bool gpuc_c_loop(gpuc_clike *p, gpuc_stmt s)
     const char *more = number ? gpuc_ctx_printf(p->ctx, "_%zu", number) : "";
     const char *struct_name = gpuc_ctx_printf(p->ctx, "%s_args%s", p->func->name, more);
     const char *body_name = gpuc_ctx_printf(p->ctx, "%s_body%s", p->func->name, more);
-    size_t mark = gpuc_analyzer_mark(p->analyzer);
+    size_t mark = gpuc_arith_analyzer_mark(p->analyzer);
     print_body(p, loop, &c, struct_name, body_name);
-    gpuc_analyzer_rewind(p->analyzer, mark);
+    gpuc_arith_analyzer_rewind(p->analyzer, mark);
     print_call(p, loop, &c, struct_name, body_name);
     return true;
 }

@@ -195,10 +195,10 @@ static const char *write_program(gpuc_ctx *ctx, const gpuc_target *t, int n, con
         *prelude |= kernels[i].prelude;
         if (!entries[i].text) continue;
         texts[count++] = entries[i].text;
-        gpuc_helpers_scan(entries[i].text, note_name, &found);
+        gpuc_codegen_helpers_scan(entries[i].text, note_name, &found);
     }
     gpuc_buf *helpers = gpuc_opencl_buf(ctx);
-    gpuc_helpers_write(ctx, &gpuc_opencl_helpers, count, texts, helpers);
+    gpuc_codegen_helpers_write(ctx, &gpuc_opencl_helpers, count, texts, helpers);
     size_t helpers_size;
     const char *helpers_text = gpuc_opencl_take(ctx, helpers, &helpers_size);
     gpuc_buf *out = gpuc_opencl_buf(ctx);

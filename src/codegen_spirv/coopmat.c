@@ -22,7 +22,8 @@ static uint32_t type_of(gpuc_spv_kernel *k, const gpuc_tir_buffer *b)
     gpuc_spv_extension(m, "SPV_KHR_cooperative_matrix");
     uint32_t side = gpuc_spv_const_u32(m, SIDE);
     const uint32_t operands[] = {gpuc_spv_type(k, b->dtype), gpuc_spv_const_u32(m, SpvScopeSubgroup), side,
-                                 side, gpuc_spv_const_u32(m, uses[gpuc_coopmats_get(k->coopmats, b)->use])};
+                                 side,
+                                 gpuc_spv_const_u32(m, uses[gpuc_lower_coopmats_get(k->coopmats, b)->use])};
     return gpuc_spv_global(m, (SpvOp)GPUC_SPV_OP_TYPE_COOPMAT, 0, 5, operands, 0, NULL);
 }
 
@@ -30,7 +31,7 @@ void gpuc_spv_coopmat_alloc(gpuc_spv_kernel *k, const gpuc_tir_buffer *b)
 {
     gpuc_spv *m = &k->m;
     matrices *v = gpuc_new(k->ctx, matrices);
-    v->count = gpuc_coopmats_get(k->coopmats, b)->count;
+    v->count = gpuc_lower_coopmats_get(k->coopmats, b)->count;
     v->type = type_of(k, b);
     v->variable =
         gpuc_spv_variable(m, SpvStorageClassFunction,
@@ -51,8 +52,8 @@ static matrix matrix_at(gpuc_spv_kernel *k, const gpuc_tir_coopmat *op, const gp
     const matrices *v = gpuc_map_get(&k->locals, b);
     matrix r = {.type = v->type, .pointer = v->variable};
     if (v->count == 1) return r;
-    gpuc_coopmat_place at = gpuc_coopmat_place_of(k->analyzer, k->ctx, op, index, 0, 1);
-    uint32_t number = gpuc_spv_expr(k, gpuc_coopmat_number(k->analyzer, k->ctx, &at));
+    gpuc_coopmat_place at = gpuc_lower_coopmat_place_of(k->analyzer, k->ctx, op, index, 0, 1);
+    uint32_t number = gpuc_spv_expr(k, gpuc_lower_coopmat_number(k->analyzer, k->ctx, &at));
     uint32_t type = gpuc_spv_type_pointer(m, SpvStorageClassFunction, v->type);
     r.pointer = gpuc_spv_calc(m, SpvOpAccessChain, type, v->variable, number);
     return r;
@@ -73,14 +74,15 @@ typedef struct memory {
 static memory memory_at(gpuc_spv_kernel *k, const gpuc_tir_coopmat *op, const gpuc_tir_buffer *b,
                         gpuc_expr index, const gpuc_tir_buffer *held)
 {
-    gpuc_coopmat_place at = gpuc_coopmat_place_of(k->analyzer, k->ctx, op, index, 0, 1);
-    bool rows = gpuc_tir_is_const(at.step[1], 1), turned = gpuc_coopmats_get(k->coopmats, held)->transposed;
+    gpuc_coopmat_place at = gpuc_lower_coopmat_place_of(k->analyzer, k->ctx, op, index, 0, 1);
+    bool rows = gpuc_tir_is_const(at.step[1], 1),
+         turned = gpuc_lower_coopmats_get(k->coopmats, held)->transposed;
     int per = 1;
     memory r = {.shared = b->scope == GPUC_SCOPE_SHARED};
     r.pointer = gpuc_spv_element_pointer(k, b, at.base, &per);
     gpuc_expr stride = at.step[rows ? 0 : 1];
     stride = gpuc_floordiv_(k->ctx, stride, gpuc_imm_int(k->ctx, stride->dtype, per));
-    r.stride = gpuc_spv_expr(k, gpuc_simplify(k->analyzer, stride));
+    r.stride = gpuc_spv_expr(k, gpuc_arith_simplify(k->analyzer, stride));
     r.layout = gpuc_spv_const_u32(&k->m, rows != turned ? GPUC_SPV_COOPMAT_ROW_MAJOR
                                                         : GPUC_SPV_COOPMAT_COLUMN_MAJOR);
     return r;
@@ -122,7 +124,7 @@ void gpuc_spv_coopmat(gpuc_spv_kernel *k, const gpuc_tir_attr_node *n)
         gpuc_raise(k->ctx, GPUC_INTERNAL, "kernel '%s': an operation on cooperative matrices %s",
                    k->func->name, wrong);
     for (int i = 0; i < op.num_loops; i++)
-        gpuc_analyzer_bind(k->analyzer, op.loop[i]->var, op.loop[i]->min, op.loop[i]->extent);
+        gpuc_arith_analyzer_bind(k->analyzer, op.loop[i]->var, op.loop[i]->min, op.loop[i]->extent);
     switch (op.kind) {
     case GPUC_COOPMAT_FILL: {
         matrix to = matrix_at(k, &op, op.store->buffer, op.store->index[0]);

@@ -30,7 +30,7 @@ static void init(gpuc_spv_kernel *k, gpuc_ctx *ctx, const gpuc_target *t, const 
     gpuc_map_init(&k->float_bits, ctx);
     k->uses = gpuc_codegen_uses(ctx, t, f);
     k->analyzer = gpuc_lower_analyzer(ctx, f);
-    if (k->uses->features & GPUC_FEATURE_COOPMAT) k->coopmats = gpuc_coopmats_find(ctx, t, f);
+    if (k->uses->features & GPUC_FEATURE_COOPMAT) k->coopmats = gpuc_lower_coopmats_find(ctx, t, f);
     if (f->body) gpuc_tir_visit_stmt(ctx, f->body, NULL, find_float_atomics, k);
 }
 

@@ -88,7 +88,7 @@ void gpuc_spv_alloc(gpuc_spv_kernel *k, const gpuc_tir_buffer *b)
     if (n > INT64_C(1) << 24)
         gpuc_raise(k->ctx, GPUC_UNSUPPORTED,
                    "kernel '%s': buffer '%s' of %lld elements is too large for %s memory", k->func->name,
-                   b->name, (long long)n, gpuc_scope_name(b->scope));
+                   b->name, (long long)n, gpuc_abi_scope_name(b->scope));
     gpuc_spv_local *l = gpuc_new(k->ctx, gpuc_spv_local);
     l->storage = b->scope == GPUC_SCOPE_SHARED ? SpvStorageClassWorkgroup : SpvStorageClassFunction;
     l->bits = gpuc_map_has(&k->float_bits, b);
@@ -108,7 +108,7 @@ void gpuc_spv_alloc(gpuc_spv_kernel *k, const gpuc_tir_buffer *b)
 static uint32_t index_value(gpuc_spv_kernel *k, gpuc_expr index, int by)
 {
     if (by > 1) index = gpuc_floordiv_(k->ctx, index, gpuc_imm_int(k->ctx, index->dtype, by));
-    return gpuc_spv_expr(k, gpuc_simplify(k->analyzer, index));
+    return gpuc_spv_expr(k, gpuc_arith_simplify(k->analyzer, index));
 }
 
 /* offset / lanes + index / lanes, in the index's type. */
@@ -142,7 +142,7 @@ static uint32_t local_pointer(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc
     if (!l->single) path[n++] = index_value(k, index, l->vec);
     if (lanes < l->vec) {
         gpuc_expr within = gpuc_floormod_(k->ctx, index, gpuc_imm_int(k->ctx, index->dtype, l->vec));
-        path[n++] = gpuc_spv_expr(k, gpuc_simplify(k->analyzer, within));
+        path[n++] = gpuc_spv_expr(k, gpuc_arith_simplify(k->analyzer, within));
         gpuc_spv_type(k, t);
     }
     if (n == 0) return l->variable;
@@ -317,8 +317,8 @@ static uint32_t texel_element(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc
     gpuc_ctx *ctx = k->ctx;
     gpuc_dtype t = index->dtype;
     gpuc_expr four = gpuc_imm_int(ctx, t, 4), one = gpuc_imm_int(ctx, t, 1);
-    gpuc_expr start = gpuc_simplify(k->analyzer, gpuc_mul(ctx, gpuc_floordiv_(ctx, index, four), four));
-    gpuc_expr lane = gpuc_simplify(k->analyzer, gpuc_floormod_(ctx, index, four));
+    gpuc_expr start = gpuc_arith_simplify(k->analyzer, gpuc_mul(ctx, gpuc_floordiv_(ctx, index, four), four));
+    gpuc_expr lane = gpuc_arith_simplify(k->analyzer, gpuc_floormod_(ctx, index, four));
     gpuc_expr texel = gpuc_tir_load1(ctx, b, gpuc_tir_ramp(ctx, start, one, 4));
     uint32_t id = gpuc_spv_expr(k, texel), type = gpuc_spv_type(k, gpuc_spv_held(k, b->dtype));
     int64_t number;
@@ -359,7 +359,7 @@ uint32_t gpuc_spv_load(gpuc_spv_kernel *k, gpuc_expr e)
     uint32_t parts[4];
     int count = 0;
     for (int i = 0; i<lanes; i += piece> 1 ? piece : 1) {
-        gpuc_expr at = gpuc_simplify(k->analyzer, lane_index(k, n->index[0], i));
+        gpuc_expr at = gpuc_arith_simplify(k->analyzer, lane_index(k, n->index[0], i));
         parts[count++] = piece > 1 ? load_piece(k, n->buffer, at, piece)
                                    : gpuc_spv_expr(k, gpuc_tir_load1(k->ctx, n->buffer, at));
     }
@@ -383,7 +383,7 @@ void gpuc_spv_store(gpuc_spv_kernel *k, const gpuc_tir_store_node *n)
     }
     gpuc_dtype held = gpuc_spv_held(k, gpuc_dtype_with_lanes(n->value->dtype, piece));
     for (int i = 0; i < lanes; i += piece) {
-        gpuc_expr at = gpuc_simplify(k->analyzer, lane_index(k, n->index[0], i));
+        gpuc_expr at = gpuc_arith_simplify(k->analyzer, lane_index(k, n->index[0], i));
         uint32_t part =
             piece == 1 ? gpuc_spv_calc(m, SpvOpCompositeExtract, gpuc_spv_type(k, held), value, (uint32_t)i)
                        : gpuc_spv_calc(m, SpvOpVectorShuffle, gpuc_spv_type(k, held), value, value,

@@ -47,9 +47,9 @@ static divisor_facts know_divisor(gpuc_spv_kernel *k, gpuc_expr a, gpuc_expr b)
         f.positive = is_unsigned ? v != 0 : v > 0;
         if (v > 0 && (v & (v - 1)) == 0) f.power = __builtin_ctzll((uint64_t)v);
     } else if (!is_unsigned) {
-        f.positive = f.never_zero = gpuc_analyzer_bounds(k->analyzer, divisor).min > 0;
+        f.positive = f.never_zero = gpuc_arith_analyzer_bounds(k->analyzer, divisor).min > 0;
     }
-    f.dividend_natural = is_unsigned || gpuc_analyzer_bounds(k->analyzer, a).min >= 0;
+    f.dividend_natural = is_unsigned || gpuc_arith_analyzer_bounds(k->analyzer, a).min >= 0;
     return f;
 }
 

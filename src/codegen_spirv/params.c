@@ -13,7 +13,7 @@ static uint32_t declare_block(gpuc_spv_kernel *k)
     gpuc_spv *m = &k->m;
     uint32_t n = k->meta->num_tensors + k->meta->num_scalars;
     uint32_t *types = gpuc_new_array(k->ctx, uint32_t, n), *offsets = gpuc_new_array(k->ctx, uint32_t, n + 1);
-    gpuc_kernel_param_layout(k->meta, offsets + k->meta->num_tensors);
+    gpuc_abi_kernel_param_layout(k->meta, offsets + k->meta->num_tensors);
     for (uint32_t i = 0; i < k->meta->num_tensors; i++) offsets[i] = 4 * i;
     for (uint32_t i = 0; i < n; i++) types[i] = gpuc_spv_type(k, member_dtype(k, i));
     uint32_t type = gpuc_spv_global(m, SpvOpTypeStruct, 0, (int)n, types, 1, NULL);
@@ -125,8 +125,8 @@ static void load_hidden_lanes(gpuc_spv_kernel *k)
     gpuc_spv *m = &k->m;
     uint32_t type = gpuc_spv_type(k, GPUC_INT32);
     k->hidden_lanes = gpuc_new_array(k->ctx, uint32_t, k->func->subgroup_size);
-    uint32_t zero = gpuc_spv_calc(m, SpvOpCompositeExtract, type,
-                                  gpuc_spv_builtin(k, SpvBuiltInWorkgroupId), 0);
+    uint32_t zero =
+        gpuc_spv_calc(m, SpvOpCompositeExtract, type, gpuc_spv_builtin(k, SpvBuiltInWorkgroupId), 0);
     zero = gpuc_spv_calc(m, SpvOpShiftRightLogical, type, zero, gpuc_spv_const_u32(m, 31)); /* is small */
     for (uint32_t i = 0; i < k->func->subgroup_size; i++)
         k->hidden_lanes[i] = gpuc_spv_calc(m, SpvOpIAdd, type, zero, gpuc_spv_const_u32(m, i));

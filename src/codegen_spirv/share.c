@@ -184,7 +184,7 @@ static void init(scanner *s, gpuc_ctx *ctx, const gpuc_kernel_code *k)
 
 static uint32_t param_bytes(const gpuc_kernel *k)
 {
-    return (uint32_t)gpuc_align_up(gpuc_kernel_param_layout(k, NULL), sizeof(uint32_t));
+    return (uint32_t)gpuc_align_up(gpuc_abi_kernel_param_layout(k, NULL), sizeof(uint32_t));
 }
 
 /* NULL: there is none. Accesses of the Vulkan memory model have ids among their literals. */

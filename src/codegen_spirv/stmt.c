@@ -4,9 +4,9 @@
 
 static void scoped(gpuc_spv_kernel *k, gpuc_stmt s)
 {
-    size_t values = gpuc_spv_scope_begin(k), facts = gpuc_analyzer_mark(k->analyzer);
+    size_t values = gpuc_spv_scope_begin(k), facts = gpuc_arith_analyzer_mark(k->analyzer);
     gpuc_spv_stmt(k, s);
-    gpuc_analyzer_rewind(k->analyzer, facts);
+    gpuc_arith_analyzer_rewind(k->analyzer, facts);
     gpuc_spv_scope_end(k, values);
 }
 
@@ -15,10 +15,10 @@ static void for_stmt(gpuc_spv_kernel *k, const gpuc_tir_for_node *n)
     gpuc_spv *m = &k->m;
     if (n->loop == GPUC_LOOP_THREAD)
         gpuc_raise(k->ctx, GPUC_INTERNAL, "kernel '%s' holds a loop over %s", k->func->name,
-                   gpuc_thread_tag_name(n->tag));
+                   gpuc_abi_thread_tag_name(n->tag));
     gpuc_dtype t = n->var->dtype;
     uint32_t type = gpuc_spv_type(k, t), begin = gpuc_spv_expr(k, n->min);
-    uint32_t end = gpuc_spv_expr(k, gpuc_simplify(k->analyzer, gpuc_add(k->ctx, n->min, n->extent)));
+    uint32_t end = gpuc_spv_expr(k, gpuc_arith_simplify(k->analyzer, gpuc_add(k->ctx, n->min, n->extent)));
     uint32_t header = gpuc_spv_id(m), body = gpuc_spv_id(m), again = gpuc_spv_id(m), merge = gpuc_spv_id(m);
     uint32_t var = gpuc_spv_id(m), next = gpuc_spv_id(m), before = m->block;
     gpuc_spv_memory_changed(k);
@@ -31,11 +31,11 @@ static void for_stmt(gpuc_spv_kernel *k, const gpuc_tir_for_node *n)
     gpuc_spv_emit(m, &m->code, SpvOpLoopMerge, merge, again, gpuc_spv_loop_control(k->ctx, n));
     gpuc_spv_emit(m, &m->code, SpvOpBranchConditional, more, body, merge);
     gpuc_spv_label(m, body);
-    size_t values = gpuc_spv_scope_begin(k), facts = gpuc_analyzer_mark(k->analyzer);
+    size_t values = gpuc_spv_scope_begin(k), facts = gpuc_arith_analyzer_mark(k->analyzer);
     gpuc_spv_set_value(k, n->var, var);
-    gpuc_analyzer_bind(k->analyzer, n->var, n->min, n->extent);
+    gpuc_arith_analyzer_bind(k->analyzer, n->var, n->min, n->extent);
     gpuc_spv_stmt(k, n->body);
-    gpuc_analyzer_rewind(k->analyzer, facts);
+    gpuc_arith_analyzer_rewind(k->analyzer, facts);
     gpuc_spv_scope_end(k, values);
     gpuc_spv_emit(m, &m->code, SpvOpBranch, again);
     gpuc_spv_label(m, again);
@@ -53,9 +53,9 @@ static void if_stmt(gpuc_spv_kernel *k, const gpuc_tir_if_node *n)
     gpuc_spv_emit(m, &m->code, SpvOpSelectionMerge, merge, SpvSelectionControlMaskNone);
     gpuc_spv_emit(m, &m->code, SpvOpBranchConditional, cond, yes, no ? no : merge);
     gpuc_spv_label(m, yes);
-    size_t facts = gpuc_analyzer_assume(k->analyzer, n->cond);
+    size_t facts = gpuc_arith_analyzer_assume(k->analyzer, n->cond);
     scoped(k, n->then_body);
-    gpuc_analyzer_rewind(k->analyzer, facts);
+    gpuc_arith_analyzer_rewind(k->analyzer, facts);
     gpuc_spv_emit(m, &m->code, SpvOpBranch, merge);
     gpuc_spv_memory_changed(k);
     if (no) {
@@ -69,12 +69,12 @@ static void if_stmt(gpuc_spv_kernel *k, const gpuc_tir_if_node *n)
 
 static void let_stmt(gpuc_spv_kernel *k, const gpuc_tir_let_node *n)
 {
-    size_t facts = gpuc_analyzer_mark(k->analyzer);
+    size_t facts = gpuc_arith_analyzer_mark(k->analyzer);
     gpuc_spv_set_value(k, n->var, gpuc_spv_expr(k, n->value));
     if (gpuc_is_integer(n->var->dtype) && n->var->dtype.lanes == 1)
-        gpuc_analyzer_bind_value(k->analyzer, n->var, n->value);
+        gpuc_arith_analyzer_bind_value(k->analyzer, n->var, n->value);
     gpuc_spv_stmt(k, n->body);
-    gpuc_analyzer_rewind(k->analyzer, facts);
+    gpuc_arith_analyzer_rewind(k->analyzer, facts);
 }
 
 void gpuc_spv_stmt(gpuc_spv_kernel *k, gpuc_stmt s)

@@ -48,12 +48,12 @@ static const gpuc_rtype *clone_type(cloner *c, const gpuc_rtype *t)
     if (t->kind == GPUC_RTYPE_TENSOR) {
         gpuc_expr *dims = gpuc_new_array(c->ctx, gpuc_expr, t->tensor.ndim);
         for (int i = 0; i < t->tensor.ndim; i++) dims[i] = clone_scalar(c, t->tensor.dims[i]);
-        return gpuc_rtype_tensor(c->ctx, t->tensor.dtype, t->tensor.ndim, dims);
+        return gpuc_relay_rtype_tensor(c->ctx, t->tensor.dtype, t->tensor.ndim, dims);
     }
     GPUC_CHECK(t->kind == GPUC_RTYPE_TUPLE);
     const gpuc_rtype **fields = gpuc_new_array(c->ctx, const gpuc_rtype *, t->n);
     for (int i = 0; i < t->n; i++) fields[i] = clone_type(c, t->at[i]);
-    return gpuc_rtype_tuple(c->ctx, t->n, fields);
+    return gpuc_relay_rtype_tuple(c->ctx, t->n, fields);
 }
 
 static const gpuc_attrs *clone_ints(cloner *c, const gpuc_attrs *out, const gpuc_attr *at)
@@ -114,7 +114,7 @@ static gpuc_rexpr *clone_expr(cloner *c, gpuc_rexpr *e)
     }
     case GPUC_REXPR_CONSTANT: {
         const gpuc_const_data *data = gpuc_as_rconstant(e)->data;
-        gpuc_const_data *copy = gpuc_const_data_create(c->ctx, data->size);
+        gpuc_const_data *copy = gpuc_relay_const_data_create(c->ctx, data->size);
         if (data->size) memcpy(copy->bytes, data->bytes, data->size);
         return gpuc_relay_constant(c->ctx, clone_type(c, e->type), copy);
     }
@@ -171,13 +171,14 @@ static gpuc_rfunction *clone_function(cloner *c, const gpuc_rfunction *f)
     return (gpuc_rfunction *)out;
 }
 
-gpuc_rfunction *gpuc_relay_clone_function(gpuc_ctx *ctx, const gpuc_rfunction *f)
+gpuc_rfunction *gpuc_compile_clone_function(gpuc_ctx *ctx, const gpuc_rfunction *f)
 {
     cloner c = make_cloner(ctx, false);
     return clone_function(&c, f);
 }
 
-gpuc_rfunction *gpuc_relay_pin_to_one(gpuc_ctx *ctx, const gpuc_rfunction *f, int n, const gpuc_expr *symbols)
+gpuc_rfunction *gpuc_compile_pin_to_one(gpuc_ctx *ctx, const gpuc_rfunction *f, int n,
+                                        const gpuc_expr *symbols)
 {
     cloner c = make_cloner(ctx, true);
     for (int i = 0; i < n; i++)

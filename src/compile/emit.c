@@ -64,7 +64,7 @@ static cJSON *typed_list(const char *type, cJSON *list)
     return pair;
 }
 
-char *gpuc_graph_json(gpuc_graph *g)
+char *gpuc_compile_graph_json(gpuc_graph *g)
 {
     gpuc_ctx *ctx = g->ctx;
     cJSON *root = cJSON_CreateObject();
@@ -146,7 +146,7 @@ static void put_params(gpuc_ctx *ctx, const char *dir, const gpuc_program *p)
     gpuc_file_writer *file;
     GPUC_RAISE_IF(
         ctx, gpuc_file_create(ctx->pending, ctx->allocator, gpuc_ctx_printf(ctx, "%s/params", dir), &file));
-    gpuc_status status = gpuc_program_write_weights(p, file);
+    gpuc_status status = gpuc_abi_program_write_weights(p, file);
     if (status)
         gpuc_file_abandon(file);
     else
@@ -154,10 +154,10 @@ static void put_params(gpuc_ctx *ctx, const char *dir, const gpuc_program *p)
     GPUC_RAISE_IF(ctx, status);
 }
 
-void gpuc_emit_program(gpuc_ctx *ctx, const gpuc_built_program *p, const char *dir)
+void gpuc_compile_emit_program(gpuc_ctx *ctx, const gpuc_built_program *p, const char *dir)
 {
     GPUC_RAISE_IF(ctx, gpuc_dir_make(dir));
-    const char *json = gpuc_graph_json(p->graph);
+    const char *json = gpuc_compile_graph_json(p->graph);
     put(ctx, dir, "graph.json", json, strlen(json));
     put_params(ctx, dir, &p->program);
     for (int i = 0; i < p->linked.num_files; i++)

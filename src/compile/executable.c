@@ -16,7 +16,8 @@ static void make_slots(gpuc_graph *g, gpuc_exec *out)
     gpuc_ctx *ctx = g->ctx;
     gpuc_expr *arena;
     uint32_t *devices;
-    int num_arena = gpuc_plan_memory(&g->sizes, &g->storages, (int)g->steps.count, &arena, &devices), own = 0;
+    int num_arena = gpuc_compile_plan_memory(&g->sizes, &g->storages, (int)g->steps.count, &arena, &devices),
+        own = 0;
     for (size_t i = 0; i < g->storages.count; i++)
         own += ((gpuc_storage *)g->storages.at[i])->kind != GPUC_SLOT_ARENA;
     gpuc_exec_slot *slots = gpuc_new_array(ctx, gpuc_exec_slot, own + num_arena);
@@ -32,7 +33,7 @@ static void make_slots(gpuc_graph *g, gpuc_exec *out)
             .kind = s->kind,
             .device = s->device,
             .index = s->index,
-            .size = gpuc_sizes_xexpr(&g->sizes, s->bytes),
+            .size = gpuc_compile_sizes_xexpr(&g->sizes, s->bytes),
         };
     }
     for (int i = 0; i < num_arena; i++) {
@@ -40,7 +41,7 @@ static void make_slots(gpuc_graph *g, gpuc_exec *out)
             .kind = GPUC_SLOT_ARENA,
             .device = devices[i],
             .index = GPUC_NO_INDEX,
-            .size = gpuc_sizes_xexpr(&g->sizes, arena[i]),
+            .size = gpuc_compile_sizes_xexpr(&g->sizes, arena[i]),
         };
     }
     out->slots = slots;
@@ -55,7 +56,7 @@ static void make_values(gpuc_graph *g, gpuc_exec *out)
         const gpuc_graph_value *v = g->values.at[i];
         const gpuc_tensor_type *t = &v->type->tensor;
         gpuc_xexpr *dims = gpuc_new_array(ctx, gpuc_xexpr, t->ndim);
-        for (int k = 0; k < t->ndim; k++) dims[k] = gpuc_sizes_xexpr(&g->sizes, t->dims[k]);
+        for (int k = 0; k < t->ndim; k++) dims[k] = gpuc_compile_sizes_xexpr(&g->sizes, t->dims[k]);
         values[i] = (gpuc_exec_value){
             .name = v->name,
             .dtype = t->dtype,
@@ -86,7 +87,7 @@ static const gpuc_xexpr *make_scalars(gpuc_graph *g, const gpuc_lowered_kernel *
     if (!k) return NULL;
     gpuc_xexpr *scalars = gpuc_new_array(g->ctx, gpuc_xexpr, k->code.meta.num_scalars);
     for (uint32_t i = 0; i < k->code.meta.num_scalars; i++)
-        scalars[i] = gpuc_sizes_xexpr(&g->sizes, gpuc_sizes_named(&g->sizes, k->scalars[i]));
+        scalars[i] = gpuc_compile_sizes_xexpr(&g->sizes, gpuc_compile_sizes_named(&g->sizes, k->scalars[i]));
     return scalars;
 }
 
@@ -102,7 +103,7 @@ static void make_symbols(gpuc_graph *g, gpuc_exec *out)
             symbols[i].dim = s->dim;
         } else {
             symbols[i].upper =
-                s->upper ? gpuc_sizes_xexpr(&g->sizes, s->upper) : constant(g->ctx, GPUC_MAX_EXTENT);
+                s->upper ? gpuc_compile_sizes_xexpr(&g->sizes, s->upper) : constant(g->ctx, GPUC_MAX_EXTENT);
         }
     }
     out->symbols = symbols;
@@ -113,7 +114,7 @@ static void make_symbols(gpuc_graph *g, gpuc_exec *out)
  * are dropped. */
 static bool is_known(gpuc_expr e, void *sizes)
 {
-    return e->kind != GPUC_EXPR_VAR || gpuc_sizes_has(sizes, e);
+    return e->kind != GPUC_EXPR_VAR || gpuc_compile_sizes_has(sizes, e);
 }
 
 static void add_assert(gpuc_graph *g, gpuc_exec *out, gpuc_exec_assert *asserts, gpuc_expr cond,
@@ -123,7 +124,7 @@ static void add_assert(gpuc_graph *g, gpuc_exec *out, gpuc_exec_assert *asserts,
     if (!gpuc_tir_visit(g->ctx, cond, is_known, &g->sizes) || (gpuc_expr_is_int(cond, &known) && known))
         return;
     asserts[out->num_asserts++] =
-        (gpuc_exec_assert){.cond = gpuc_sizes_xexpr(&g->sizes, cond), .message = message};
+        (gpuc_exec_assert){.cond = gpuc_compile_sizes_xexpr(&g->sizes, cond), .message = message};
 }
 
 static void make_asserts(gpuc_graph *g, gpuc_exec *out)
@@ -197,7 +198,7 @@ static uint32_t *numbers(gpuc_graph *g, const gpuc_ptrs *list)
     return out;
 }
 
-void gpuc_graph_to_exec(gpuc_graph *g, gpuc_exec *out)
+void gpuc_compile_graph_to_exec(gpuc_graph *g, gpuc_exec *out)
 {
     memset(out, 0, sizeof *out);
     uint32_t *devices = gpuc_new_array(g->ctx, uint32_t, 2);

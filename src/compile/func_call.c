@@ -55,7 +55,7 @@ static gpuc_status check_dims(const func_call *c, uint32_t i, const gpuc_ndarray
     const int64_t *dims = gpuc_ndarray_dims(a);
     for (uint32_t d = 0; d < p->ndim; d++) {
         int64_t want;
-        gpuc_status s = gpuc_xexpr_eval(p->dims[d].size, c->scalars, f->num_scalars, &want);
+        gpuc_status s = gpuc_abi_xexpr_eval(p->dims[d].size, c->scalars, f->num_scalars, &want);
         GPUC_TRY(gpuc_error_prefix(s, "%s: dimension %u of argument %u ('%s')", f->name, d, i, p->name));
         const char *text = p->dims[d].text;
         if (dims[d] != want)
@@ -114,11 +114,12 @@ static gpuc_status take_workspaces(func_call *c)
     const gpuc_func *f = c->f;
     for (uint32_t i = 0; i < f->num_workspaces; i++) {
         int64_t bytes;
-        GPUC_TRY(gpuc_error_prefix(gpuc_xexpr_eval(f->workspace_bytes[i], c->scalars, f->num_scalars, &bytes),
-                                   "%s: the size of an intermediate tensor", f->name));
+        GPUC_TRY(
+            gpuc_error_prefix(gpuc_abi_xexpr_eval(f->workspace_bytes[i], c->scalars, f->num_scalars, &bytes),
+                              "%s: the size of an intermediate tensor", f->name));
         /* A vector may be read to its end where only its first lane is in the tensor. */
         uint64_t size = gpuc_align_up(bytes > 0 ? (uint64_t)bytes : 1, GPUC_SLOT_ROUND);
-        GPUC_TRY(gpuc_error_prefix(gpuc_workspace_alloc(f->device, size, &c->workspaces[i]),
+        GPUC_TRY(gpuc_error_prefix(gpuc_runtime_workspace_alloc(f->device, size, &c->workspaces[i]),
                                    "%s: an intermediate tensor", f->name));
         c->slots[f->num_arrays + i] = (gpuc_binding){.buffer = c->workspaces[i], .size = size};
     }
@@ -136,7 +137,7 @@ static gpuc_status check_iterations(const gpuc_func *f, const gpuc_kernel *k, co
 {
     int64_t iterations, max = gpuc_device_get_attr(f->device, GPUC_ATTR_MAX_ITERATIONS).i;
     if (!max || !k->iterations.count) return NULL;
-    GPUC_TRY(gpuc_xexpr_eval(k->iterations, step->scalars, k->num_scalars, &iterations));
+    GPUC_TRY(gpuc_abi_xexpr_eval(k->iterations, step->scalars, k->num_scalars, &iterations));
     if (iterations <= max) return NULL;
     gpuc_attr_value name = gpuc_device_get_attr(f->device, GPUC_ATTR_NAME);
     return gpuc_fail(GPUC_UNSUPPORTED, GPUC_TOO_MANY_ITERATIONS, k->label, (long long)iterations,
@@ -149,7 +150,7 @@ static gpuc_status fill_launch(const gpuc_func *f, const gpuc_func_kernel *k, gp
     int64_t groups;
     GPUC_TRY(check_iterations(f, meta, step));
     for (int d = 0; d < 3; d++) {
-        GPUC_TRY(gpuc_xexpr_eval(meta->launch[d], step->scalars, meta->num_scalars, &groups));
+        GPUC_TRY(gpuc_abi_xexpr_eval(meta->launch[d], step->scalars, meta->num_scalars, &groups));
         if (groups > UINT32_MAX)
             return gpuc_fail(GPUC_INVALID_ARGUMENT,
                              "%s: kernel '%s' would have %" PRId64 " groups along %c; no device has so many",
@@ -221,11 +222,11 @@ static gpuc_status call(func_call *c, const gpuc_value *args, int num_args)
     GPUC_TRY(take_arguments(c, args, num_args));
     gpuc_status status = take_workspaces(c);
     if (!status && f->num_kernels > 0) status = run(c);
-    for (uint32_t i = 0; i < f->num_workspaces; i++) gpuc_workspace_free(f->device, c->workspaces[i]);
+    for (uint32_t i = 0; i < f->num_workspaces; i++) gpuc_runtime_workspace_free(f->device, c->workspaces[i]);
     return status;
 }
 
-gpuc_status gpuc_func_call(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
+gpuc_status gpuc_compile_func_call(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
 {
     func_call c = {.f = self};
     if (ret) *ret = (gpuc_value){.kind = GPUC_VALUE_NULL};

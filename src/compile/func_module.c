@@ -27,7 +27,7 @@ static gpuc_status get_function(gpuc_module *m, const char *name, gpuc_function 
     gpuc_func *f = gpuc_module_state(m);
     *out = NULL;
     if (strcmp(name, f->name)) return NULL;
-    return gpuc_function_create(f->rt, gpuc_func_call, f, NULL, m, out);
+    return gpuc_function_create(f->rt, gpuc_compile_func_call, f, NULL, m, out);
 }
 
 static const gpuc_module_ops func_ops = {
@@ -40,8 +40,8 @@ static const gpuc_tir_program *emit(gpuc_ctx *ctx, const gpuc_target *target, co
     *code = gpuc_new_array(ctx, gpuc_kernel_code, p->num_kernels);
     for (int i = 0; i < p->num_kernels; i++) {
         gpuc_codegen_emit(ctx, target, p->kernels[i], &(*code)[i]);
-        (*code)[i].meta.iterations = gpuc_kernel_iterations(ctx, p, i, p->kernels[i]->iterations);
-        gpuc_kernel_windows(ctx, p, i, &(*code)[i].meta);
+        (*code)[i].meta.iterations = gpuc_compile_kernel_iterations(ctx, p, i, p->kernels[i]->iterations);
+        gpuc_compile_kernel_windows(ctx, p, i, &(*code)[i].meta);
     }
     return p;
 }
@@ -76,7 +76,7 @@ static void keep_array(gpuc_ctx *ctx, gpuc_func *f, const gpuc_tir_func *func, i
     a->dims = keep(ctx, f, NULL, a->ndim, sizeof *a->dims);
     for (int d = 0; d < b->ndim; d++) {
         gpuc_expr dim = b->shape[d];
-        a->dims[d].size = keep_xexpr(ctx, f, gpuc_to_xexpr(ctx, dim, func->num_scalars, func->scalars));
+        a->dims[d].size = keep_xexpr(ctx, f, gpuc_arith_to_xexpr(ctx, dim, func->num_scalars, func->scalars));
         if (!gpuc_expr_is_int(dim, NULL)) a->dims[d].text = keep_text(ctx, f, gpuc_expr_text(ctx, dim));
     }
 }
@@ -100,10 +100,10 @@ static void keep_kernel(gpuc_ctx *ctx, gpuc_func *f, const gpuc_tir_program *p, 
     gpuc_func_kernel *out = &f->kernels[i];
     gpuc_buf meta;
     gpuc_buf_init(&meta, ctx->allocator);
-    gpuc_kernel_write(&meta, &code->meta);
+    gpuc_abi_kernel_write(&meta, &code->meta);
     gpuc_reader r = {.data = (const uint8_t *)meta.data, .size = meta.size};
     gpuc_status status = gpuc_buf_status(&meta);
-    if (!status) status = gpuc_kernel_read(&r, &f->arena, &out->meta);
+    if (!status) status = gpuc_abi_kernel_read(&r, &f->arena, &out->meta);
     gpuc_buf_deinit(&meta);
     GPUC_RAISE_IF(ctx, status);
     out->meta.module = module;
@@ -121,7 +121,7 @@ static void keep_program(gpuc_ctx *ctx, gpuc_func *f, const gpuc_tir_program *p,
     for (int i = 0; i < p->num_kernels; i++) keep_kernel(ctx, f, p, i, &code[i], linked->kernel_module[i]);
     for (int i = 0; i < p->num_workspaces; i++)
         f->workspace_bytes[i] =
-            keep_xexpr(ctx, f, gpuc_workspace_bytes(ctx, p->func, p->workspaces[i], NULL));
+            keep_xexpr(ctx, f, gpuc_compile_workspace_bytes(ctx, p->func, p->workspaces[i], NULL));
 }
 
 /* ---- Code on the device --------------------------------------------------------------------------- */

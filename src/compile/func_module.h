@@ -47,6 +47,6 @@ typedef struct gpuc_func {
 } gpuc_func;
 
 /* The packed function; self is a gpuc_func, which it does not change: calls may run side by side. */
-gpuc_status gpuc_func_call(const gpuc_value *args, int num_args, gpuc_value *ret, void *self);
+gpuc_status gpuc_compile_func_call(const gpuc_value *args, int num_args, gpuc_value *ret, void *self);
 
 #endif

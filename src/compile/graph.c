@@ -42,7 +42,7 @@ static gpuc_graph_value *value_at(gpuc_graph *g, uint32_t i)
 static gpuc_expr padded_bytes(builder *b, const gpuc_rtype *t)
 {
     gpuc_sizes *s = &b->g->sizes;
-    return gpuc_sizes_upper(s, gpuc_sizes_padded(s, gpuc_sizes_bytes(s, &t->tensor)));
+    return gpuc_compile_sizes_upper(s, gpuc_compile_sizes_padded(s, gpuc_compile_sizes_bytes(s, &t->tensor)));
 }
 
 static void set_value(builder *b, gpuc_rexpr *e, uint32_t value)
@@ -165,7 +165,7 @@ static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f,
     out->workload = gpuc_ctx_printf(b->ctx, "%016llx", workload);
     out->placed = place != NULL;
     if (place) out->place = *place;
-    out->device = gpuc_relay_function_needs_fallback(b->ctx, b->g->target, f);
+    out->device = gpuc_relay_pass_function_needs_fallback(b->ctx, b->g->target, f);
     b->g->uses_fallback |= out->device != 0;
     out->label = function_label(b->ctx, f);
     out->name = gpuc_ctx_printf(b->ctx, "%s_%zu", out->label, b->g->functions.count);
@@ -215,7 +215,7 @@ static const gpuc_rtype *whole_type(gpuc_ctx *ctx, const gpuc_rtype *t, const gp
 {
     gpuc_expr *dims = gpuc_ctx_memdup(ctx, t->tensor.dims, sizeof *dims * (size_t)t->tensor.ndim);
     dims[place->axis] = gpuc_imm_int(ctx, dims[place->axis]->dtype, place->extent);
-    return gpuc_rtype_tensor(ctx, t->tensor.dtype, t->tensor.ndim, dims);
+    return gpuc_relay_rtype_tensor(ctx, t->tensor.dtype, t->tensor.ndim, dims);
 }
 
 /* A call that moves no bytes: its arguments are its result, one of another shape or several in their places.
@@ -233,7 +233,7 @@ static void add_alias(builder *b, gpuc_graph_node *n, const gpuc_rcall *c, gpuc_
 static void add_launches(builder *b, gpuc_graph_node *n, const gpuc_rcall *c, gpuc_rexpr *e)
 {
     gpuc_relay_place place;
-    bool placed = gpuc_relay_place_of(c, &place), tuple = e->type->kind == GPUC_RTYPE_TUPLE;
+    bool placed = gpuc_relay_pass_place_of(c, &place), tuple = e->type->kind == GPUC_RTYPE_TUPLE;
     gpuc_graph_function *unique = unique_function(b, gpuc_as_rfunction(c->callee), placed ? &place : NULL);
     n->device = unique->device;
     for (int i = 0; i < c->n; i++) n->values[i] = get_value(b, c->args[i], n->device);
@@ -263,7 +263,7 @@ static void add_call(builder *b, gpuc_rexpr *e)
     if (is_alias(b, f, c)) {
         n->name = "reshape";
         add_alias(b, n, c, e);
-    } else if (gpuc_relay_is_joined(c)) {
+    } else if (gpuc_relay_pass_is_joined(c)) {
         n->name = gpuc_ctx_printf(ctx, "%s#%zu", function_label(ctx, f), b->g->nodes.count);
         add_alias(b, n, c, e);
     } else {
@@ -316,22 +316,22 @@ static void add_read(builder *b, const gpuc_relay_read *r, gpuc_rexpr *number)
 {
     add_calls(b, number);
     uint32_t value = get_any_value(b, number);
-    gpuc_sizes_add_value(&b->g->sizes, r->symbol, value, r->max);
+    gpuc_compile_sizes_add_value(&b->g->sizes, r->symbol, value, r->max);
     gpuc_graph_node *n = add_node(b, "__read", 1, 0);
     n->symbol = r->symbol;
     n->device = value_at(b->g, value)->storage->device;
     n->values[0] = value;
 }
 
-gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
-                              const gpuc_target *fallback)
+gpuc_graph *gpuc_compile_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
+                                      const gpuc_target *fallback)
 {
     gpuc_graph *g = gpuc_new(ctx, gpuc_graph);
     g->ctx = ctx;
     g->target = target;
     g->fallback = fallback;
     g->conditions = &m->conditions;
-    gpuc_sizes_init(ctx, &g->sizes);
+    gpuc_compile_sizes_init(ctx, &g->sizes);
     builder b = {.g = g, .ctx = ctx};
     gpuc_map_init(&b.values, ctx);
     gpuc_strmap_init(&b.by_key, ctx);
@@ -341,7 +341,7 @@ gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_t
     for (int i = 0; i < main_fn->n; i++) {
         gpuc_rexpr *p = main_fn->params[i];
         for (int k = 0; k < p->type->tensor.ndim; k++)
-            gpuc_sizes_add_input(&g->sizes, p->type->tensor.dims[k], (uint32_t)i, (uint32_t)k);
+            gpuc_compile_sizes_add_input(&g->sizes, p->type->tensor.dims[k], (uint32_t)i, (uint32_t)k);
         gpuc_storage *s = new_storage(&b, GPUC_SLOT_INPUT, (uint32_t)i, padded_bytes(&b, p->type));
         uint32_t v = new_value(&b, gpuc_as_rvar(p)->name, p->type, s);
         set_value(&b, p, v);
@@ -405,13 +405,14 @@ static void plan_node(gpuc_graph *g, builder *b, gpuc_graph_node *n)
         const gpuc_lowered *l = f->lowered;
         uint32_t *work = gpuc_new_array(ctx, uint32_t, l->num_workspaces);
         gpuc_expr *symbols = gpuc_new_array(ctx, gpuc_expr, l->num_symbols);
-        for (int i = 0; i < l->num_symbols; i++) symbols[i] = gpuc_sizes_named(&g->sizes, l->symbols[i]);
+        for (int i = 0; i < l->num_symbols; i++)
+            symbols[i] = gpuc_compile_sizes_named(&g->sizes, l->symbols[i]);
         for (int i = 0; i < l->num_workspaces; i++) {
             if (!uses_workspace(l, i)) continue;
-            gpuc_expr bytes =
-                gpuc_sizes_padded(&g->sizes, gpuc_from_xexpr(ctx, l->workspace_bytes[i], symbols));
-            const gpuc_rtype *t = gpuc_rtype_tensor(ctx, GPUC_UINT8, 1, &bytes);
-            gpuc_storage *s = new_storage(b, GPUC_SLOT_ARENA, 0, gpuc_sizes_upper(&g->sizes, bytes));
+            gpuc_expr bytes = gpuc_compile_sizes_padded(
+                &g->sizes, gpuc_arith_from_xexpr(ctx, l->workspace_bytes[i], symbols));
+            const gpuc_rtype *t = gpuc_relay_rtype_tensor(ctx, GPUC_UINT8, 1, &bytes);
+            gpuc_storage *s = new_storage(b, GPUC_SLOT_ARENA, 0, gpuc_compile_sizes_upper(&g->sizes, bytes));
             s->device = n->device;
             work[i] = new_value(b, "workspace", t, s);
         }
@@ -434,7 +435,7 @@ static void plan_node(gpuc_graph *g, builder *b, gpuc_graph_node *n)
     n->num_steps = (int)g->steps.count - n->first_step;
 }
 
-void gpuc_graph_plan(gpuc_graph *g)
+void gpuc_compile_graph_plan(gpuc_graph *g)
 {
     builder b = {.g = g, .ctx = g->ctx};
     for (size_t i = 0; i < g->functions.count; i++) {

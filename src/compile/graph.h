@@ -74,21 +74,21 @@ typedef struct gpuc_graph {
 
 /* Makes the functions and nodes of main, not yet lowered. Functions that the target cannot compute are for
  * the fallback device, whose target can compute everything. */
-gpuc_graph *gpuc_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
-                              const gpuc_target *fallback);
+gpuc_graph *gpuc_compile_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
+                                      const gpuc_target *fallback);
 static inline const gpuc_target *gpuc_graph_target(const gpuc_graph *g, uint32_t device)
 {
     return device ? g->fallback : g->target;
 }
 /* Plans steps, lifetimes and slots, after the functions were lowered. */
-void gpuc_graph_plan(gpuc_graph *g);
+void gpuc_compile_graph_plan(gpuc_graph *g);
 /* Gives arena storages with disjoint lifetimes the same slot; returns the number of slots, sizes in *bytes,
  * devices in *devices. */
-int gpuc_plan_memory(gpuc_sizes *sizes, gpuc_ptrs *storages, int num_steps, gpuc_expr **bytes,
-                     uint32_t **devices);
+int gpuc_compile_plan_memory(gpuc_sizes *sizes, gpuc_ptrs *storages, int num_steps, gpuc_expr **bytes,
+                             uint32_t **devices);
 /* The executable, in the context's memory. */
-void gpuc_graph_to_exec(gpuc_graph *g, gpuc_exec *out);
+void gpuc_compile_graph_to_exec(gpuc_graph *g, gpuc_exec *out);
 /* TVM's graph JSON (nodes, arg_nodes, heads, node_row_ptr, attrs). */
-char *gpuc_graph_json(gpuc_graph *g);
+char *gpuc_compile_graph_json(gpuc_graph *g);
 
 #endif

@@ -26,8 +26,8 @@ static int drop_unread(gpuc_ctx *ctx, int num_args, int num_outputs, gpuc_tensor
     return n;
 }
 
-gpuc_xexpr gpuc_workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_buffer *b,
-                                gpuc_expr when)
+gpuc_xexpr gpuc_compile_workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_buffer *b,
+                                        gpuc_expr when)
 {
     int64_t known = (int64_t)gpuc_dtype_bytes(b->dtype), d;
     gpuc_expr bytes = gpuc_int(ctx, known);
@@ -38,7 +38,7 @@ gpuc_xexpr gpuc_workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpu
     }
     if (bytes->kind != GPUC_EXPR_INT) bytes = gpuc_max(ctx, bytes, gpuc_int(ctx, 0));
     if (when) bytes = gpuc_select(ctx, when, bytes, gpuc_int(ctx, 0));
-    return gpuc_to_xexpr(ctx, bytes, f->num_scalars, f->scalars);
+    return gpuc_arith_to_xexpr(ctx, bytes, f->num_scalars, f->scalars);
 }
 
 static const gpuc_target *without_subgroups(gpuc_ctx *ctx, const gpuc_target *target)
@@ -105,10 +105,11 @@ static gpuc_expr *symbols_of(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, in
     return symbols;
 }
 
-gpuc_xexpr gpuc_kernel_iterations(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_expr iterations)
+gpuc_xexpr gpuc_compile_kernel_iterations(gpuc_ctx *ctx, const gpuc_tir_program *p, int i,
+                                          gpuc_expr iterations)
 {
     if (!iterations) return (gpuc_xexpr){0};
-    return gpuc_to_xexpr(ctx, iterations, p->kernels[i]->num_scalars, symbols_of(ctx, p, i, 0));
+    return gpuc_arith_to_xexpr(ctx, iterations, p->kernels[i]->num_scalars, symbols_of(ctx, p, i, 0));
 }
 
 typedef struct conversion {
@@ -121,7 +122,7 @@ typedef struct conversion {
 static void convert(gpuc_ctx *ctx, void *arg)
 {
     conversion *c = arg;
-    c->out = gpuc_to_xexpr(ctx, c->e, c->num_symbols, c->symbols);
+    c->out = gpuc_arith_to_xexpr(ctx, c->e, c->num_symbols, c->symbols);
 }
 
 /* Converts e to a size expression; false if that is not possible, or too long. */
@@ -136,7 +137,7 @@ static bool to_short_xexpr(gpuc_ctx *ctx, conversion *c, gpuc_expr e, gpuc_xexpr
     return ok;
 }
 
-void gpuc_kernel_windows(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_kernel *k)
+void gpuc_compile_kernel_windows(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_kernel *k)
 {
     const gpuc_tir_func *f = p->kernels[i];
     if (!f->windows) return;
@@ -213,7 +214,8 @@ static gpuc_xexpr xexpr_when(gpuc_ctx *ctx, gpuc_xexpr when, gpuc_xexpr x)
 static void launch_when(const emitter *e, const scalars *s, gpuc_kernel *k)
 {
     if (!e->when) return;
-    gpuc_xexpr when = gpuc_to_xexpr(e->ctx, e->when, (int)s->symbols.count, (const gpuc_expr *)s->symbols.at);
+    gpuc_xexpr when =
+        gpuc_arith_to_xexpr(e->ctx, e->when, (int)s->symbols.count, (const gpuc_expr *)s->symbols.at);
     k->launch[0] = xexpr_when(e->ctx, when, k->launch[0]);
     k->iterations = xexpr_when(e->ctx, when, k->iterations);
 }
@@ -235,10 +237,10 @@ static void emit(const emitter *e, const lowering *l, int i, bool limited)
     gpuc_codegen_emit(ctx, l->target, k, &out->code);
     out->code.meta.variant = sized || limited;
     out->code.meta.limited = limited;
-    out->code.meta.iterations = gpuc_kernel_iterations(
+    out->code.meta.iterations = gpuc_compile_kernel_iterations(
         ctx, l->limited, i,
         is_limited(counted) && !limited ? counted->iterations_as_scheduled : counted->iterations);
-    gpuc_kernel_windows(ctx, p, i, &out->code.meta);
+    gpuc_compile_kernel_windows(ctx, p, i, &out->code.meta);
     launch_when(e, &s, &out->code.meta);
     out->tensors = gpuc_new_array(ctx, uint32_t, k->num_buffers);
     for (int b = 0; b < k->num_buffers; b++) out->tensors[b] = bound(&e->map, p->args[i].buffers[b]);
@@ -286,8 +288,8 @@ static scheduled schedule(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_r
     return out;
 }
 
-void gpuc_schedule_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
-                            gpuc_knobs *knobs)
+void gpuc_compile_schedule_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
+                                    gpuc_knobs *knobs)
 {
     schedule(ctx, target, f, knobs);
 }
@@ -306,7 +308,7 @@ static void lower_version(gpuc_ctx *ctx, const gpuc_lower_task *task, const char
     gpuc_tir_func *func = gpuc_schedule_lower(v->f.s, name, read + v->f.num_outputs, v->f.args);
     func->label = task->label;
     func->yields = true; /* a default schedule: its threads may become loops where the target has fewer */
-    if (task->placed) func = gpuc_place_output(ctx, func, read, &task->place);
+    if (task->placed) func = gpuc_compile_place_output(ctx, func, read, &task->place);
     v->whole = v->plain = lower_for(ctx, func, target);
     if (needs_subgroups(&v->whole)) v->plain = lower_for(ctx, func, without_subgroups(ctx, target));
     const gpuc_tir_program *p = v->whole.any, *plain = v->plain.any;
@@ -334,12 +336,12 @@ static int lower_versions(gpuc_ctx *ctx, const gpuc_lower_task *task, gpuc_knobs
     gpuc_version special[GPUC_TOPI_VERSIONS];
     int num_outputs, count = 1;
     gpuc_tensor **args = gpuc_relay_tensors(ctx, task->f, &num_outputs);
-    int n = gpuc_topi_versions(ctx, num_outputs, args + task->f->n, special);
+    int n = gpuc_rules_versions(ctx, num_outputs, args + task->f->n, special);
     out[0] = (version){.f = schedule(ctx, task->target, task->f, knobs)};
     lower_version(ctx, task, task->name, &out[0]);
     for (int i = 0; i < n; i++) {
         gpuc_expr fits = all_are_one(ctx, &special[i]);
-        gpuc_rfunction *f = gpuc_relay_pin_to_one(ctx, task->f, special[i].n, special[i].symbols);
+        gpuc_rfunction *f = gpuc_compile_pin_to_one(ctx, task->f, special[i].n, special[i].symbols);
         gpuc_knobs own = {.ctx = ctx};
         version *v = &out[count++];
         *v = (version){.when = both(ctx, out[0].when, fits), .f = schedule(ctx, task->target, f, &own)};
@@ -357,11 +359,11 @@ static void emit_version(gpuc_ctx *ctx, const version *v, const gpuc_tir_func *s
     e.map.before = out->num_workspaces;
     for (int i = 0; i < p->num_workspaces; i++)
         out->workspace_bytes[out->num_workspaces++] =
-            gpuc_workspace_bytes(ctx, sizes, p->workspaces[i], v->when);
+            gpuc_compile_workspace_bytes(ctx, sizes, p->workspaces[i], v->when);
     for (int i = 0; i < p->num_kernels; i++) emit_all(&e, &v->whole, &v->plain, i);
 }
 
-gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *task)
+gpuc_lowered *gpuc_compile_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *task)
 {
     gpuc_knobs knobs = {.ctx = ctx, .config = task->config};
     version versions[1 + GPUC_TOPI_VERSIONS];
@@ -389,7 +391,7 @@ static gpuc_xexpr copy_xexpr(gpuc_ctx *ctx, gpuc_xexpr e)
     return (gpuc_xexpr){.code = gpuc_ctx_memdup(ctx, e.code, sizeof *e.code * e.count), .count = e.count};
 }
 
-gpuc_lowered *gpuc_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l)
+gpuc_lowered *gpuc_compile_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l)
 {
     gpuc_lowered *out = gpuc_ctx_memdup(ctx, l, sizeof *l);
     out->symbols = gpuc_new_array(ctx, const char *, l->num_symbols);
@@ -402,10 +404,10 @@ gpuc_lowered *gpuc_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l)
         gpuc_lowered_kernel *k = &out->kernels[i];
         gpuc_buf meta;
         gpuc_buf_init(&meta, ctx->allocator);
-        gpuc_kernel_write(&meta, &k->code.meta);
+        gpuc_abi_kernel_write(&meta, &k->code.meta);
         gpuc_status status = gpuc_buf_status(&meta);
         gpuc_reader r = {.data = (const uint8_t *)meta.data, .size = meta.size};
-        if (!status) status = gpuc_kernel_read(&r, &ctx->arena, &k->code.meta);
+        if (!status) status = gpuc_abi_kernel_read(&r, &ctx->arena, &k->code.meta);
         gpuc_buf_deinit(&meta);
         GPUC_RAISE_IF(ctx, status);
         char *bytes = gpuc_ctx_alloc(ctx, k->code.size + 1);

@@ -40,33 +40,35 @@ typedef struct gpuc_lower_task {
 } gpuc_lower_task;
 
 /* The max number of loop iterations of kernel i, over its scalars; NULL gives no code. */
-gpuc_xexpr gpuc_kernel_iterations(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_expr iterations);
+gpuc_xexpr gpuc_compile_kernel_iterations(gpuc_ctx *ctx, const gpuc_tir_program *p, int i,
+                                          gpuc_expr iterations);
 /* Fills in which parts of its tensors the groups of kernel i touch, for the metadata of its code. */
-void gpuc_kernel_windows(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_kernel *k);
+void gpuc_compile_kernel_windows(gpuc_ctx *ctx, const gpuc_tir_program *p, int i, gpuc_kernel *k);
 
 /* The size of a workspace that is used where `when` holds (NULL: always), over the scalars of the flat
  * function. */
-gpuc_xexpr gpuc_workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_buffer *b,
-                                gpuc_expr when);
+gpuc_xexpr gpuc_compile_workspace_bytes(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_buffer *b,
+                                        gpuc_expr when);
 
-gpuc_lowered *gpuc_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *task);
+gpuc_lowered *gpuc_compile_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *task);
 /* The function with its output, buffer number output, in a larger tensor. */
-gpuc_tir_func *gpuc_place_output(gpuc_ctx *ctx, const gpuc_tir_func *f, int output,
-                                 const gpuc_relay_place *place);
+gpuc_tir_func *gpuc_compile_place_output(gpuc_ctx *ctx, const gpuc_tir_func *f, int output,
+                                         const gpuc_relay_place *place);
 /* Only what the schedule asks of knobs. The function belongs to this context. */
-void gpuc_schedule_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
-                            gpuc_knobs *knobs);
+void gpuc_compile_schedule_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
+                                    gpuc_knobs *knobs);
 /* The same in another context; text and arrays are copied. */
-gpuc_lowered *gpuc_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l);
+gpuc_lowered *gpuc_compile_lowered_copy(gpuc_ctx *ctx, const gpuc_lowered *l);
 /* A primitive function in another context: types, values, calls. */
-gpuc_rfunction *gpuc_relay_clone_function(gpuc_ctx *ctx, const gpuc_rfunction *f);
+gpuc_rfunction *gpuc_compile_clone_function(gpuc_ctx *ctx, const gpuc_rfunction *f);
 
 /* A copy in the same context, in which n symbols are 1. */
-gpuc_rfunction *gpuc_relay_pin_to_one(gpuc_ctx *ctx, const gpuc_rfunction *f, int n,
-                                      const gpuc_expr *symbols);
+gpuc_rfunction *gpuc_compile_pin_to_one(gpuc_ctx *ctx, const gpuc_rfunction *f, int n,
+                                        const gpuc_expr *symbols);
 
 /* Lowers n functions on as many threads as the options say; results in order. A configuration that does not
  * fit is left out. Raises the error of the first that failed. */
-void gpuc_lower_functions(gpuc_ctx *ctx, int n, gpuc_lower_task *tasks, const gpuc_build_options *options);
+void gpuc_compile_lower_functions(gpuc_ctx *ctx, int n, gpuc_lower_task *tasks,
+                                  const gpuc_build_options *options);
 
 #endif

@@ -13,7 +13,7 @@ typedef struct slot {
     int64_t bytes;                /* to compare by: exact, but for sizes that depend on symbols */
     gpuc_expr size;               /* the largest of all that it serves */
     int sizes;                    /* how many different ones */
-    uint32_t device, known_after; /* gpuc_sizes_known_after its size */
+    uint32_t device, known_after; /* gpuc_compile_sizes_known_after its size */
     bool taken;
 } slot;
 
@@ -38,18 +38,18 @@ static int choose(const slot *slots, int n, const gpuc_storage *s, uint32_t know
 static void serve(gpuc_sizes *sizes, slot *s, gpuc_expr size, int64_t bytes)
 {
     s->taken = true;
-    if (!s->size || gpuc_prove(sizes->analyzer, gpuc_le(sizes->ctx, s->size, size))) {
+    if (!s->size || gpuc_arith_prove(sizes->analyzer, gpuc_le(sizes->ctx, s->size, size))) {
         s->size = size;
         s->sizes = 1;
-    } else if (!gpuc_prove(sizes->analyzer, gpuc_le(sizes->ctx, size, s->size))) {
+    } else if (!gpuc_arith_prove(sizes->analyzer, gpuc_le(sizes->ctx, size, s->size))) {
         s->size = gpuc_max(sizes->ctx, s->size, size);
         s->sizes++;
     }
     if (s->bytes < bytes) s->bytes = bytes;
 }
 
-int gpuc_plan_memory(gpuc_sizes *sizes, gpuc_ptrs *storages, int num_steps, gpuc_expr **out_bytes,
-                     uint32_t **out_devices)
+int gpuc_compile_plan_memory(gpuc_sizes *sizes, gpuc_ptrs *storages, int num_steps, gpuc_expr **out_bytes,
+                             uint32_t **out_devices)
 {
     gpuc_ctx *ctx = sizes->ctx;
     int n = 0, max = (int)storages->count;
@@ -69,8 +69,8 @@ int gpuc_plan_memory(gpuc_sizes *sizes, gpuc_ptrs *storages, int num_steps, gpuc
     for (int step = 0; step < num_steps; step++) {
         for (int i = born[step]; i >= 0; i = next_born[i]) {
             gpuc_storage *s = storages->at[i];
-            int64_t bytes = gpuc_sizes_nominal(sizes, s->bytes);
-            uint32_t known_after = gpuc_sizes_known_after(sizes, s->bytes);
+            int64_t bytes = gpuc_compile_sizes_nominal(sizes, s->bytes);
+            uint32_t known_after = gpuc_compile_sizes_known_after(sizes, s->bytes);
             int at = choose(slots, n, s, known_after, bytes);
             if (at < 0) at = n++;
             slots[at].device = s->device;

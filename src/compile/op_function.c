@@ -192,7 +192,7 @@ static void check_outputs(gpuc_ctx *ctx, const attempt *t)
             t->call->type->kind == GPUC_RTYPE_TUPLE ? t->call->type->at[i] : t->call->type;
         const gpuc_ndarray *a = t->a->arrays[t->n + i];
         int64_t dims[64];
-        bool fits = gpuc_tensor_type_static(&type->tensor, dims) &&
+        bool fits = gpuc_relay_tensor_type_static(&type->tensor, dims) &&
                     gpuc_dtype_equal(type->tensor.dtype, gpuc_ndarray_dtype(a)) &&
                     type->tensor.ndim == gpuc_ndarray_ndim(a) &&
                     (!type->tensor.ndim ||
@@ -200,7 +200,7 @@ static void check_outputs(gpuc_ctx *ctx, const attempt *t)
         if (fits) continue;
         gpuc_buf text;
         gpuc_buf_init(&text, ctx->allocator);
-        gpuc_rtype_print(ctx, &text, type);
+        gpuc_relay_rtype_print(ctx, &text, type);
         const char *want = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text));
         gpuc_buf_deinit(&text);
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: result %d is %s, array %d is not", t->a->f->op->name, i,
@@ -216,7 +216,7 @@ static gpuc_rexpr *input_of(gpuc_ctx *ctx, const op_args *a, int i)
     const int64_t *dims = gpuc_ndarray_dims(array);
     if (!a->values || !is_small(array))
         return gpuc_relay_var(ctx, gpuc_ctx_printf(ctx, "x%d", i),
-                              gpuc_rtype_tensor_static(ctx, t, ndim, dims));
+                              gpuc_relay_rtype_tensor_static(ctx, t, ndim, dims));
     char bytes[GPUC_OP_MAX_VALUES * 8];
     GPUC_RAISE_IF(ctx, gpuc_ndarray_read(array, bytes, gpuc_ndarray_bytes(array)));
     return gpuc_relay_const_bytes(ctx, t, ndim, dims, bytes);
@@ -382,7 +382,7 @@ static gpuc_status enter(gpuc_runtime *rt, const char *name, const gpuc_op *op)
     return status;
 }
 
-gpuc_status gpuc_op_functions_register(gpuc_runtime *rt)
+gpuc_status gpuc_compile_op_functions_register(gpuc_runtime *rt)
 {
     for (size_t i = 0; i < gpuc_op_count(); i++) {
         const gpuc_op *op = gpuc_op_at(i);

@@ -6,6 +6,6 @@
 #include <gpuc/runtime.h>
 
 /* Enters every row of the operator table by its names. */
-GPUC_NODISCARD gpuc_status gpuc_op_functions_register(gpuc_runtime *rt);
+GPUC_NODISCARD gpuc_status gpuc_compile_op_functions_register(gpuc_runtime *rt);
 
 #endif

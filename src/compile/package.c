@@ -39,9 +39,9 @@ static void default_value(gpuc_ctx *ctx, const gpuc_rmodule *m, gpuc_signature_t
 {
     gpuc_rexpr *e = gpuc_strmap_get(&m->defaults, t->name);
     if (!e) return;
-    gpuc_const_data *data = gpuc_const_data_retain(gpuc_as_rconstant(e)->data);
+    gpuc_const_data *data = gpuc_relay_const_data_retain(gpuc_as_rconstant(e)->data);
     int64_t *dims = gpuc_new_array(ctx, int64_t, t->ndim);
-    gpuc_tensor_type_static(gpuc_relay_tensor_type(e), dims);
+    gpuc_relay_tensor_type_static(gpuc_relay_tensor_type(e), dims);
     t->value = data->size ? data->bytes : "";
     t->value_dims = dims;
     t->value_bytes = data->size;
@@ -177,8 +177,8 @@ static void write(gpuc_ctx *ctx, gpuc_signature signature, int n, const gpuc_bui
         .provenance = make_provenance(ctx, options, n, built),
     };
     double start = now();
-    GPUC_RAISE_IF(ctx, path ? gpuc_package_write(ctx->pending, ctx->allocator, &package, path)
-                            : gpuc_package_append(&package, memory));
+    GPUC_RAISE_IF(ctx, path ? gpuc_abi_package_write(ctx->pending, ctx->allocator, &package, path)
+                            : gpuc_abi_package_append(&package, memory));
     report->seconds_write = now() - start;
 }
 
@@ -203,7 +203,7 @@ static gpuc_build_report build(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targ
     gpuc_relay_pass_ctx passes = gpuc_build_passes(ctx, module, options);
     double start = now();
     if (options->progress) options->progress(options->progress_user, "folding and fusing", 0, 0);
-    gpuc_relay_optimize(&passes);
+    gpuc_relay_pass_optimize(&passes);
     gpuc_signature signature = make_signature(ctx, module);
     report.seconds_passes = now() - start;
     gpuc_strmap shared = module->functions;
@@ -215,12 +215,12 @@ static gpuc_build_report build(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targ
         passes.target = targets[i];
         passes.keep_constants = !last;
         start = now();
-        gpuc_relay_optimize_for_target(&passes);
+        gpuc_relay_pass_optimize_for_target(&passes);
         report.seconds_passes += now() - start;
         build_program(ctx, module, targets[i], fallback, options, &built[i], &report);
         if (options->emit_dir)
-            gpuc_emit_program(ctx, &built[i],
-                              emit_subdir(ctx, options->emit_dir, num_targets, i, built[i].program.target));
+            gpuc_compile_emit_program(
+                ctx, &built[i], emit_subdir(ctx, options->emit_dir, num_targets, i, built[i].program.target));
     }
     write(ctx, signature, num_targets, built, options, path, memory, &report);
     return report;

@@ -42,8 +42,8 @@ static gpuc_stmt move_store(gpuc_tir_mapper *m, gpuc_stmt s)
     return gpuc_tir_store(m->ctx, p->to, n->n, moved(p, n->n, n->index), gpuc_tir_map(m, n->value));
 }
 
-gpuc_tir_func *gpuc_place_output(gpuc_ctx *ctx, const gpuc_tir_func *f, int output,
-                                 const gpuc_relay_place *place)
+gpuc_tir_func *gpuc_compile_place_output(gpuc_ctx *ctx, const gpuc_tir_func *f, int output,
+                                         const gpuc_relay_place *place)
 {
     const gpuc_tir_buffer *from = f->buffers[output];
     gpuc_expr *shape = gpuc_ctx_memdup(ctx, from->shape, sizeof *shape * (size_t)from->ndim);

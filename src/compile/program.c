@@ -40,7 +40,7 @@ static void lower_all(gpuc_ctx *ctx, gpuc_graph *g, const gpuc_build_options *op
     check_target(ctx, targets[0], options);
     for (int i = 0; i < n; i++) {
         gpuc_graph_function *f = g->functions.at[i];
-        f->tuned = gpuc_tuning_find(ctx, options->tuning, f->workload, targets[f->device]);
+        f->tuned = gpuc_compile_tuning_find(ctx, options->tuning, f->workload, targets[f->device]);
         tasks[i] = (gpuc_lower_task){
             .target = gpuc_graph_target(g, f->device),
             .f = f->f,
@@ -51,7 +51,7 @@ static void lower_all(gpuc_ctx *ctx, gpuc_graph *g, const gpuc_build_options *op
             .config = f->tuned ? f->tuned->config : NULL,
         };
     }
-    gpuc_lower_functions(ctx, n, tasks, options);
+    gpuc_compile_lower_functions(ctx, n, tasks, options);
     for (int i = 0; i < n; i++) {
         gpuc_graph_function *f = g->functions.at[i];
         f->lowered = tasks[i].lowered;
@@ -66,7 +66,8 @@ static void list_weights(gpuc_ctx *ctx, gpuc_graph *g, gpuc_program *out)
 {
     const void **data = gpuc_new_array(ctx, const void *, g->weights.count + 1);
     for (size_t i = 0; i < g->weights.count; i++)
-        data[i] = gpuc_const_data_retain(((gpuc_graph_weight *)g->weights.at[i])->constant->data)->bytes;
+        data[i] =
+            gpuc_relay_const_data_retain(((gpuc_graph_weight *)g->weights.at[i])->constant->data)->bytes;
     out->weight_data = data;
     out->weights_size = g->weight_bytes;
 }
@@ -139,10 +140,10 @@ void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target 
                         gpuc_built_program *out)
 {
     memset(out, 0, sizeof *out);
-    gpuc_graph *g = gpuc_graph_create(ctx, m, target, fallback);
+    gpuc_graph *g = gpuc_compile_graph_create(ctx, m, target, fallback);
     out->graph = g;
     lower_all(ctx, g, options);
-    gpuc_graph_plan(g);
+    gpuc_compile_graph_plan(g);
     uint32_t n = g->num_kernels, at = 0;
     gpuc_kernel_code *code = gpuc_new_array(ctx, gpuc_kernel_code, n);
     uint32_t *devices = gpuc_new_array(ctx, uint32_t, n), *modules = gpuc_new_array(ctx, uint32_t, n);
@@ -169,7 +170,7 @@ void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target 
     p->kernels = kernels;
     p->num_modules = (uint32_t)out->linked.num_modules;
     p->modules = out->linked.modules;
-    gpuc_graph_to_exec(g, &p->exec);
-    gpuc_program_requirements(g, &out->linked, options, p);
+    gpuc_compile_graph_to_exec(g, &p->exec);
+    gpuc_compile_program_requirements(g, &out->linked, options, p);
     list_weights(ctx, g, p);
 }

@@ -14,7 +14,7 @@ typedef struct gpuc_built_program {
     gpuc_graph *graph;
 } gpuc_built_program;
 
-/* A module is first optimised by gpuc_relay_optimize, then for each target by gpuc_relay_optimize_for_target.
+/* A module is first optimised by gpuc_relay_pass_optimize, then for each target by gpuc_relay_pass_optimize_for_target.
  */
 gpuc_relay_pass_ctx gpuc_build_passes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_build_options *options);
 /* The target of the fallback device: the first C target of the build that computes in float64, else plain
@@ -27,14 +27,14 @@ void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target 
                         gpuc_built_program *out);
 /* What the program's device must offer for its kernels on the values of its executable; names are target
  * attributes. Warns of tensors that the target does not promise a binding for. */
-void gpuc_program_requirements(gpuc_graph *g, const gpuc_linked *linked, const gpuc_build_options *options,
-                               gpuc_program *p);
+void gpuc_compile_program_requirements(gpuc_graph *g, const gpuc_linked *linked,
+                                       const gpuc_build_options *options, gpuc_program *p);
 /* A package with one program, in memory. */
 void gpuc_build_package_bytes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *target, gpuc_buf *out);
 /* The same of one fused function, which stays as it is: inputs are its parameters. */
 void gpuc_build_function_bytes(gpuc_ctx *ctx, const gpuc_rfunction *f, const gpuc_target *target,
                                const gpuc_build_options *options, gpuc_buf *out, gpuc_build_report *report);
 /* graph.json, params, and the generated files of a program, into dir. */
-void gpuc_emit_program(gpuc_ctx *ctx, const gpuc_built_program *p, const char *dir);
+void gpuc_compile_emit_program(gpuc_ctx *ctx, const gpuc_built_program *p, const char *dir);
 
 #endif

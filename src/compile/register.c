@@ -76,5 +76,5 @@ gpuc_status gpuc_compiler_register(gpuc_runtime *rt)
         gpuc_function_release(f);
         GPUC_TRY(status);
     }
-    return gpuc_op_functions_register(rt);
+    return gpuc_compile_op_functions_register(rt);
 }

@@ -32,7 +32,7 @@ static int64_t bytes_of(const gpuc_exec_value *v)
 {
     int64_t bytes = (int64_t)gpuc_dtype_bytes(v->dtype), dim;
     for (uint32_t d = 0; d < v->ndim; d++)
-        if (!gpuc_xexpr_is_const(v->dims[d], &dim) || !gpuc_i64_mul(bytes, dim, &bytes)) return 0;
+        if (!gpuc_abi_xexpr_is_const(v->dims[d], &dim) || !gpuc_i64_mul(bytes, dim, &bytes)) return 0;
     return bytes;
 }
 
@@ -51,7 +51,8 @@ static bool can_be_cut(const binder *b, const gpuc_exec_step *s, const gpuc_kern
     gpuc_window_tensor *tensors = gpuc_new_array(ctx, gpuc_window_tensor, k->num_tensors);
     int64_t *scalars = gpuc_new_array(ctx, int64_t, k->num_scalars), groups;
     bool open = false;
-    for (uint32_t i = 0; i < k->num_scalars; i++) open |= !gpuc_xexpr_is_const(s->scalars[i], &scalars[i]);
+    for (uint32_t i = 0; i < k->num_scalars; i++)
+        open |= !gpuc_abi_xexpr_is_const(s->scalars[i], &scalars[i]);
     for (uint32_t t = 0; t < k->num_tensors; t++) {
         int64_t bytes = bytes_of(&b->p->exec.values[s->tensors[t].value]);
         tensors[t] = (gpuc_window_tensor){.slot = t, .size = (uint64_t)bytes};
@@ -61,12 +62,12 @@ static bool can_be_cut(const binder *b, const gpuc_exec_step *s, const gpuc_kern
     if (open) return true;
     gpuc_launch_shape shape = {.kernel = k, .tensors = tensors, .scalars = scalars};
     for (int i = 0; i < 3; i++) {
-        if (gpuc_xexpr_eval(k->launch[i], scalars, k->num_scalars, &groups)) return false;
+        if (gpuc_abi_xexpr_eval(k->launch[i], scalars, k->num_scalars, &groups)) return false;
         shape.groups[i] = (uint32_t)groups;
         if (groups < 1 || groups > UINT32_MAX) return groups == 0;
     }
     gpuc_window_limits limits = {.range = (uint64_t)b->min};
-    gpuc_status status = gpuc_launch_cut(&shape, limits, &ctx->arena, count_part, NULL);
+    gpuc_status status = gpuc_abi_launch_cut(&shape, limits, &ctx->arena, count_part, NULL);
     bool ok = !status;
     gpuc_status_release(status);
     return ok;
@@ -117,8 +118,8 @@ static void warn_of_bindings(gpuc_graph *g, const binder *b, const gpuc_build_op
             gpuc_target_text(g->ctx, g->target), (long long)limit));
 }
 
-void gpuc_program_requirements(gpuc_graph *g, const gpuc_linked *linked, const gpuc_build_options *options,
-                               gpuc_program *p)
+void gpuc_compile_program_requirements(gpuc_graph *g, const gpuc_linked *linked,
+                                       const gpuc_build_options *options, gpuc_program *p)
 {
     gpuc_ctx *ctx = g->ctx;
     const gpuc_target *t = g->target;
@@ -136,13 +137,13 @@ void gpuc_program_requirements(gpuc_graph *g, const gpuc_linked *linked, const g
         buffers = larger(buffers, k->num_bindings);
         subgroup = larger(subgroup, k->subgroup_size);
         features |= k->features;
-        if (!k->params_in_buffer) push = larger(push, gpuc_kernel_param_layout(k, NULL));
+        if (!k->params_in_buffer) push = larger(push, gpuc_abi_kernel_param_layout(k, NULL));
     }
     int64_t grid[3] = {0};
     for (uint32_t i = 0; i < p->num_kernels && t->language->work_groups; i++)
         for (int axis = 0; axis < 3; axis++) {
             int64_t groups; /* what depends on symbols is checked when it is launched */
-            if (gpuc_xexpr_is_const(p->kernels[i].launch[axis], &groups) && groups > MIN_GRID)
+            if (gpuc_abi_xexpr_is_const(p->kernels[i].launch[axis], &groups) && groups > MIN_GRID)
                 grid[axis] = larger(grid[axis], groups);
         }
     binder bindings = {0};

@@ -6,9 +6,9 @@
 
 #include "abi/scope.h"
 
-void gpuc_sizes_init(gpuc_ctx *ctx, gpuc_sizes *s)
+void gpuc_compile_sizes_init(gpuc_ctx *ctx, gpuc_sizes *s)
 {
-    *s = (gpuc_sizes){.ctx = ctx, .analyzer = gpuc_analyzer_create(ctx)};
+    *s = (gpuc_sizes){.ctx = ctx, .analyzer = gpuc_arith_analyzer_create(ctx)};
     gpuc_map_init(&s->data, ctx);
 }
 
@@ -26,16 +26,16 @@ static void add(gpuc_sizes *s, gpuc_symbol symbol)
                        gpuc_as_var(symbol.var)->name);
     gpuc_ptrs_push(s->ctx, &s->symbols, own);
     gpuc_ptrs_push(s->ctx, &s->vars, (void *)symbol.var);
-    gpuc_analyzer_bind(s->analyzer, symbol.var, gpuc_int(s->ctx, 0), max_extent(s->ctx));
+    gpuc_arith_analyzer_bind(s->analyzer, symbol.var, gpuc_int(s->ctx, 0), max_extent(s->ctx));
 }
 
-void gpuc_sizes_add_input(gpuc_sizes *s, gpuc_expr dim, uint32_t input, uint32_t number)
+void gpuc_compile_sizes_add_input(gpuc_sizes *s, gpuc_expr dim, uint32_t input, uint32_t number)
 {
     int64_t known;
     if (!dim || (dim->kind != GPUC_EXPR_VAR && !gpuc_expr_is_int(dim, &known)))
         gpuc_raise(s->ctx, GPUC_UNSUPPORTED, "dimension %u of input %u is neither a number nor a symbol",
                    number, input);
-    if (dim->kind == GPUC_EXPR_VAR && !gpuc_sizes_has(s, dim))
+    if (dim->kind == GPUC_EXPR_VAR && !gpuc_compile_sizes_has(s, dim))
         add(s, (gpuc_symbol){.var = dim, .input = input, .dim = number, .value = GPUC_NO_INDEX});
 }
 
@@ -49,9 +49,9 @@ static bool over_extents(const gpuc_sizes *s, gpuc_expr e)
     return true;
 }
 
-void gpuc_sizes_add_value(gpuc_sizes *s, gpuc_expr var, uint32_t value, gpuc_expr max)
+void gpuc_compile_sizes_add_value(gpuc_sizes *s, gpuc_expr var, uint32_t value, gpuc_expr max)
 {
-    gpuc_expr upper = max ? gpuc_sizes_upper(s, max) : NULL;
+    gpuc_expr upper = max ? gpuc_compile_sizes_upper(s, max) : NULL;
     if (upper && !over_extents(s, upper)) upper = NULL;
     add(s, (gpuc_symbol){.var = var, .value = value, .upper = upper});
     if (!upper) return;
@@ -60,7 +60,7 @@ void gpuc_sizes_add_value(gpuc_sizes *s, gpuc_expr var, uint32_t value, gpuc_exp
     gpuc_map_set(&s->data, var, range);
 }
 
-uint32_t gpuc_sizes_known_after(const gpuc_sizes *s, gpuc_expr size)
+uint32_t gpuc_compile_sizes_known_after(const gpuc_sizes *s, gpuc_expr size)
 {
     for (size_t i = s->symbols.count; i > 0; i--) {
         const gpuc_symbol *symbol = s->symbols.at[i - 1];
@@ -70,33 +70,33 @@ uint32_t gpuc_sizes_known_after(const gpuc_sizes *s, gpuc_expr size)
     return 0;
 }
 
-bool gpuc_sizes_has(const gpuc_sizes *s, gpuc_expr var)
+bool gpuc_compile_sizes_has(const gpuc_sizes *s, gpuc_expr var)
 {
     for (size_t i = 0; i < s->vars.count; i++)
         if (s->vars.at[i] == var) return true;
     return false;
 }
 
-gpuc_expr gpuc_sizes_named(const gpuc_sizes *s, const char *name)
+gpuc_expr gpuc_compile_sizes_named(const gpuc_sizes *s, const char *name)
 {
     for (size_t i = 0; i < s->vars.count; i++)
         if (!strcmp(gpuc_as_var(s->vars.at[i])->name, name)) return s->vars.at[i];
     gpuc_raise(s->ctx, GPUC_INTERNAL, "the size '%s' is no symbol of the program", name);
 }
 
-gpuc_expr gpuc_sizes_padded(gpuc_sizes *s, gpuc_expr bytes)
+gpuc_expr gpuc_compile_sizes_padded(gpuc_sizes *s, gpuc_expr bytes)
 {
     gpuc_ctx *ctx = s->ctx;
     gpuc_expr round = gpuc_int(ctx, GPUC_SLOT_ROUND);
     bytes = gpuc_add(ctx, bytes, gpuc_int(ctx, GPUC_SLOT_ROUND - 1));
-    return gpuc_simplify(s->analyzer, gpuc_mul(ctx, gpuc_floordiv_(ctx, bytes, round), round));
+    return gpuc_arith_simplify(s->analyzer, gpuc_mul(ctx, gpuc_floordiv_(ctx, bytes, round), round));
 }
 
-gpuc_expr gpuc_sizes_bytes(gpuc_sizes *s, const gpuc_tensor_type *t)
+gpuc_expr gpuc_compile_sizes_bytes(gpuc_sizes *s, const gpuc_tensor_type *t)
 {
     gpuc_ctx *ctx = s->ctx;
     int64_t dims[GPUC_OP_MAX_DIMS];
-    if (gpuc_tensor_type_static(t, dims)) return gpuc_int(ctx, gpuc_tensor_type_bytes(ctx, t));
+    if (gpuc_relay_tensor_type_static(t, dims)) return gpuc_int(ctx, gpuc_relay_tensor_type_bytes(ctx, t));
     gpuc_expr bytes = gpuc_int(ctx, (int64_t)gpuc_dtype_bytes(t->dtype));
     for (int i = 0; i < t->ndim; i++) {
         if (!t->dims[i])
@@ -106,17 +106,17 @@ gpuc_expr gpuc_sizes_bytes(gpuc_sizes *s, const gpuc_tensor_type *t)
     return bytes;
 }
 
-gpuc_expr gpuc_sizes_upper(gpuc_sizes *s, gpuc_expr size)
+gpuc_expr gpuc_compile_sizes_upper(gpuc_sizes *s, gpuc_expr size)
 {
     gpuc_expr upper = size;
-    if (s->data.count) upper = gpuc_eval_interval(s->analyzer, size, &s->data).max;
+    if (s->data.count) upper = gpuc_arith_eval_interval(s->analyzer, size, &s->data).max;
     if (!upper)
         gpuc_raise(s->ctx, GPUC_UNSUPPORTED, "the size %s depends on data and has no upper bound",
                    gpuc_expr_text(s->ctx, size));
-    return gpuc_simplify(s->analyzer, upper);
+    return gpuc_arith_simplify(s->analyzer, upper);
 }
 
-int64_t gpuc_sizes_nominal(gpuc_sizes *s, gpuc_expr size)
+int64_t gpuc_compile_sizes_nominal(gpuc_sizes *s, gpuc_expr size)
 {
     enum { NOMINAL = 32 };
     int64_t v;
@@ -124,10 +124,10 @@ int64_t gpuc_sizes_nominal(gpuc_sizes *s, gpuc_expr size)
     gpuc_expr *with = gpuc_new_array(s->ctx, gpuc_expr, s->vars.count);
     for (size_t i = 0; i < s->vars.count; i++) with[i] = gpuc_int(s->ctx, NOMINAL);
     gpuc_expr e = gpuc_tir_substitute(s->ctx, size, (int)s->vars.count, (const gpuc_expr *)s->vars.at, with);
-    return gpuc_expr_is_int(gpuc_simplify(s->analyzer, e), &v) ? v : INT32_MAX;
+    return gpuc_expr_is_int(gpuc_arith_simplify(s->analyzer, e), &v) ? v : INT32_MAX;
 }
 
-gpuc_xexpr gpuc_sizes_xexpr(const gpuc_sizes *s, gpuc_expr size)
+gpuc_xexpr gpuc_compile_sizes_xexpr(const gpuc_sizes *s, gpuc_expr size)
 {
-    return gpuc_to_xexpr(s->ctx, size, (int)s->vars.count, (const gpuc_expr *)s->vars.at);
+    return gpuc_arith_to_xexpr(s->ctx, size, (int)s->vars.count, (const gpuc_expr *)s->vars.at);
 }

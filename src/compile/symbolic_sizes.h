@@ -21,23 +21,23 @@ typedef struct gpuc_sizes {
     gpuc_map data;           /* symbols that are values -> gpuc_interval */
 } gpuc_sizes;
 
-void gpuc_sizes_init(gpuc_ctx *ctx, gpuc_sizes *s);
+void gpuc_compile_sizes_init(gpuc_ctx *ctx, gpuc_sizes *s);
 /* Dimension `number` of an input: a number, a known symbol, or a new one. */
-void gpuc_sizes_add_input(gpuc_sizes *s, gpuc_expr dim, uint32_t input, uint32_t number);
+void gpuc_compile_sizes_add_input(gpuc_sizes *s, gpuc_expr dim, uint32_t input, uint32_t number);
 /* Adds a number that the program computes; max: its upper bound, or NULL. */
-void gpuc_sizes_add_value(gpuc_sizes *s, gpuc_expr var, uint32_t value, gpuc_expr max);
-bool gpuc_sizes_has(const gpuc_sizes *s, gpuc_expr var);
-gpuc_expr gpuc_sizes_named(const gpuc_sizes *s, const char *name);
+void gpuc_compile_sizes_add_value(gpuc_sizes *s, gpuc_expr var, uint32_t value, gpuc_expr max);
+bool gpuc_compile_sizes_has(const gpuc_sizes *s, gpuc_expr var);
+gpuc_expr gpuc_compile_sizes_named(const gpuc_sizes *s, const char *name);
 
-gpuc_expr gpuc_sizes_bytes(gpuc_sizes *s, const gpuc_tensor_type *t);
-gpuc_expr gpuc_sizes_padded(gpuc_sizes *s, gpuc_expr bytes); /* to GPUC_SLOT_ROUND */
+gpuc_expr gpuc_compile_sizes_bytes(gpuc_sizes *s, const gpuc_tensor_type *t);
+gpuc_expr gpuc_compile_sizes_padded(gpuc_sizes *s, gpuc_expr bytes); /* to GPUC_SLOT_ROUND */
 /* The largest that a size can be, whatever the values are: over extents of inputs, and values that have no
  * bound. */
-gpuc_expr gpuc_sizes_upper(gpuc_sizes *s, gpuc_expr size);
+gpuc_expr gpuc_compile_sizes_upper(gpuc_sizes *s, gpuc_expr size);
 /* 0 if a size is over extents only; else it is known when that many symbols are. */
-uint32_t gpuc_sizes_known_after(const gpuc_sizes *s, gpuc_expr size);
+uint32_t gpuc_compile_sizes_known_after(const gpuc_sizes *s, gpuc_expr size);
 /* A number to compare sizes by: their value where every symbol is the same small number. */
-int64_t gpuc_sizes_nominal(gpuc_sizes *s, gpuc_expr size);
-gpuc_xexpr gpuc_sizes_xexpr(const gpuc_sizes *s, gpuc_expr size);
+int64_t gpuc_compile_sizes_nominal(gpuc_sizes *s, gpuc_expr size);
+gpuc_xexpr gpuc_compile_sizes_xexpr(const gpuc_sizes *s, gpuc_expr size);
 
 #endif

@@ -32,17 +32,17 @@ static void run_body(gpuc_ctx *ctx, void *arg)
 {
     task *t = arg;
     gpuc_lower_task copy = *t->what;
-    copy.f = gpuc_relay_clone_function(ctx, t->what->f);
+    copy.f = gpuc_compile_clone_function(ctx, t->what->f);
     copy.name = gpuc_ctx_strdup(ctx, t->what->name);
     copy.label = gpuc_ctx_strdup(ctx, t->what->label);
     if (t->misfit) copy.config = NULL;
-    t->out = gpuc_lower_function(ctx, &copy);
+    t->out = gpuc_compile_lower_function(ctx, &copy);
 }
 
 static void keep(gpuc_ctx *ctx, void *arg)
 {
     task *t = arg;
-    t->out = gpuc_lowered_copy(ctx, t->out);
+    t->out = gpuc_compile_lowered_copy(ctx, t->out);
 }
 
 /* Runs a task and frees its context before the next one, since lowering needs many times the memory of its
@@ -90,7 +90,8 @@ static void release_tasks(void *arg)
     }
 }
 
-void gpuc_lower_functions(gpuc_ctx *ctx, int n, gpuc_lower_task *tasks, const gpuc_build_options *options)
+void gpuc_compile_lower_functions(gpuc_ctx *ctx, int n, gpuc_lower_task *tasks,
+                                  const gpuc_build_options *options)
 {
     enum { MAX_THREADS = 64 };
     pthread_t threads[MAX_THREADS];
@@ -121,7 +122,7 @@ void gpuc_lower_functions(gpuc_ctx *ctx, int n, gpuc_lower_task *tasks, const gp
             gpuc_ctx_raise_status(ctx, status);
         }
         if (t->misfit) tasks[i].misfit = gpuc_ctx_strdup(ctx, gpuc_status_message(t->misfit));
-        tasks[i].lowered = gpuc_lowered_copy(ctx, t->out);
+        tasks[i].lowered = gpuc_compile_lowered_copy(ctx, t->out);
         gpuc_ctx_destroy(t->ctx);
         t->ctx = NULL;
     }

@@ -2,7 +2,7 @@
 /* Holds the best configuration of each function and target that a tuning log has. */
 #include "compile/tuning.h"
 
-gpuc_tuning *gpuc_tuning_create(gpuc_ctx *ctx)
+gpuc_tuning *gpuc_compile_tuning_create(gpuc_ctx *ctx)
 {
     gpuc_tuning *t = gpuc_new(ctx, gpuc_tuning);
     gpuc_strmap_init(&t->best, ctx);
@@ -15,8 +15,8 @@ static const char *key_of(gpuc_ctx *ctx, const char *workload, const char *targe
     return gpuc_ctx_printf(ctx, "%s %s", workload, target);
 }
 
-void gpuc_tuning_add(gpuc_ctx *ctx, gpuc_tuning *t, const char *workload, const char *target,
-                     const gpuc_tuned *tuned)
+void gpuc_compile_tuning_add(gpuc_ctx *ctx, gpuc_tuning *t, const char *workload, const char *target,
+                             const gpuc_tuned *tuned)
 {
     const char *key = key_of(ctx, workload, target);
     const gpuc_tuned *known = gpuc_strmap_get(&t->best, key);
@@ -28,8 +28,8 @@ void gpuc_tuning_add(gpuc_ctx *ctx, gpuc_tuning *t, const char *workload, const 
     gpuc_strmap_set(&t->targets, target, t);
 }
 
-const gpuc_tuned *gpuc_tuning_find(gpuc_ctx *ctx, const gpuc_tuning *t, const char *workload,
-                                   const char *target)
+const gpuc_tuned *gpuc_compile_tuning_find(gpuc_ctx *ctx, const gpuc_tuning *t, const char *workload,
+                                           const char *target)
 {
     return t ? gpuc_strmap_get(&t->best, key_of(ctx, workload, target)) : NULL;
 }

@@ -19,11 +19,11 @@ struct gpuc_tuning {
     gpuc_strmap targets; /* that it has something for */
 };
 
-gpuc_tuning *gpuc_tuning_create(gpuc_ctx *ctx);
+gpuc_tuning *gpuc_compile_tuning_create(gpuc_ctx *ctx);
 /* Enters what is faster than what is there. */
-void gpuc_tuning_add(gpuc_ctx *ctx, gpuc_tuning *t, const char *workload, const char *target,
-                     const gpuc_tuned *tuned);
-const gpuc_tuned *gpuc_tuning_find(gpuc_ctx *ctx, const gpuc_tuning *t, const char *workload,
-                                   const char *target); /* NULL */
+void gpuc_compile_tuning_add(gpuc_ctx *ctx, gpuc_tuning *t, const char *workload, const char *target,
+                             const gpuc_tuned *tuned);
+const gpuc_tuned *gpuc_compile_tuning_find(gpuc_ctx *ctx, const gpuc_tuning *t, const char *workload,
+                                           const char *target); /* NULL */
 
 #endif

@@ -95,7 +95,7 @@ gpuc_status gpuc_session_bind_all(gpuc_session *s)
         if (!state->outputs[i].late) GPUC_TRY(gpuc_session_ensure_output(s, i));
     for (uint32_t i = 0; i < e->num_slots; i++) {
         const gpuc_exec_slot *slot = &e->slots[i];
-        if (gpuc_exec_known_after(e, slot->size)) continue; /* as the program runs */
+        if (gpuc_abi_exec_known_after(e, slot->size)) continue; /* as the program runs */
         if (state->in_arena[i]) {
             const gpuc_place *p = &state->places[i];
             s->bindings[i] = (gpuc_binding){
@@ -122,11 +122,11 @@ static gpuc_status ensure_late(gpuc_session *s, uint32_t i)
     gpuc_device *dev = s->model->devices[device].dev;
     gpuc_place place;
     gpuc_chunks one;
-    GPUC_TRY(gpuc_state_eval_slot(s, state, i));
-    gpuc_chunks_init(&one, &state->arena, dev);
+    GPUC_TRY(gpuc_executor_state_eval_slot(s, state, i));
+    gpuc_executor_chunks_init(&one, &state->arena, dev);
     gpuc_arena_mark mark = gpuc_arena_save(&state->arena);
-    gpuc_status status = gpuc_chunks_add(&one, (uint64_t)state->slots[i], &place);
-    uint64_t size = status ? 0 : gpuc_chunks_total(&one);
+    gpuc_status status = gpuc_executor_chunks_add(&one, (uint64_t)state->slots[i], &place);
+    uint64_t size = status ? 0 : gpuc_executor_chunks_total(&one);
     gpuc_arena_restore(&state->arena, mark);
     GPUC_TRY(status);
     if (s->late[i] && s->late[i]->size < size) {
@@ -143,7 +143,7 @@ gpuc_status gpuc_session_bind_late(gpuc_session *s)
 {
     const gpuc_exec *e = s->model->exec;
     for (uint32_t i = 0; i < e->num_slots; i++)
-        if (gpuc_exec_known_after(e, e->slots[i].size) == s->states->num_known)
+        if (gpuc_abi_exec_known_after(e, e->slots[i].size) == s->states->num_known)
             GPUC_TRY(gpuc_error_prefix(ensure_late(s, i), "'%.64s'", gpuc_model_slot_name(e, i)));
     return NULL;
 }

@@ -18,7 +18,7 @@ static uint64_t limit_of(gpuc_device *dev, gpuc_device_attr attr)
     return v.known && v.i > 0 ? (uint64_t)v.i : UINT64_MAX;
 }
 
-void gpuc_chunks_init(gpuc_chunks *chunks, gpuc_arena *arena, gpuc_device *dev)
+void gpuc_executor_chunks_init(gpuc_chunks *chunks, gpuc_arena *arena, gpuc_device *dev)
 {
     uint64_t range = limit_of(dev, GPUC_ATTR_MAX_BUFFER_RANGE);
     uint64_t max_slot = limit_of(dev, GPUC_ATTR_MAX_ALLOC_BYTES);
@@ -41,7 +41,7 @@ static gpuc_status add_chunk(gpuc_chunks *c)
     return NULL;
 }
 
-gpuc_status gpuc_chunks_add(gpuc_chunks *c, uint64_t size, gpuc_place *out)
+gpuc_status gpuc_executor_chunks_add(gpuc_chunks *c, uint64_t size, gpuc_place *out)
 {
     *out = (gpuc_place){.size = size};
     if (size > c->max_slot || size > PTRDIFF_MAX - GPUC_SLOT_ALIGN)
@@ -63,7 +63,7 @@ gpuc_status gpuc_chunks_add(gpuc_chunks *c, uint64_t size, gpuc_place *out)
     return NULL;
 }
 
-uint64_t gpuc_chunks_total(const gpuc_chunks *c)
+uint64_t gpuc_executor_chunks_total(const gpuc_chunks *c)
 {
     uint64_t total = 0;
     for (uint32_t i = 0; i < c->count; i++) total += c->sizes[i];

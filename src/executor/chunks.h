@@ -22,10 +22,10 @@ typedef struct gpuc_chunks {
 } gpuc_chunks;
 
 /* Asks the device for its limits. */
-void gpuc_chunks_init(gpuc_chunks *chunks, gpuc_arena *arena, gpuc_device *dev);
+void gpuc_executor_chunks_init(gpuc_chunks *chunks, gpuc_arena *arena, gpuc_device *dev);
 /* Places size bytes at a multiple of GPUC_SLOT_ALIGN in the first chunk with room. A slot without
  * bytes gets an address too. */
-GPUC_NODISCARD gpuc_status gpuc_chunks_add(gpuc_chunks *chunks, uint64_t size, gpuc_place *out);
-uint64_t gpuc_chunks_total(const gpuc_chunks *chunks);
+GPUC_NODISCARD gpuc_status gpuc_executor_chunks_add(gpuc_chunks *chunks, uint64_t size, gpuc_place *out);
+uint64_t gpuc_executor_chunks_total(const gpuc_chunks *chunks);
 
 #endif

@@ -29,7 +29,7 @@ static gpuc_status read_package(gpuc_model *m, const gpuc_model_desc *desc)
     } else if (!bytes) {
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "a model needs the path or the bytes of a package");
     }
-    return gpuc_package_read(bytes, size, desc->check_weights, &m->arena, &m->package, NULL, NULL);
+    return gpuc_abi_package_read(bytes, size, desc->check_weights, &m->arena, &m->package, NULL, NULL);
 }
 
 static gpuc_status load(gpuc_model *m, const gpuc_model_desc *desc)
@@ -109,7 +109,7 @@ const char *gpuc_model_fallback_reason(gpuc_model *m)
 static gpuc_tensor_info info_of(const gpuc_signature_tensor *tensors, uint32_t count, int i)
 {
     if (i < 0 || (uint32_t)i >= count) return (gpuc_tensor_info){0};
-    return gpuc_signature_info(&tensors[i]);
+    return gpuc_abi_signature_info(&tensors[i]);
 }
 
 int gpuc_model_num_inputs(const gpuc_model *m)

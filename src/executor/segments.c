@@ -20,7 +20,7 @@ static gpuc_status out_of_memory(void)
 
 static gpuc_status eval_symbols(const builder *b, gpuc_xexpr e, int64_t *out)
 {
-    return gpuc_xexpr_eval(e, b->state->symbols, b->s->model->exec->num_symbols, out);
+    return gpuc_abi_xexpr_eval(e, b->state->symbols, b->s->model->exec->num_symbols, out);
 }
 
 /* The window of a reference, or all of its value. */
@@ -83,7 +83,7 @@ static gpuc_status eval_launch(const builder *b, const gpuc_kernel *k, gpuc_step
     bool empty = false;
     for (int i = 0; i < 3; i++) {
         int64_t groups;
-        GPUC_TRY(gpuc_error_prefix(gpuc_xexpr_eval(k->launch[i], to->scalars, to->num_scalars, &groups),
+        GPUC_TRY(gpuc_error_prefix(gpuc_abi_xexpr_eval(k->launch[i], to->scalars, to->num_scalars, &groups),
                                    "launch size in %c", "xyz"[i]));
         if (groups < 0 || groups > UINT32_MAX)
             return gpuc_fail(GPUC_UNSUPPORTED, "%lld work-groups in %c", (long long)groups, "xyz"[i]);
@@ -98,7 +98,7 @@ static gpuc_status count_iterations(const gpuc_kernel *k, const gpuc_step *step,
 {
     *out = 0;
     if (!k->iterations.count) return NULL;
-    return gpuc_error_prefix(gpuc_xexpr_eval(k->iterations, step->scalars, step->num_scalars, out),
+    return gpuc_error_prefix(gpuc_abi_xexpr_eval(k->iterations, step->scalars, step->num_scalars, out),
                              "loop iterations");
 }
 
@@ -224,7 +224,7 @@ static void drop_plans(const gpuc_session *s, gpuc_part *part)
     part->launches_device = part->launches_other = 0;
 }
 
-gpuc_status gpuc_part_plan(const gpuc_session *s, gpuc_shape_state *state, gpuc_part *part)
+gpuc_status gpuc_executor_part_plan(const gpuc_session *s, gpuc_shape_state *state, gpuc_part *part)
 {
     uint32_t count = part->end_step - part->first_step, num_symbols = s->model->exec->num_symbols;
     builder b = {.s = s, .state = state, .part = part};
@@ -241,7 +241,7 @@ gpuc_status gpuc_part_plan(const gpuc_session *s, gpuc_shape_state *state, gpuc_
     return status;
 }
 
-gpuc_status gpuc_state_make_parts(const gpuc_session *s, gpuc_shape_state *state)
+gpuc_status gpuc_executor_state_make_parts(const gpuc_session *s, gpuc_shape_state *state)
 {
     const gpuc_exec *e = s->model->exec;
     uint32_t count = 1;
@@ -257,7 +257,7 @@ gpuc_status gpuc_state_make_parts(const gpuc_session *s, gpuc_shape_state *state
     return NULL;
 }
 
-void gpuc_state_destroy_parts(const gpuc_session *s, gpuc_shape_state *state)
+void gpuc_executor_state_destroy_parts(const gpuc_session *s, gpuc_shape_state *state)
 {
     for (uint32_t i = 0; i < state->num_parts; i++) {
         drop_plans(s, &state->parts[i]);

@@ -47,7 +47,7 @@ gpuc_status gpuc_session_create(gpuc_model *model, gpuc_session **out)
 
 static void destroy_state(gpuc_session *s, gpuc_shape_state *state)
 {
-    gpuc_state_destroy_parts(s, state);
+    gpuc_executor_state_destroy_parts(s, state);
     gpuc_arena_deinit(&state->arena);
     gpuc_mem_free(s->allocator, state, sizeof *state);
 }
@@ -109,9 +109,9 @@ static gpuc_status create_state(gpuc_session *s, gpuc_shape_state **out)
                              : gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory planning a session");
     if (!status && count) memcpy(state->extents, s->symbols, count * sizeof *s->symbols);
     if (!status && count) memcpy(state->symbols, s->symbols, count * sizeof *s->symbols);
-    if (!status) status = gpuc_state_eval_sizes(s, state);
-    if (!status) status = gpuc_state_make_parts(s, state);
-    if (!status) status = gpuc_part_plan(s, state, &state->parts[0]);
+    if (!status) status = gpuc_executor_state_eval_sizes(s, state);
+    if (!status) status = gpuc_executor_state_make_parts(s, state);
+    if (!status) status = gpuc_executor_part_plan(s, state, &state->parts[0]);
     if (status) {
         destroy_state(s, state);
         return status;
@@ -167,8 +167,8 @@ static gpuc_status prepare_part(gpuc_session *s, gpuc_part *part)
     size_t bytes = s->model->exec->num_symbols * sizeof *state->symbols;
     if (part->symbols && (!bytes || !memcmp(part->symbols, state->symbols, bytes))) return NULL;
     if (part->num_segments) GPUC_TRY(gpuc_session_settle(s));
-    GPUC_TRY(gpuc_state_eval_values(s, state));
-    return gpuc_part_plan(s, state, part);
+    GPUC_TRY(gpuc_executor_state_eval_values(s, state));
+    return gpuc_executor_part_plan(s, state, part);
 }
 
 static gpuc_status read_symbol(gpuc_session *s, const gpuc_exec_step *step)
@@ -177,9 +177,9 @@ static gpuc_status read_symbol(gpuc_session *s, const gpuc_exec_step *step)
     gpuc_extent x;
     bool known;
     int64_t value;
-    GPUC_TRY(gpuc_state_eval_value(s, state, step->tensors[0].value, &x, &known));
+    GPUC_TRY(gpuc_executor_state_eval_value(s, state, step->tensors[0].value, &x, &known));
     GPUC_TRY(gpuc_session_read_number(s, &x, &value));
-    GPUC_TRY(gpuc_state_set_symbol(s, state, step->symbol, value));
+    GPUC_TRY(gpuc_executor_state_set_symbol(s, state, step->symbol, value));
     return gpuc_session_bind_late(s);
 }
 
@@ -203,7 +203,7 @@ gpuc_status gpuc_session_run_to(gpuc_session *s, uint32_t end)
 static gpuc_status finish_late_outputs(gpuc_session *s)
 {
     if (s->states->num_parts == 1) return NULL;
-    GPUC_TRY(gpuc_state_eval_values(s, s->states));
+    GPUC_TRY(gpuc_executor_state_eval_values(s, s->states));
     for (uint32_t i = 0; i < s->model->exec->num_outputs; i++)
         if (s->states->outputs[i].late) GPUC_TRY(gpuc_session_ensure_output(s, i));
     return NULL;
@@ -262,7 +262,7 @@ gpuc_status gpuc_session_begin(gpuc_session *s)
     gpuc_shape_state *state = s->states;
     size_t bytes = s->model->exec->num_symbols * sizeof *state->symbols;
     if (bytes) memcpy(state->symbols, state->extents, bytes);
-    state->num_known = gpuc_exec_num_extents(s->model->exec);
+    state->num_known = gpuc_executor_num_extents(s->model->exec);
     s->next_part = s->next_segment = 0;
     s->pending = true;
     return NULL;

@@ -94,24 +94,27 @@ struct gpuc_session {
 /* shapes.c: symbols from the inputs, checked against the program's dims and assertions. */
 GPUC_NODISCARD gpuc_status gpuc_session_eval_symbols(gpuc_session *s);
 /* Gives a symbol that was read its value. */
-GPUC_NODISCARD gpuc_status gpuc_state_set_symbol(const gpuc_session *s, gpuc_shape_state *state,
-                                                 uint32_t symbol, int64_t value);
-uint32_t gpuc_exec_num_extents(const gpuc_exec *e); /* symbols that are extents: they come first */
+GPUC_NODISCARD gpuc_status gpuc_executor_state_set_symbol(const gpuc_session *s, gpuc_shape_state *state,
+                                                          uint32_t symbol, int64_t value);
+uint32_t gpuc_executor_num_extents(const gpuc_exec *e); /* symbols that are extents: they come first */
 /* The size of slot i, once it is known. */
-GPUC_NODISCARD gpuc_status gpuc_state_eval_slot(const gpuc_session *s, gpuc_shape_state *state, uint32_t i);
+GPUC_NODISCARD gpuc_status gpuc_executor_state_eval_slot(const gpuc_session *s, gpuc_shape_state *state,
+                                                         uint32_t i);
 /* Fills values, places, chunks and outputs of a state whose symbols are set. */
-GPUC_NODISCARD gpuc_status gpuc_state_eval_sizes(const gpuc_session *s, gpuc_shape_state *state);
+GPUC_NODISCARD gpuc_status gpuc_executor_state_eval_sizes(const gpuc_session *s, gpuc_shape_state *state);
 /* Computes one value from the symbols read so far. While it is not known, *out has 0 bytes and *out_known is
  * false. */
-GPUC_NODISCARD gpuc_status gpuc_state_eval_value(const gpuc_session *s, const gpuc_shape_state *state,
-                                                 uint32_t value, gpuc_extent *out, bool *out_known);
+GPUC_NODISCARD gpuc_status gpuc_executor_state_eval_value(const gpuc_session *s,
+                                                          const gpuc_shape_state *state, uint32_t value,
+                                                          gpuc_extent *out, bool *out_known);
 /* Computes values and outputs again, with the symbols read so far. */
-GPUC_NODISCARD gpuc_status gpuc_state_eval_values(const gpuc_session *s, gpuc_shape_state *state);
+GPUC_NODISCARD gpuc_status gpuc_executor_state_eval_values(const gpuc_session *s, gpuc_shape_state *state);
 
 /* segments.c: where programs are cut, then the plans of one part for the symbols as they are. */
-GPUC_NODISCARD gpuc_status gpuc_state_make_parts(const gpuc_session *s, gpuc_shape_state *state);
-GPUC_NODISCARD gpuc_status gpuc_part_plan(const gpuc_session *s, gpuc_shape_state *state, gpuc_part *part);
-void gpuc_state_destroy_parts(const gpuc_session *s, gpuc_shape_state *state);
+GPUC_NODISCARD gpuc_status gpuc_executor_state_make_parts(const gpuc_session *s, gpuc_shape_state *state);
+GPUC_NODISCARD gpuc_status gpuc_executor_part_plan(const gpuc_session *s, gpuc_shape_state *state,
+                                                   gpuc_part *part);
+void gpuc_executor_state_destroy_parts(const gpuc_session *s, gpuc_shape_state *state);
 
 /* bindings.c: memory for the current state, arrays for the outputs, all of it as bindings. */
 GPUC_NODISCARD gpuc_status gpuc_session_bind_all(gpuc_session *s);

@@ -7,7 +7,7 @@
 
 static gpuc_status eval(const gpuc_session *s, gpuc_xexpr e, const int64_t *symbols, int64_t *out)
 {
-    return gpuc_xexpr_eval(e, symbols, s->model->exec->num_symbols, out);
+    return gpuc_abi_xexpr_eval(e, symbols, s->model->exec->num_symbols, out);
 }
 
 static const char *input_name(const gpuc_session *s, uint32_t input)
@@ -47,7 +47,7 @@ static gpuc_status check_input(const gpuc_session *s, uint32_t input)
     return NULL;
 }
 
-uint32_t gpuc_exec_num_extents(const gpuc_exec *e)
+uint32_t gpuc_executor_num_extents(const gpuc_exec *e)
 {
     uint32_t n = 0;
     while (n < e->num_symbols && e->symbols[n].value == GPUC_NO_INDEX) n++;
@@ -67,9 +67,9 @@ static uint32_t symbols_of(gpuc_xexpr e)
 static bool is_known(const gpuc_exec *e, const gpuc_shape_state *state, const gpuc_exec_value *v)
 {
     if (state->num_known == e->num_symbols) return true;
-    bool known = gpuc_exec_known_after(e, e->slots[v->slot].size) <= state->num_known;
+    bool known = gpuc_abi_exec_known_after(e, e->slots[v->slot].size) <= state->num_known;
     for (uint32_t d = 0; known && d < v->ndim; d++)
-        known = gpuc_exec_known_after(e, v->dims[d]) <= state->num_known;
+        known = gpuc_abi_exec_known_after(e, v->dims[d]) <= state->num_known;
     return known;
 }
 
@@ -93,7 +93,7 @@ static gpuc_status check_asserts(const gpuc_session *s, const int64_t *symbols, 
 gpuc_status gpuc_session_eval_symbols(gpuc_session *s)
 {
     const gpuc_exec *e = s->model->exec;
-    uint32_t known = gpuc_exec_num_extents(e);
+    uint32_t known = gpuc_executor_num_extents(e);
     for (uint32_t i = 0; i < known; i++)
         s->symbols[i] = gpuc_ndarray_dims(s->inputs[e->symbols[i].input].array)[e->symbols[i].dim];
     for (uint32_t i = 0; i < e->num_inputs; i++) GPUC_TRY(check_input(s, i));
@@ -104,8 +104,8 @@ gpuc_status gpuc_session_eval_symbols(gpuc_session *s)
     return NULL;
 }
 
-gpuc_status gpuc_state_set_symbol(const gpuc_session *s, gpuc_shape_state *state, uint32_t symbol,
-                                  int64_t value)
+gpuc_status gpuc_executor_state_set_symbol(const gpuc_session *s, gpuc_shape_state *state, uint32_t symbol,
+                                           int64_t value)
 {
     const gpuc_exec_symbol *sym = &s->model->exec->symbols[symbol];
     if (value < 0 || value > state->extents[symbol])
@@ -116,7 +116,7 @@ gpuc_status gpuc_state_set_symbol(const gpuc_session *s, gpuc_shape_state *state
     return check_asserts(s, state->symbols, symbol + 1, symbol + 1);
 }
 
-gpuc_status gpuc_state_eval_slot(const gpuc_session *s, gpuc_shape_state *state, uint32_t i)
+gpuc_status gpuc_executor_state_eval_slot(const gpuc_session *s, gpuc_shape_state *state, uint32_t i)
 {
     const gpuc_exec *e = s->model->exec;
     GPUC_TRY(gpuc_error_prefix(eval(s, e->slots[i].size, state->symbols, &state->slots[i]), "size of '%.64s'",
@@ -126,8 +126,8 @@ gpuc_status gpuc_state_eval_slot(const gpuc_session *s, gpuc_shape_state *state,
                      gpuc_model_slot_name(e, i), (long long)state->slots[i]);
 }
 
-gpuc_status gpuc_state_eval_value(const gpuc_session *s, const gpuc_shape_state *state, uint32_t value,
-                                  gpuc_extent *out, bool *out_known)
+gpuc_status gpuc_executor_state_eval_value(const gpuc_session *s, const gpuc_shape_state *state,
+                                           uint32_t value, gpuc_extent *out, bool *out_known)
 {
     const gpuc_exec_value *v = &s->model->exec->values[value];
     int64_t slot = state->slots[v->slot], bytes = (int64_t)gpuc_dtype_bytes(v->dtype), offset, end;
@@ -159,8 +159,8 @@ static gpuc_status eval_all_values(const gpuc_session *s, gpuc_shape_state *stat
     const gpuc_exec *e = s->model->exec;
     bool known;
     for (uint32_t i = 0; i < e->num_values; i++)
-        GPUC_TRY(gpuc_error_prefix(gpuc_state_eval_value(s, state, i, &state->values[i], &known), "'%.64s'",
-                                   e->values[i].name));
+        GPUC_TRY(gpuc_error_prefix(gpuc_executor_state_eval_value(s, state, i, &state->values[i], &known),
+                                   "'%.64s'", e->values[i].name));
     return NULL;
 }
 
@@ -183,8 +183,8 @@ static gpuc_status init_output(const gpuc_session *s, gpuc_shape_state *state, u
     gpuc_state_output *out = &state->outputs[i];
     out->dims = gpuc_arena_alloc_array(&state->arena, v->ndim, sizeof *out->dims);
     if (!out->dims) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    out->late = gpuc_exec_known_after(e, slot->size) != 0;
-    for (uint32_t d = 0; d < v->ndim; d++) out->late |= symbols_of(v->dims[d]) > gpuc_exec_num_extents(e);
+    out->late = gpuc_abi_exec_known_after(e, slot->size) != 0;
+    for (uint32_t d = 0; d < v->ndim; d++) out->late |= symbols_of(v->dims[d]) > gpuc_executor_num_extents(e);
     GPUC_TRY(eval_output(s, state, i));
     out->direct = slot->kind == GPUC_SLOT_OUTPUT && slot->index == i && !out->late &&
                   out->value.offset == 0 &&
@@ -193,7 +193,7 @@ static gpuc_status init_output(const gpuc_session *s, gpuc_shape_state *state, u
     return NULL;
 }
 
-gpuc_status gpuc_state_eval_values(const gpuc_session *s, gpuc_shape_state *state)
+gpuc_status gpuc_executor_state_eval_values(const gpuc_session *s, gpuc_shape_state *state)
 {
     const gpuc_exec *e = s->model->exec;
     GPUC_TRY(eval_all_values(s, state));
@@ -205,28 +205,28 @@ static gpuc_status place_slot(const gpuc_session *s, gpuc_shape_state *state, ui
 {
     if (!state->in_arena[i]) return NULL;
     gpuc_chunks *chunks = &state->chunks[s->model->exec->slots[i].device];
-    return gpuc_error_prefix(gpuc_chunks_add(chunks, (uint64_t)state->slots[i], &state->places[i]), "'%.64s'",
-                             gpuc_model_slot_name(s->model->exec, i));
+    return gpuc_error_prefix(gpuc_executor_chunks_add(chunks, (uint64_t)state->slots[i], &state->places[i]),
+                             "'%.64s'", gpuc_model_slot_name(s->model->exec, i));
 }
 
 static gpuc_status fill_state(const gpuc_session *s, gpuc_shape_state *state)
 {
     const gpuc_exec *e = s->model->exec;
-    state->num_known = gpuc_exec_num_extents(e);
+    state->num_known = gpuc_executor_num_extents(e);
     for (uint32_t i = 0; i < e->num_slots; i++) {
-        if (gpuc_exec_known_after(e, e->slots[i].size)) continue;
-        GPUC_TRY(gpuc_state_eval_slot(s, state, i));
+        if (gpuc_abi_exec_known_after(e, e->slots[i].size)) continue;
+        GPUC_TRY(gpuc_executor_state_eval_slot(s, state, i));
         state->in_arena[i] = e->slots[i].kind == GPUC_SLOT_ARENA || e->slots[i].kind == GPUC_SLOT_OUTPUT;
     }
     GPUC_TRY(eval_all_values(s, state));
     for (uint32_t i = 0; i < e->num_outputs; i++) GPUC_TRY(init_output(s, state, i));
     for (uint32_t d = 0; d < e->num_devices; d++)
-        gpuc_chunks_init(&state->chunks[d], &state->arena, s->model->devices[d].dev);
+        gpuc_executor_chunks_init(&state->chunks[d], &state->arena, s->model->devices[d].dev);
     for (uint32_t i = 0; i < e->num_slots; i++) GPUC_TRY(place_slot(s, state, i));
     return NULL;
 }
 
-gpuc_status gpuc_state_eval_sizes(const gpuc_session *s, gpuc_shape_state *state)
+gpuc_status gpuc_executor_state_eval_sizes(const gpuc_session *s, gpuc_shape_state *state)
 {
     const gpuc_exec *e = s->model->exec;
     gpuc_arena *a = &state->arena;

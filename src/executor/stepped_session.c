@@ -75,7 +75,7 @@ static gpuc_status locate(const gpuc_session *s, uint32_t value, gpuc_copy_end *
                          s->model->exec->num_values);
     gpuc_extent x;
     bool known;
-    GPUC_TRY(gpuc_state_eval_value(s, s->states, value, &x, &known));
+    GPUC_TRY(gpuc_executor_state_eval_value(s, s->states, value, &x, &known));
     if (!known)
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
                          "value %u: the operator that tells its size has not been run yet", value);
@@ -94,7 +94,7 @@ static gpuc_status create_array(const gpuc_session *s, uint32_t value, gpuc_ndar
     if (!dims) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the dims of a value");
     gpuc_status status = NULL;
     for (uint32_t d = 0; !status && d < v->ndim; d++)
-        status = gpuc_xexpr_eval(v->dims[d], s->states->symbols, e->num_symbols, &dims[d]);
+        status = gpuc_abi_xexpr_eval(v->dims[d], s->states->symbols, e->num_symbols, &dims[d]);
     if (!status) status = gpuc_ndarray_create(s->model->rt, NULL, v->dtype, (int)v->ndim, dims, out);
     gpuc_mem_free(s->allocator, dims, bytes);
     return status;

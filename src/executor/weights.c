@@ -28,10 +28,10 @@ static gpuc_status place_weight(upload *u, uint32_t i)
     const gpuc_exec *e = u->model->exec;
     const gpuc_exec_slot *slot = slot_of(e, i);
     int64_t size;
-    if (!gpuc_xexpr_is_const(slot->size, &size) || size < 0 || (uint64_t)size < e->weights[i].size)
+    if (!gpuc_abi_xexpr_is_const(slot->size, &size) || size < 0 || (uint64_t)size < e->weights[i].size)
         return gpuc_fail(GPUC_INVALID_DATA, "its slot has no constant size of at least %llu bytes",
                          (unsigned long long)e->weights[i].size);
-    return gpuc_chunks_add(&u->chunks[slot->device], (uint64_t)size, &u->places[i]);
+    return gpuc_executor_chunks_add(&u->chunks[slot->device], (uint64_t)size, &u->places[i]);
 }
 
 static gpuc_status alloc_chunks(gpuc_model *m, gpuc_program_device *d, const gpuc_chunks *c)
@@ -100,7 +100,7 @@ static gpuc_status run_upload(upload *u)
     gpuc_model *m = u->model;
     const gpuc_exec *e = m->exec;
     for (uint32_t d = 0; d < e->num_devices; d++)
-        gpuc_chunks_init(&u->chunks[d], &m->arena, m->devices[d].dev);
+        gpuc_executor_chunks_init(&u->chunks[d], &m->arena, m->devices[d].dev);
     for (uint32_t i = 0; i < e->num_weights; i++)
         GPUC_TRY(gpuc_error_prefix(place_weight(u, i), "weight '%.64s'", e->weights[i].name));
     for (uint32_t d = 0; d < e->num_devices; d++)

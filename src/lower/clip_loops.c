@@ -62,16 +62,16 @@ static gpuc_expr end_of(clipper *t, const guards *g, const gpuc_tir_for_node *n,
     if (gpuc_tir_visit(ctx, cond, is_no_symbol, &t->symbols)) return NULL;
     gpuc_expr e = gpuc_sub(ctx, o->a[1], o->a[0]), one = gpuc_imm_int(ctx, var->dtype, 1);
     if (o->op == GPUC_TIR_LT) e = gpuc_sub(ctx, e, one);
-    e = gpuc_simplify(t->a, e);
-    if (!gpuc_linear(t->a, e, 1, &var, &coeff, &rest) || !gpuc_expr_is_int(coeff, &a) || a >= 0 ||
+    e = gpuc_arith_simplify(t->a, e);
+    if (!gpuc_arith_linear(t->a, e, 1, &var, &coeff, &rest) || !gpuc_expr_is_int(coeff, &a) || a >= 0 ||
         a == INT64_MIN)
         return NULL;
-    gpuc_expr max = gpuc_eval_interval(t->a, rest, &g->inner).max;
+    gpuc_expr max = gpuc_arith_eval_interval(t->a, rest, &g->inner).max;
     if (!max || !gpuc_tir_visit(ctx, max, is_not_inner, (void *)&g->inner) ||
         gpuc_tir_uses_var(ctx, max, var))
         return NULL;
     gpuc_expr last = gpuc_floordiv_(ctx, max, gpuc_imm_int(ctx, var->dtype, -a));
-    return gpuc_simplify(t->a, gpuc_add(ctx, last, one));
+    return gpuc_arith_simplify(t->a, gpuc_add(ctx, last, one));
 }
 
 /* The body without the guards that now hold in all iterations. */
@@ -99,7 +99,7 @@ static gpuc_stmt clip(clipper *t, const gpuc_tir_for_node *n)
     gpuc_ctx *ctx = t->m.ctx;
     guards g = {.ctx = ctx};
     gpuc_map hold; /* guards that the end of the loop implies */
-    gpuc_expr end = gpuc_simplify(t->a, gpuc_add(ctx, n->min, n->extent)), all = end;
+    gpuc_expr end = gpuc_arith_simplify(t->a, gpuc_add(ctx, n->min, n->extent)), all = end;
     gpuc_map_init(&g.inner, ctx);
     gpuc_map_init(&hold, ctx);
     find_guards(&g, n->body);
@@ -111,7 +111,7 @@ static gpuc_stmt clip(clipper *t, const gpuc_tir_for_node *n)
     }
     if (end == all) return NULL;
     gpuc_expr zero = gpuc_imm_int(ctx, n->extent->dtype, 0);
-    gpuc_expr extent = gpuc_simplify(t->a, gpuc_max(ctx, gpuc_sub(ctx, end, n->min), zero));
+    gpuc_expr extent = gpuc_arith_simplify(t->a, gpuc_max(ctx, gpuc_sub(ctx, end, n->min), zero));
     if (extent == n->extent) return NULL;
     return gpuc_tir_for_(ctx, n->var, n->min, extent, n->loop, n->tag, without_guards(ctx, n->body, &hold));
 }
@@ -123,10 +123,10 @@ static gpuc_stmt clip_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     if (s->kind == GPUC_STMT_FOR && gpuc_as_for(s)->loop == GPUC_LOOP_SERIAL)
         clipped = clip(t, gpuc_as_for(s));
     if (clipped) s = clipped;
-    size_t mark = gpuc_analyzer_mark(t->a);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
     gpuc_lower_bind(t->a, s);
     s = gpuc_tir_map_stmt_children(m, s);
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     return s;
 }
 

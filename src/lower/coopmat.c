@@ -24,7 +24,7 @@ static const gpuc_tir_buffer *storage(sharer *t, const gpuc_tir_buffer *b)
     gpuc_ctx *ctx = t->m.ctx;
     const gpuc_tir_buffer *r = gpuc_map_get(&t->to, b);
     if (r) return r;
-    const gpuc_coopmat_buffer *matrices = gpuc_coopmats_get(t->c, b);
+    const gpuc_coopmat_buffer *matrices = gpuc_lower_coopmats_get(t->c, b);
     bool sum = matrices->use == GPUC_COOPMAT_AS_SUM;
     gpuc_expr size = gpuc_int(ctx, matrices->count * (sum ? t->turns : ELEMENTS));
     gpuc_scope scope = sum || t->c->width == 1 ? GPUC_SCOPE_LOCAL : GPUC_SCOPE_WARP;
@@ -37,10 +37,10 @@ static const gpuc_tir_buffer *storage(sharer *t, const gpuc_tir_buffer *b)
 static gpuc_expr place(sharer *t, const gpuc_tir_buffer *b, gpuc_expr index)
 {
     gpuc_ctx *ctx = t->m.ctx;
-    if (b->scope != GPUC_SCOPE_COOPMAT || gpuc_coopmats_get(t->c, b)->use != GPUC_COOPMAT_AS_SUM)
+    if (b->scope != GPUC_SCOPE_COOPMAT || gpuc_lower_coopmats_get(t->c, b)->use != GPUC_COOPMAT_AS_SUM)
         return gpuc_tir_substitute(ctx, index, 2, t->vars, t->element);
-    gpuc_coopmat_place at = gpuc_coopmat_place_of(t->a, ctx, t->inside, index, 0, 1);
-    gpuc_expr number = gpuc_coopmat_number(t->a, ctx, &at),
+    gpuc_coopmat_place at = gpuc_lower_coopmat_place_of(t->a, ctx, t->inside, index, 0, 1);
+    gpuc_expr number = gpuc_lower_coopmat_number(t->a, ctx, &at),
               turns = gpuc_imm_int(ctx, number->dtype, t->turns);
     return gpuc_add(ctx, gpuc_mul(ctx, number, turns), gpuc_cast(ctx, number->dtype, t->turn));
 }
@@ -68,9 +68,9 @@ static gpuc_stmt share_operation(sharer *t, const gpuc_tir_attr_node *n)
         t->vars[i] = m.loop[i]->var;
         t->element[i] = gpuc_cast(ctx, t->vars[i]->dtype, of[i]);
     }
-    size_t mark = gpuc_analyzer_mark(t->a);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
     for (int i = 0; i < m.num_loops; i++)
-        gpuc_analyzer_bind(t->a, m.loop[i]->var, m.loop[i]->min, m.loop[i]->extent);
+        gpuc_arith_analyzer_bind(t->a, m.loop[i]->var, m.loop[i]->min, m.loop[i]->extent);
     t->inside = &m;
     gpuc_tir_mapper_forget(&t->m);
     const gpuc_tir_buffer *to = m.store->buffer;
@@ -78,7 +78,7 @@ static gpuc_stmt share_operation(sharer *t, const gpuc_tir_attr_node *n)
     gpuc_stmt s = gpuc_tir_store1(ctx, to->scope == GPUC_SCOPE_COOPMAT ? storage(t, to) : to, index, value);
     t->inside = NULL;
     gpuc_tir_mapper_forget(&t->m);
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     if (m.kind == GPUC_COOPMAT_MULTIPLY)
         s = gpuc_tir_for_(ctx, m.loop[2]->var, m.loop[2]->min, m.loop[2]->extent, GPUC_LOOP_SERIAL,
                           GPUC_THREAD_NONE, s);
@@ -90,20 +90,20 @@ static gpuc_stmt share_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 {
     sharer *t = (sharer *)m;
     if (gpuc_tir_is_coopmat(s)) return share_operation(t, gpuc_as_attr(s));
-    size_t mark = gpuc_analyzer_mark(t->a);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
     gpuc_lower_bind(t->a, s);
     if (s->kind == GPUC_STMT_ALLOC && gpuc_as_alloc(s)->buffer->scope == GPUC_SCOPE_COOPMAT)
         s = gpuc_tir_alloc(m->ctx, storage(t, gpuc_as_alloc(s)->buffer),
                            gpuc_tir_map_stmt(m, gpuc_as_alloc(s)->body));
     else
         s = gpuc_tir_map_stmt_children(m, s);
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     return s;
 }
 
 gpuc_tir_func *gpuc_lower_coopmat(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
-    const gpuc_coopmats *c = f->body ? gpuc_coopmats_find(p->ctx, p->target, f) : NULL;
+    const gpuc_coopmats *c = f->body ? gpuc_lower_coopmats_find(p->ctx, p->target, f) : NULL;
     if (!c) return f;
     gpuc_tir_func *out = gpuc_ctx_memdup(p->ctx, f, sizeof *f);
     if (c->native) {

@@ -17,7 +17,7 @@ typedef struct grid {
  * 2^31. */
 static int64_t max_groups(grid *g, gpuc_expr extent)
 {
-    int64_t max = gpuc_analyzer_bounds(g->a, extent).max;
+    int64_t max = gpuc_arith_analyzer_bounds(g->a, extent).max;
     return max > INT32_MAX && extent->kind != GPUC_EXPR_INT ? INT32_MAX : max;
 }
 
@@ -29,7 +29,8 @@ static bool is_long(grid *g, int i)
 static gpuc_expr ceil_div(grid *g, gpuc_expr a, int64_t b)
 {
     gpuc_expr by = gpuc_int(g->ctx, b);
-    return gpuc_simplify(g->a, gpuc_floordiv_(g->ctx, gpuc_add(g->ctx, a, gpuc_int(g->ctx, b - 1)), by));
+    return gpuc_arith_simplify(g->a,
+                               gpuc_floordiv_(g->ctx, gpuc_add(g->ctx, a, gpuc_int(g->ctx, b - 1)), by));
 }
 
 static gpuc_expr launch(grid *g, int axis, gpuc_expr extent)
@@ -55,7 +56,7 @@ static gpuc_expr launch_rows(grid *g, gpuc_expr total, int64_t max, int first, i
         width = rows_of(count, rows_of(count, width));
     }
     gpuc_expr rows = ceil_div(g, total, width);
-    gpuc_expr x = launch(g, first, gpuc_simplify(g->a, gpuc_min(ctx, total, gpuc_int(ctx, width)))), y;
+    gpuc_expr x = launch(g, first, gpuc_arith_simplify(g->a, gpuc_min(ctx, total, gpuc_int(ctx, width)))), y;
     if (last >= 0 && rows_of(max, width) > g->limit[next])
         y = launch_rows(g, rows, rows_of(max, width), next, last, -1);
     else
@@ -99,7 +100,7 @@ static gpuc_stmt fold_all(grid *g, gpuc_stmt body)
         body = replace(g, body, i, i == last ? rest : gpuc_floormod_(ctx, rest, extent));
         rest = gpuc_floordiv_(ctx, rest, extent);
     }
-    total = gpuc_simplify(g->a, total);
+    total = gpuc_arith_simplify(g->a, total);
     return guarded(g, body, group, launch_rows(g, total, max_groups(g, total), 0, 1, 2), total);
 }
 

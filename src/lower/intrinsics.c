@@ -16,20 +16,20 @@ static gpuc_expr lower_int_op(gpuc_intrin *x, const gpuc_tir_opexpr_node *n, con
     case GPUC_TIR_DIV:
     case GPUC_TIR_MOD:
     case GPUC_TIR_FLOORDIV:
-    case GPUC_TIR_FLOORMOD: return gpuc_intrin_divide(x, n->op, n->a[0], n->a[1], a[0], a[1]);
+    case GPUC_TIR_FLOORMOD: return gpuc_lower_intrin_divide(x, n->op, n->a[0], n->a[1], a[0], a[1]);
     case GPUC_TIR_SHL:
-    case GPUC_TIR_SHR: return gpuc_intrin_shift(x, n->op, n->a[1], a[0], a[1]);
+    case GPUC_TIR_SHR: return gpuc_lower_intrin_shift(x, n->op, n->a[1], a[0], a[1]);
     }
     return NULL;
 }
 
 static gpuc_expr lower_float_op(gpuc_intrin *x, const gpuc_tir_opexpr_node *n, const gpuc_expr *a)
 {
-    if (n->op == GPUC_TIR_MIN || n->op == GPUC_TIR_MAX) return gpuc_intrin_minmax(x, n->op, a[0], a[1]);
-    if (n->op == GPUC_TIR_ISNAN) return gpuc_intrin_isnan(x, a[0]);
-    if (n->op == GPUC_TIR_ISINF) return gpuc_intrin_isinf(x, a[0]);
+    if (n->op == GPUC_TIR_MIN || n->op == GPUC_TIR_MAX) return gpuc_lower_intrin_minmax(x, n->op, a[0], a[1]);
+    if (n->op == GPUC_TIR_ISNAN) return gpuc_lower_intrin_isnan(x, a[0]);
+    if (n->op == GPUC_TIR_ISINF) return gpuc_lower_intrin_isinf(x, a[0]);
     if (gpuc_tir_ops[n->op].result != GPUC_TIR_SAME) return NULL;
-    return gpuc_intrin_float(x, n->op, a[0], a[1]);
+    return gpuc_lower_intrin_float(x, n->op, a[0], a[1]);
 }
 
 /* Languages without functions have dot products of bytes only, if any. */
@@ -46,7 +46,7 @@ static gpuc_expr lower_expr(gpuc_tir_mapper *m, gpuc_expr e)
         gpuc_expr a = gpuc_tir_map(m, gpuc_as_cast(e)->a);
         x.t = a->dtype;
         if (gpuc_is_float(a->dtype) && gpuc_is_integer(e->dtype))
-            return gpuc_intrin_float_to_int(&x, e->dtype, a);
+            return gpuc_lower_intrin_float_to_int(&x, e->dtype, a);
         return a == gpuc_as_cast(e)->a ? e : gpuc_cast(m->ctx, e->dtype, a);
     }
     const gpuc_tir_dot *dot = e->kind == GPUC_EXPR_CALL ? gpuc_tir_dot_of(gpuc_as_call(e)->fn) : NULL;
@@ -70,15 +70,15 @@ static gpuc_expr lower_expr(gpuc_tir_mapper *m, gpuc_expr e)
 static gpuc_stmt lower_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 {
     lowering *l = (lowering *)m;
-    size_t mark = gpuc_analyzer_mark(l->a);
+    size_t mark = gpuc_arith_analyzer_mark(l->a);
     if (s->kind == GPUC_STMT_IF) {
         const gpuc_tir_if_node *n = gpuc_as_if(s);
         bool fact = !(n->cond->flags & GPUC_TIR_HAS_LOAD);
         gpuc_expr cond = gpuc_tir_map(m, n->cond);
-        if (fact) gpuc_analyzer_assume(l->a, n->cond);
+        if (fact) gpuc_arith_analyzer_assume(l->a, n->cond);
         gpuc_tir_mapper_forget(m);
         gpuc_stmt then_body = gpuc_tir_map_stmt(m, n->then_body);
-        gpuc_analyzer_rewind(l->a, mark);
+        gpuc_arith_analyzer_rewind(l->a, mark);
         gpuc_tir_mapper_forget(m);
         gpuc_stmt else_body = gpuc_tir_map_stmt(m, n->else_body);
         if (cond == n->cond && then_body == n->then_body && else_body == n->else_body) return s;
@@ -90,14 +90,14 @@ static gpuc_stmt lower_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
         gpuc_lower_bind(l->a, s);
         gpuc_tir_mapper_forget(m);
         gpuc_stmt body = gpuc_tir_map_stmt(m, n->body);
-        gpuc_analyzer_rewind(l->a, mark);
+        gpuc_arith_analyzer_rewind(l->a, mark);
         gpuc_tir_mapper_forget(m);
         if (min == n->min && extent == n->extent && body == n->body) return s;
         return gpuc_tir_for_(m->ctx, n->var, min, extent, n->loop, n->tag, body);
     }
     gpuc_lower_bind(l->a, s);
     s = gpuc_tir_map_stmt_children(m, s);
-    gpuc_analyzer_rewind(l->a, mark);
+    gpuc_arith_analyzer_rewind(l->a, mark);
     return s;
 }
 

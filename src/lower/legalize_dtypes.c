@@ -25,7 +25,7 @@ static bool is_small_int(gpuc_dtype t)
     return gpuc_is_integer(t) && t.bits < 32;
 }
 
-gpuc_dtype gpuc_legal_compute(const gpuc_target *target, gpuc_dtype t)
+gpuc_dtype gpuc_lower_legal_compute(const gpuc_target *target, gpuc_dtype t)
 {
     if (gpuc_is_coded(t) || (t.code == GPUC_DTYPE_FLOAT && t.bits == 16 && !target->float16)) {
         t.code = GPUC_DTYPE_FLOAT;
@@ -36,12 +36,12 @@ gpuc_dtype gpuc_legal_compute(const gpuc_target *target, gpuc_dtype t)
     return t;
 }
 
-gpuc_dtype gpuc_legal_memory(const gpuc_target *target, gpuc_dtype t, gpuc_scope scope)
+gpuc_dtype gpuc_lower_legal_memory(const gpuc_target *target, gpuc_dtype t, gpuc_scope scope)
 {
     bool device = scope == GPUC_SCOPE_GLOBAL || scope == GPUC_SCOPE_TEXTURE;
     if (!device) {
         if (t.code == GPUC_DTYPE_BOOL) return target->int8 ? GPUC_UINT8 : GPUC_UINT32;
-        return gpuc_legal_compute(target, t);
+        return gpuc_lower_legal_compute(target, t);
     }
     if (t.bits >= 32) return t;
     if (!(t.bits == 8 ? target->storage8 : target->storage16)) return GPUC_UINT32;
@@ -58,7 +58,7 @@ static bool is_packed(const gpuc_tir_buffer *b, const gpuc_tir_buffer *to)
 
 static gpuc_dtype compute(legalizer *l, gpuc_dtype t)
 {
-    return gpuc_legal_compute(l->target, t);
+    return gpuc_lower_legal_compute(l->target, t);
 }
 
 static void check_type(legalizer *l, gpuc_dtype t, const char *what)
@@ -77,7 +77,7 @@ static gpuc_tir_buffer *legal_buffer(legalizer *l, const gpuc_tir_buffer *b)
     gpuc_tir_buffer *r = gpuc_map_get(&l->buffers, b);
     if (r) return r;
     check_type(l, b->dtype, gpuc_ctx_printf(ctx, "the buffer '%s'", b->name));
-    gpuc_dtype t = gpuc_legal_memory(l->target, b->dtype, b->scope);
+    gpuc_dtype t = gpuc_lower_legal_memory(l->target, b->dtype, b->scope);
     r = (gpuc_tir_buffer *)b;
     if (!gpuc_dtype_equal(t, b->dtype)) {
         gpuc_expr size = b->shape[0];
@@ -107,8 +107,8 @@ static void locate(legalizer *l, const gpuc_tir_buffer *b, gpuc_expr index, gpuc
 {
     gpuc_ctx *ctx = l->m.ctx;
     int per = 32 / b->dtype.bits;
-    *word = gpuc_simplify(l->a, gpuc_floordiv_(ctx, index, num_like(ctx, index, per)));
-    gpuc_expr part = gpuc_simplify(l->a, gpuc_floormod_(ctx, index, num_like(ctx, index, per)));
+    *word = gpuc_arith_simplify(l->a, gpuc_floordiv_(ctx, index, num_like(ctx, index, per)));
+    gpuc_expr part = gpuc_arith_simplify(l->a, gpuc_floormod_(ctx, index, num_like(ctx, index, per)));
     part = gpuc_cast(ctx, GPUC_UINT32, part);
     *shift = gpuc_mul(ctx, part, num_like(ctx, part, b->dtype.bits));
 }
@@ -127,7 +127,7 @@ static gpuc_expr packed_load(legalizer *l, const gpuc_tir_buffer *b, gpuc_tir_bu
     gpuc_expr bits = gpuc_tir_make(ctx, GPUC_TIR_SHR, gpuc_tir_load1(ctx, to, word), shift, NULL);
     bits = gpuc_tir_make(ctx, GPUC_TIR_BITAND, bits, num_like(ctx, bits, ((int64_t)1 << b->dtype.bits) - 1),
                          NULL);
-    return gpuc_legal_from_bits(ctx, l->target, b->dtype, bits);
+    return gpuc_lower_legal_from_bits(ctx, l->target, b->dtype, bits);
 }
 
 static gpuc_expr legal_load(legalizer *l, const gpuc_tir_load_node *n)
@@ -143,7 +143,7 @@ static gpuc_expr legal_load(legalizer *l, const gpuc_tir_load_node *n)
         return gpuc_ne(ctx, e, num_like(ctx, e, 0));
     }
     if (gpuc_is_coded(t) && to->dtype.code == GPUC_DTYPE_UINT)
-        return gpuc_legal_from_bits(ctx, l->target, t, gpuc_cast(ctx, word, e));
+        return gpuc_lower_legal_from_bits(ctx, l->target, t, gpuc_cast(ctx, word, e));
     return gpuc_cast(ctx, gpuc_dtype_with_lanes(compute(l, t), e->dtype.lanes), e);
 }
 
@@ -152,7 +152,7 @@ static gpuc_expr memory_value(legalizer *l, gpuc_dtype t, const gpuc_tir_buffer 
 {
     gpuc_ctx *ctx = l->m.ctx;
     if (gpuc_is_coded(t) && to->dtype.code == GPUC_DTYPE_UINT)
-        value = gpuc_legal_to_bits(ctx, l->target, t, value);
+        value = gpuc_lower_legal_to_bits(ctx, l->target, t, value);
     return gpuc_cast(ctx, gpuc_dtype_with_lanes(to->dtype, value->dtype.lanes), value);
 }
 
@@ -179,13 +179,13 @@ static gpuc_stmt packed_store(legalizer *l, const gpuc_tir_buffer *b, gpuc_tir_b
                               gpuc_expr value)
 {
     gpuc_ctx *ctx = l->m.ctx;
-    gpuc_expr bits = gpuc_legal_to_bits(ctx, l->target, b->dtype, value);
+    gpuc_expr bits = gpuc_lower_legal_to_bits(ctx, l->target, b->dtype, value);
     int lanes = index->dtype.lanes, per = 32 / b->dtype.bits;
     gpuc_expr name = gpuc_var(ctx, "bits", bits->dtype);
     gpuc_stmt all = NULL;
     bool ramp = index->kind == GPUC_EXPR_RAMP && gpuc_tir_is_const(gpuc_as_ramp(index)->stride, 1);
     gpuc_modular m = {1, 0};
-    if (ramp) m = gpuc_analyzer_modular(l->a, gpuc_as_ramp(index)->start);
+    if (ramp) m = gpuc_arith_analyzer_modular(l->a, gpuc_as_ramp(index)->start);
     bool whole = ramp && lanes % per == 0 && m.coeff % per == 0 && m.remainder % per == 0;
     for (int i = 0; i < lanes; i += whole ? per : 1) {
         gpuc_expr at = gpuc_tir_lane(ctx, index, i), word, shift, sum = gpuc_tir_lane(ctx, name, i);
@@ -230,7 +230,7 @@ static gpuc_expr legal_op(legalizer *l, gpuc_expr e)
     gpuc_expr r = gpuc_tir_map_children(&l->m, e);
     bool wider = is_small_int(e->dtype) && r->dtype.bits > e->dtype.bits;
     bool wraps = gpuc_tir_ops[gpuc_as_op(e)->op].flags & GPUC_TIR_WRAPS;
-    return wider && wraps ? gpuc_legal_wrap(l->m.ctx, e->dtype, r) : r;
+    return wider && wraps ? gpuc_lower_legal_wrap(l->m.ctx, e->dtype, r) : r;
 }
 
 static gpuc_expr legal_cast(legalizer *l, gpuc_expr e)
@@ -247,7 +247,7 @@ static gpuc_expr legal_cast(legalizer *l, gpuc_expr e)
         gpuc_expr_is_int(gpuc_tir_max_value(ctx, one), &hi);
         return gpuc_max(ctx, gpuc_min(ctx, r, num_like(ctx, r, hi)), num_like(ctx, r, lo));
     }
-    return gpuc_tir_holds_all(to, from) ? r : gpuc_legal_wrap(ctx, to, r);
+    return gpuc_tir_holds_all(to, from) ? r : gpuc_lower_legal_wrap(ctx, to, r);
 }
 
 static gpuc_expr legal_reinterpret(legalizer *l, gpuc_expr e)
@@ -262,7 +262,7 @@ static gpuc_expr legal_reinterpret(legalizer *l, gpuc_expr e)
     }
     bool as_is = gpuc_dtype_equal(compute(l, from), from) && gpuc_dtype_equal(compute(l, to), to);
     if (as_is) return gpuc_tir_call(ctx, to, n->fn, NULL, NULL, 1, &a);
-    return gpuc_legal_from_bits(ctx, l->target, to, gpuc_legal_to_bits(ctx, l->target, from, a));
+    return gpuc_lower_legal_from_bits(ctx, l->target, to, gpuc_lower_legal_to_bits(ctx, l->target, from, a));
 }
 
 /* A value of 16 bits that is computed as float32 is rounded by way of its bits. */
@@ -272,7 +272,8 @@ static gpuc_expr legal_exact(legalizer *l, gpuc_expr e)
     gpuc_expr a = gpuc_tir_map(&l->m, gpuc_as_call(e)->args[0]);
     if (gpuc_dtype_equal(compute(l, e->dtype), e->dtype))
         return gpuc_tir_call(ctx, e->dtype, GPUC_TIR_CALL_EXACT, NULL, NULL, 1, &a);
-    return gpuc_legal_from_bits(ctx, l->target, e->dtype, gpuc_legal_to_bits(ctx, l->target, e->dtype, a));
+    return gpuc_lower_legal_from_bits(ctx, l->target, e->dtype,
+                                      gpuc_lower_legal_to_bits(ctx, l->target, e->dtype, a));
 }
 
 static gpuc_expr legal_call(legalizer *l, gpuc_expr e)
@@ -328,7 +329,7 @@ static gpuc_stmt legal_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
                    ? s
                    : gpuc_tir_alloc(m->ctx, b, body);
     }
-    size_t mark = gpuc_analyzer_mark(l->a);
+    size_t mark = gpuc_arith_analyzer_mark(l->a);
     if (s->kind == GPUC_STMT_LET) {
         const gpuc_tir_let_node *n = gpuc_as_let(s);
         gpuc_expr value = gpuc_tir_map(m, n->value), var = n->var;
@@ -339,12 +340,12 @@ static gpuc_stmt legal_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
         }
         gpuc_lower_bind(l->a, s);
         gpuc_stmt body = gpuc_tir_map_stmt(m, n->body);
-        gpuc_analyzer_rewind(l->a, mark);
+        gpuc_arith_analyzer_rewind(l->a, mark);
         return value == n->value && body == n->body ? s : gpuc_tir_let(m->ctx, var, value, body);
     }
     gpuc_lower_bind(l->a, s);
     s = gpuc_tir_map_stmt_children(m, s);
-    gpuc_analyzer_rewind(l->a, mark);
+    gpuc_arith_analyzer_rewind(l->a, mark);
     return s;
 }
 

@@ -74,10 +74,10 @@ static gpuc_pair pair_of_op(pairer *p, gpuc_expr e)
     gpuc_ctx *ctx = p->m.ctx;
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     if (gpuc_tir_ops[n->op].result == GPUC_TIR_ARM)
-        return gpuc_pair_select(ctx, n->op, gpuc_tir_map(&p->m, n->a[0]), pair_of(p, n->a[1]),
-                                pair_of(p, n->a[2]));
+        return gpuc_lower_pair_select(ctx, n->op, gpuc_tir_map(&p->m, n->a[0]), pair_of(p, n->a[1]),
+                                      pair_of(p, n->a[2]));
     gpuc_pair a = pair_of(p, n->a[0]), b = n->a[1] ? pair_of(p, n->a[1]) : a;
-    return gpuc_pair_op(ctx, n->op, is_signed(e->dtype), a, b);
+    return gpuc_lower_pair_op(ctx, n->op, is_signed(e->dtype), a, b);
 }
 
 /* The upper word of what is never negative is 0, which simplify would not find everywhere. */
@@ -86,9 +86,9 @@ static gpuc_pair pair_of_cast(pairer *p, gpuc_expr e)
     gpuc_expr from = gpuc_as_cast(e)->a;
     if (is_long(from->dtype)) return pair_of(p, from);
     gpuc_expr x = gpuc_tir_map(&p->m, from);
-    if (gpuc_dtype_equal(from->dtype, GPUC_INT32) && gpuc_analyzer_bounds(p->a, from).min >= 0)
+    if (gpuc_dtype_equal(from->dtype, GPUC_INT32) && gpuc_arith_analyzer_bounds(p->a, from).min >= 0)
         x = gpuc_cast(p->m.ctx, GPUC_UINT32, x);
-    return gpuc_pair_from(p->m.ctx, is_signed(e->dtype), x);
+    return gpuc_lower_pair_from(p->m.ctx, is_signed(e->dtype), x);
 }
 
 static gpuc_pair make_pair(pairer *p, gpuc_expr e)
@@ -96,7 +96,7 @@ static gpuc_pair make_pair(pairer *p, gpuc_expr e)
     gpuc_ctx *ctx = p->m.ctx;
     gpuc_pair a;
     switch (e->kind) {
-    case GPUC_EXPR_INT: return gpuc_pair_const(ctx, gpuc_as_int(e)->value, 1);
+    case GPUC_EXPR_INT: return gpuc_lower_pair_const(ctx, gpuc_as_int(e)->value, 1);
     case GPUC_EXPR_CAST: return pair_of_cast(p, e);
     case GPUC_EXPR_OP: return pair_of_op(p, e);
     case GPUC_EXPR_LOAD: return pair_of_load(p, gpuc_as_load(e));
@@ -135,13 +135,13 @@ static gpuc_expr pair_expr(gpuc_tir_mapper *m, gpuc_expr e)
     pairer *p = (pairer *)m;
     if (is_long(e->dtype)) return e->kind == GPUC_EXPR_INT ? e : pair_of(p, e).lo; /* an index: below 2^31 */
     if (e->kind == GPUC_EXPR_CAST && is_long(gpuc_as_cast(e)->a->dtype))
-        return gpuc_pair_to(m->ctx, e->dtype, is_signed(gpuc_as_cast(e)->a->dtype),
-                            pair_of(p, gpuc_as_cast(e)->a));
+        return gpuc_lower_pair_to(m->ctx, e->dtype, is_signed(gpuc_as_cast(e)->a->dtype),
+                                  pair_of(p, gpuc_as_cast(e)->a));
     if (e->kind == GPUC_EXPR_OP && gpuc_tir_ops[gpuc_as_op(e)->op].result == GPUC_TIR_BOOL &&
         is_long(gpuc_as_op(e)->a[0]->dtype)) {
         const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
-        return gpuc_pair_compare(m->ctx, n->op, is_signed(n->a[0]->dtype), pair_of(p, n->a[0]),
-                                 pair_of(p, n->a[1]));
+        return gpuc_lower_pair_compare(m->ctx, n->op, is_signed(n->a[0]->dtype), pair_of(p, n->a[0]),
+                                       pair_of(p, n->a[1]));
     }
     if (e->kind == GPUC_EXPR_CALL) {
         const gpuc_tir_call_node *n = gpuc_as_call(e);

@@ -25,10 +25,10 @@ static gpuc_expr iterations_of(counter *c, gpuc_stmt s);
 static gpuc_expr iterations_of_loop(counter *c, const gpuc_tir_for_node *loop)
 {
     gpuc_ctx *ctx = c->r.m.ctx;
-    gpuc_expr extent = gpuc_ranges_eval(&c->r, loop->extent).max;
+    gpuc_expr extent = gpuc_lower_ranges_eval(&c->r, loop->extent).max;
     c->unbounded |= !extent;
     if (!extent) return gpuc_int(ctx, 0);
-    gpuc_ranges_set_loop(&c->r, loop->var, loop->min, loop->extent);
+    gpuc_lower_ranges_set_loop(&c->r, loop->var, loop->min, loop->extent);
     extent = gpuc_max(ctx, gpuc_cast(ctx, GPUC_INDEX, extent), gpuc_int(ctx, 0));
     return gpuc_mul(ctx, extent, gpuc_add(ctx, iterations_of(c, loop->body), gpuc_int(ctx, 1)));
 }
@@ -49,7 +49,7 @@ static gpuc_expr iterations_of(counter *c, gpuc_stmt s)
         return n;
     case GPUC_STMT_ALLOC: return iterations_of(c, gpuc_as_alloc(s)->body);
     case GPUC_STMT_LET:
-        gpuc_ranges_set_let(&c->r, gpuc_as_let(s));
+        gpuc_lower_ranges_set_let(&c->r, gpuc_as_let(s));
         return iterations_of(c, gpuc_as_let(s)->body);
     case GPUC_STMT_ATTR: return gpuc_tir_is_coopmat(s) ? n : iterations_of(c, gpuc_as_attr(s)->body);
     case GPUC_STMT_STORE:
@@ -62,12 +62,12 @@ static gpuc_expr iterations_of(counter *c, gpuc_stmt s)
 static gpuc_expr count_iterations(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_stmt body)
 {
     counter c = {.unbounded = false};
-    gpuc_ranges_init(&c.r, ctx, gpuc_lower_analyzer(ctx, f));
+    gpuc_lower_ranges_init(&c.r, ctx, gpuc_lower_analyzer(ctx, f));
     for (int i = 0; i < f->num_threads; i++)
-        gpuc_ranges_set_loop(&c.r, f->threads[i].var, gpuc_imm_int(ctx, f->threads[i].var->dtype, 0),
-                             f->threads[i].extent);
+        gpuc_lower_ranges_set_loop(&c.r, f->threads[i].var, gpuc_imm_int(ctx, f->threads[i].var->dtype, 0),
+                                   f->threads[i].extent);
     gpuc_expr n = iterations_of(&c, body);
-    return c.unbounded ? gpuc_int(ctx, INT64_MAX) : gpuc_simplify(c.r.a, n);
+    return c.unbounded ? gpuc_int(ctx, INT64_MAX) : gpuc_arith_simplify(c.r.a, n);
 }
 
 /* ---- Unrolling ---- */

@@ -63,14 +63,14 @@ static bool uses_inner(gpuc_expr e, void *arg)
 static gpuc_expr tighter(cut *c, gpuc_expr old, gpuc_expr now, bool low)
 {
     if (!old) return now;
-    return gpuc_simplify(c->a, low ? gpuc_max(c->ctx, old, now) : gpuc_min(c->ctx, old, now));
+    return gpuc_arith_simplify(c->a, low ? gpuc_max(c->ctx, old, now) : gpuc_min(c->ctx, old, now));
 }
 
 /* Takes e >= 0, which must hold for all inner iterations, for an e that divides the variable. */
 static void take_min(cut *c, gpuc_expr cond, gpuc_expr e)
 {
     gpuc_ctx *ctx = c->ctx;
-    gpuc_expr min = gpuc_eval_interval(c->a, e, &c->inner).min;
+    gpuc_expr min = gpuc_arith_eval_interval(c->a, e, &c->inner).min;
     if (!min || !gpuc_tir_visit(ctx, min, uses_inner, c)) return;
     gpuc_expr holds = gpuc_le(ctx, gpuc_imm_int(ctx, min->dtype, 0), min);
     c->also = c->also ? gpuc_and(ctx, c->also, holds) : holds;
@@ -86,23 +86,24 @@ static void take_comparison(cut *c, gpuc_expr cond, gpuc_expr x, gpuc_expr y, bo
     if (x->dtype.code != GPUC_DTYPE_INT || !gpuc_lower_is_size(ctx, x) || !gpuc_lower_is_size(ctx, y)) return;
     gpuc_expr e = gpuc_sub(ctx, y, x);
     if (strict) e = gpuc_sub(ctx, e, gpuc_imm_int(ctx, e->dtype, 1));
-    e = gpuc_simplify(c->a, e);
+    e = gpuc_arith_simplify(c->a, e);
     if (!gpuc_tir_uses_var(ctx, e, var)) return;
-    bool linear = gpuc_linear(c->a, e, 1, &var, &coeff, &rest) && gpuc_expr_is_int(coeff, &a) && a != 0 &&
-                  a != INT64_MIN;
+    bool linear = gpuc_arith_linear(c->a, e, 1, &var, &coeff, &rest) && gpuc_expr_is_int(coeff, &a) &&
+                  a != 0 && a != INT64_MIN;
     if (!linear) {
         if (c->branch && divides) take_min(c, cond, e);
         return;
     }
-    gpuc_expr min = gpuc_eval_interval(c->a, rest, &c->inner).min;
+    gpuc_expr min = gpuc_arith_eval_interval(c->a, rest, &c->inner).min;
     if (!min || !gpuc_tir_visit(ctx, min, uses_inner, c) || gpuc_tir_uses_var(ctx, min, var)) return;
     gpuc_expr step = gpuc_imm_int(ctx, e->dtype, a > 0 ? a : -a), zero = gpuc_imm_int(ctx, e->dtype, 0);
     gpuc_expr quotient = gpuc_floordiv_(ctx, min, step);
     if (a > 0) /* v >= ceil(-min / a) */
-        c->lo = tighter(c, c->lo, gpuc_simplify(c->a, gpuc_sub(ctx, zero, quotient)), true);
+        c->lo = tighter(c, c->lo, gpuc_arith_simplify(c->a, gpuc_sub(ctx, zero, quotient)), true);
     else /* v < floor(min / -a) + 1 */
         c->hi = tighter(c, c->hi,
-                        gpuc_simplify(c->a, gpuc_add(ctx, quotient, gpuc_imm_int(ctx, e->dtype, 1))), false);
+                        gpuc_arith_simplify(c->a, gpuc_add(ctx, quotient, gpuc_imm_int(ctx, e->dtype, 1))),
+                        false);
     gpuc_ptrs_push(ctx, &c->removed, cond);
 }
 
@@ -226,8 +227,8 @@ static gpuc_stmt loop_from(cut *c, gpuc_expr from, gpuc_expr to, gpuc_stmt body,
 {
     gpuc_ctx *ctx = c->ctx;
     const gpuc_tir_for_node *n = c->loop;
-    gpuc_expr extent = gpuc_simplify(c->a, gpuc_sub(ctx, to, from)), var = n->var;
-    if (gpuc_analyzer_bounds(c->a, extent).max <= 0) return NULL;
+    gpuc_expr extent = gpuc_arith_simplify(c->a, gpuc_sub(ctx, to, from)), var = n->var;
+    if (gpuc_arith_analyzer_bounds(c->a, extent).max <= 0) return NULL;
     if (copy) {
         var = gpuc_lower_var_like(ctx, n->var);
         body = gpuc_lower_clone(ctx, body, 1, &n->var, &var);
@@ -341,36 +342,36 @@ static gpuc_stmt partition(partitioner *t, const gpuc_tir_for_node *n)
     gpuc_map_init(&c.inner, ctx);
     for (size_t i = 0; i < t->threads.count && n->loop != GPUC_LOOP_VECTORIZED; i++)
         add_inner(&c, t->threads.at[i]);
-    size_t mark = gpuc_analyzer_mark(t->a);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
     search(&c, n->body);
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     if (c.bad || c.removed.count == 0) return NULL;
     if ((c.lo && !is_needed(&c, c.lo)) || (c.hi && !is_needed(&c, c.hi))) return NULL;
-    gpuc_expr end = gpuc_simplify(t->a, gpuc_add(ctx, n->min, n->extent)), lo = n->min, hi = end;
-    if (c.lo) lo = gpuc_simplify(t->a, gpuc_min(ctx, gpuc_max(ctx, c.lo, n->min), end));
-    if (c.hi) hi = gpuc_simplify(t->a, gpuc_max(ctx, gpuc_min(ctx, c.hi, end), lo));
-    gpuc_expr middle = gpuc_simplify(t->a, gpuc_sub(ctx, hi, lo));
+    gpuc_expr end = gpuc_arith_simplify(t->a, gpuc_add(ctx, n->min, n->extent)), lo = n->min, hi = end;
+    if (c.lo) lo = gpuc_arith_simplify(t->a, gpuc_min(ctx, gpuc_max(ctx, c.lo, n->min), end));
+    if (c.hi) hi = gpuc_arith_simplify(t->a, gpuc_max(ctx, gpuc_min(ctx, c.hi, end), lo));
+    gpuc_expr middle = gpuc_arith_simplify(t->a, gpuc_sub(ctx, hi, lo));
     bool constant = lo->kind == GPUC_EXPR_INT && hi->kind == GPUC_EXPR_INT;
-    if (gpuc_analyzer_bounds(t->a, middle).max <= 0) return NULL;
+    if (gpuc_arith_analyzer_bounds(t->a, middle).max <= 0) return NULL;
     if (n->loop == GPUC_LOOP_VECTORIZED && (!constant || c.branch)) return NULL;
     gpuc_stmt clean = without_conditions(&c, n->body, true);
     if (c.branch) {
         gpuc_expr inside = gpuc_and(ctx, gpuc_le(ctx, lo, n->var), gpuc_lt(ctx, n->var, hi));
         if (c.also) inside = gpuc_and(ctx, inside, c.also);
-        mark = gpuc_analyzer_mark(t->a);
-        gpuc_analyzer_bind(t->a, n->var, n->min, n->extent);
-        inside = gpuc_simplify(t->a, inside);
+        mark = gpuc_arith_analyzer_mark(t->a);
+        gpuc_arith_analyzer_bind(t->a, n->var, n->min, n->extent);
+        inside = gpuc_arith_simplify(t->a, inside);
         gpuc_stmt rest = remainder_of(t, &c);
         if (t->ahead && is_one_loop(n->body)) rest = below(t, rest);
         clean = below(t, clean);
-        gpuc_analyzer_rewind(t->a, mark);
+        gpuc_arith_analyzer_rewind(t->a, mark);
         return gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag,
                              gpuc_tir_if_(ctx, inside, clean, rest));
     }
-    mark = gpuc_analyzer_mark(t->a);
-    gpuc_analyzer_bind(t->a, n->var, lo, middle);
+    mark = gpuc_arith_analyzer_mark(t->a);
+    gpuc_arith_analyzer_bind(t->a, n->var, lo, middle);
     clean = below(t, clean);
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     gpuc_stmt ends = splits(&c) ? without_conditions(&c, n->body, false) : n->body;
     ends = at_ends(t, ends, !known || count >= RARE);
     gpuc_stmt first = loop_from(&c, n->min, lo, ends, true), last = loop_from(&c, hi, end, ends, true);
@@ -389,7 +390,7 @@ static gpuc_stmt partition_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     partitioner *t = (partitioner *)m;
     gpuc_stmt cut = s->kind == GPUC_STMT_FOR ? partition(t, gpuc_as_for(s)) : NULL;
     if (cut) return cut;
-    size_t mark = gpuc_analyzer_mark(t->a);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
     bool loop = s->kind == GPUC_STMT_FOR, thread = loop && gpuc_is_thread_tag(gpuc_as_for(s)->tag);
     int64_t copies = t->copies, threads;
     if (loop && gpuc_as_for(s)->tag == GPUC_VTHREAD && gpuc_expr_is_int(gpuc_as_for(s)->extent, &threads) &&
@@ -399,7 +400,7 @@ static gpuc_stmt partition_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     if (thread) gpuc_ptrs_push(m->ctx, &t->threads, s);
     gpuc_lower_bind(t->a, s);
     s = gpuc_tir_map_stmt_children(m, s);
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     t->loops -= loop;
     t->copies = copies;
     t->threads.count -= thread;

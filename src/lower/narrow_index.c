@@ -34,7 +34,7 @@ static bool fits(narrower *t, gpuc_expr e)
     /* Symbolic indices are assumed to fit first: their bounds take long to compute and are rarely known. */
     if (t->assume && e->flags & GPUC_TIR_IS_INDEX && !gpuc_tir_visit(t->m.ctx, e, not_symbolic, t))
         return true;
-    gpuc_bounds b = gpuc_analyzer_bounds(t->a, e);
+    gpuc_bounds b = gpuc_arith_analyzer_bounds(t->a, e);
     return b.min >= INT32_MIN && b.max <= INT32_MAX;
 }
 
@@ -61,7 +61,7 @@ static gpuc_expr narrow_op(narrower *t, gpuc_expr e)
         a[i] = arm && i == 0 ? gpuc_tir_map(&t->m, n->a[0]) : narrow(t, n->a[i]);
         if (!a[i]) return NULL;
     }
-    if (shift && gpuc_analyzer_bounds(t->a, n->a[1]).max > 31) return NULL;
+    if (shift && gpuc_arith_analyzer_bounds(t->a, n->a[1]).max > 31) return NULL;
     return gpuc_tir_make(t->m.ctx, n->op, a[0], a[1], a[2]);
 }
 
@@ -214,7 +214,7 @@ static void note_symbolic(narrower *t, gpuc_expr var, gpuc_expr min, gpuc_expr e
 static gpuc_stmt narrow_for(narrower *t, const gpuc_tir_for_node *n)
 {
     gpuc_ctx *ctx = t->m.ctx;
-    size_t mark = gpuc_analyzer_mark(t->a);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
     gpuc_expr min = n->min, extent = n->extent, var = n->var;
     bool wide = is_wide(var->dtype);
     gpuc_expr end = gpuc_add(ctx, min, extent);
@@ -227,16 +227,16 @@ static gpuc_stmt narrow_for(narrower *t, const gpuc_tir_for_node *n)
         min = gpuc_tir_map(&t->m, n->min);
         extent = gpuc_tir_map(&t->m, n->extent);
     }
-    gpuc_analyzer_bind(t->a, n->var, n->min, n->extent);
+    gpuc_arith_analyzer_bind(t->a, n->var, n->min, n->extent);
     gpuc_stmt body = gpuc_tir_map_stmt(&t->m, n->body);
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     return gpuc_tir_for_(ctx, var, min, extent, n->loop, n->tag, body);
 }
 
 static gpuc_stmt narrow_let(narrower *t, const gpuc_tir_let_node *n)
 {
     gpuc_ctx *ctx = t->m.ctx;
-    size_t mark = gpuc_analyzer_mark(t->a);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
     gpuc_expr value = is_wide(n->value->dtype) ? narrow(t, n->value) : NULL, var = n->var;
     if (value)
         var = narrow_var(t, n->var);
@@ -245,7 +245,7 @@ static gpuc_stmt narrow_let(narrower *t, const gpuc_tir_let_node *n)
     if (!gpuc_tir_visit(ctx, n->value, not_symbolic, t)) gpuc_map_set(&t->symbolic, n->var, (void *)n->var);
     gpuc_lower_bind(t->a, &n->base);
     gpuc_stmt body = gpuc_tir_map_stmt(&t->m, n->body);
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     return gpuc_tir_let(ctx, var, value, body);
 }
 
@@ -263,12 +263,12 @@ static gpuc_stmt narrow_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     if (s->kind != GPUC_STMT_IF) return gpuc_tir_map_stmt_children(m, s);
     const gpuc_tir_if_node *n = gpuc_as_if(s);
     gpuc_expr cond = gpuc_tir_map(m, n->cond);
-    size_t mark = gpuc_analyzer_mark(t->a);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
     bool fact = !(n->cond->flags & GPUC_TIR_HAS_LOAD);
-    if (fact) gpuc_analyzer_assume(t->a, n->cond);
+    if (fact) gpuc_arith_analyzer_assume(t->a, n->cond);
     gpuc_tir_mapper_forget(m);
     gpuc_stmt then_body = gpuc_tir_map_stmt(m, n->then_body);
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     gpuc_tir_mapper_forget(m);
     return gpuc_tir_if_(ctx, cond, then_body, gpuc_tir_map_stmt(m, n->else_body));
 }
@@ -311,7 +311,7 @@ static void narrow_params(narrower *t, gpuc_tir_func *f)
         gpuc_expr s = scalars[i] = f->scalars[i];
         if (gpuc_is_integer(s->dtype)) gpuc_map_set(&t->symbolic, s, (void *)s);
         if (!is_wide(s->dtype)) continue;
-        gpuc_bounds b = gpuc_analyzer_bounds(t->a, s);
+        gpuc_bounds b = gpuc_arith_analyzer_bounds(t->a, s);
         if (!t->has_long || (b.min >= INT32_MIN && b.max <= INT32_MAX)) scalars[i] = narrow_var(t, s);
     }
     gpuc_tir_buffer **buffers = gpuc_new_array(ctx, gpuc_tir_buffer *, f->num_buffers);

@@ -142,7 +142,7 @@ gpuc_tir_program *gpuc_lower(gpuc_ctx *ctx, const gpuc_tir_func *func, const gpu
         if (validates(ctx)) gpuc_tir_validate(ctx, kernels[k], "lowering");
     }
     program->kernels = kernels;
-    gpuc_rule_print(ctx, func->name);
+    gpuc_tir_rule_print(ctx, func->name);
     return program;
 }
 
@@ -153,7 +153,7 @@ static void run_named(gpuc_pass_ctx *p, const char *name, gpuc_ptrs *funcs)
 {
     gpuc_ctx *ctx = p->ctx;
     gpuc_ptrs out = {0};
-    const pass_entry *e = find_pass(gpuc_name_now("pass", name));
+    const pass_entry *e = find_pass(gpuc_names_now("pass", name));
     bool whole = strcmp(name, "lower") == 0, cut = strcmp(name, split_name) == 0;
     if (!e && !whole && !cut) {
         const char *names[COUNT(function_passes) + COUNT(kernel_passes) + 2];
@@ -168,7 +168,7 @@ static void run_named(gpuc_pass_ctx *p, const char *name, gpuc_ptrs *funcs)
         gpuc_tir_func *f = funcs->at[i];
         if (e) {
             gpuc_ptrs_push(ctx, &out, run_pass(p, e, f));
-            gpuc_rule_print(ctx, f->name);
+            gpuc_tir_rule_print(ctx, f->name);
             continue;
         }
         gpuc_tir_program *program = whole ? gpuc_lower(ctx, f, p->target) : split(p, f);

@@ -10,7 +10,7 @@ typedef struct simplifier {
 
 static gpuc_expr simple(simplifier *t, gpuc_expr e)
 {
-    return gpuc_simplify(t->a, e);
+    return gpuc_arith_simplify(t->a, e);
 }
 
 /* The simplified expressions of a statement's head: min and extent, a condition, a value. */
@@ -118,10 +118,10 @@ static gpuc_stmt simplify_for(simplifier *t, const gpuc_tir_for_node *n)
     head h = {simple(t, n->min), simple(t, n->extent)};
     gpuc_stmt out;
     if (apply_rules(t, &n->base, &h, &out)) return out;
-    size_t mark = gpuc_analyzer_mark(t->a);
-    gpuc_analyzer_bind(t->a, n->var, h.x, h.extent);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
+    gpuc_arith_analyzer_bind(t->a, n->var, h.x, h.extent);
     gpuc_stmt body = gpuc_tir_map_stmt(&t->m, n->body);
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     if (h.x == n->min && h.extent == n->extent && body == n->body) return &n->base;
     return gpuc_tir_for_(t->m.ctx, n->var, h.x, h.extent, n->loop, n->tag, body);
 }
@@ -133,13 +133,13 @@ static gpuc_stmt simplify_if(simplifier *t, const gpuc_tir_if_node *n)
     gpuc_stmt out;
     if (apply_rules(t, &n->base, &(head){.x = cond}, &out)) return out;
     bool fact = !(cond->flags & GPUC_TIR_HAS_LOAD) && !t->together;
-    size_t mark = gpuc_analyzer_mark(t->a);
-    if (fact) gpuc_analyzer_assume(t->a, cond);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
+    if (fact) gpuc_arith_analyzer_assume(t->a, cond);
     gpuc_stmt then_body = gpuc_tir_map_stmt(&t->m, n->then_body);
-    gpuc_analyzer_rewind(t->a, mark);
-    if (fact && n->else_body) gpuc_analyzer_assume(t->a, gpuc_not(ctx, cond));
+    gpuc_arith_analyzer_rewind(t->a, mark);
+    if (fact && n->else_body) gpuc_arith_analyzer_assume(t->a, gpuc_not(ctx, cond));
     gpuc_stmt else_body = gpuc_tir_map_stmt(&t->m, n->else_body);
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     if (cond == n->cond && then_body == n->then_body && else_body == n->else_body) return &n->base;
     return gpuc_tir_if_(ctx, cond, then_body, else_body);
 }
@@ -149,10 +149,10 @@ static gpuc_stmt simplify_let(simplifier *t, const gpuc_tir_let_node *n)
     gpuc_expr value = simple(t, n->value);
     gpuc_stmt out;
     if (apply_rules(t, &n->base, &(head){.x = value}, &out)) return out;
-    size_t mark = gpuc_analyzer_mark(t->a);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
     gpuc_lower_bind(t->a, &n->base);
     gpuc_stmt body = gpuc_tir_map_stmt(&t->m, n->body);
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     return value == n->value && body == n->body ? &n->base : gpuc_tir_let(t->m.ctx, n->var, value, body);
 }
 

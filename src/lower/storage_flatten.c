@@ -30,15 +30,15 @@ static gpuc_expr fixed_size(flattener *t, const gpuc_tir_buffer *b, gpuc_expr si
 {
     if (b->scope == GPUC_SCOPE_GLOBAL || b->scope == GPUC_SCOPE_TEXTURE || size->kind == GPUC_EXPR_INT)
         return size;
-    size = gpuc_simplify(t->a, size);
+    size = gpuc_arith_simplify(t->a, size);
     if (size->kind == GPUC_EXPR_INT) return size;
-    int64_t max = gpuc_analyzer_bounds(t->a, size).max;
+    int64_t max = gpuc_arith_analyzer_bounds(t->a, size).max;
     if (max > MAX_BOUND)
         gpuc_raise(
             t->m.ctx, GPUC_UNSUPPORTED,
             "function '%s': the %s buffer '%s' has a size that is not known when compiling (%s elements); "
             "split the loops that it covers by constant factors, or compute it at another loop",
-            t->f->name, gpuc_scope_name(b->scope), b->name, gpuc_expr_text(t->m.ctx, size));
+            t->f->name, gpuc_abi_scope_name(b->scope), b->name, gpuc_expr_text(t->m.ctx, size));
     return gpuc_int(t->m.ctx, max);
 }
 
@@ -144,10 +144,10 @@ static gpuc_stmt flatten_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
         gpuc_stmt body = gpuc_tir_map_stmt(m, n->body);
         return b == n->buffer && body == n->body ? s : gpuc_tir_alloc(m->ctx, b, body);
     }
-    size_t mark = gpuc_analyzer_mark(t->a);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
     gpuc_lower_bind(t->a, s);
     s = gpuc_tir_map_stmt_children(m, s);
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     return s;
 }
 

@@ -72,7 +72,7 @@ static void collect(const gpuc_lower_access *access, void *arg)
         .num_guards = (int)k->t->guards.count,
         .guards = k->guards,
     };
-    gpuc_sync_push(k->t->c.ctx, k->list, &entry);
+    gpuc_lower_sync_push(k->t->c.ctx, k->list, &entry);
 }
 
 static void collect_expr(syncer *t, gpuc_expr e, gpuc_sync_list *out)
@@ -95,12 +95,12 @@ static void collect_store(syncer *t, gpuc_stmt s, gpuc_sync_list *reads, gpuc_sy
     entry.num_guards = (int)t->guards.count;
     if (entry.num_guards > 0)
         entry.guards = gpuc_ctx_memdup(t->c.ctx, t->guards.at, t->guards.count * sizeof(void *));
-    gpuc_sync_push(t->c.ctx, writes, &entry);
+    gpuc_lower_sync_push(t->c.ctx, writes, &entry);
 }
 
 static void append(syncer *t, gpuc_sync_list *to, const gpuc_sync_list *from)
 {
-    for (size_t i = 0; i < from->count; i++) gpuc_sync_push(t->c.ctx, to, &from->at[i]);
+    for (size_t i = 0; i < from->count; i++) gpuc_lower_sync_push(t->c.ctx, to, &from->at[i]);
 }
 
 static void push_guard(syncer *t, gpuc_expr cond)
@@ -111,7 +111,7 @@ static void push_guard(syncer *t, gpuc_expr cond)
 static void note_bounds(syncer *t, const gpuc_tir_for_node *n)
 {
     gpuc_bounds *b = gpuc_new(t->c.ctx, gpuc_bounds);
-    *b = gpuc_analyzer_bounds(t->c.a, n->var);
+    *b = gpuc_arith_analyzer_bounds(t->c.a, n->var);
     gpuc_map_set(&t->c.bounds, n->var, b);
 }
 
@@ -132,7 +132,7 @@ static gpuc_stmt simple(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, c
                         effect *out)
 {
     out->tail = *own;
-    if (!gpuc_sync_conflict_lists(&t->c, pending, own, NULL, false)) {
+    if (!gpuc_lower_sync_conflict_lists(&t->c, pending, own, NULL, false)) {
         out->head = *own;
         return s;
     }
@@ -147,7 +147,7 @@ static gpuc_stmt walk_store(syncer *t, gpuc_stmt s, const gpuc_sync_list *pendin
     gpuc_ctx *ctx = t->c.ctx;
     gpuc_sync_list reads = {0}, writes = {0};
     collect_store(t, s, &reads, &writes);
-    if (!gpuc_sync_conflict_lists(&t->c, &reads, &writes, NULL, false)) {
+    if (!gpuc_lower_sync_conflict_lists(&t->c, &reads, &writes, NULL, false)) {
         append(t, &reads, &writes);
         return simple(t, s, pending, &reads, out);
     }
@@ -215,7 +215,7 @@ static gpuc_stmt sink_if(syncer *t, const gpuc_tir_if_node *n)
     gpuc_ctx *ctx = t->c.ctx;
     if (!n->else_body) return gpuc_lower_sink_guard(ctx, n->cond, n->then_body, choose, t);
     gpuc_expr p = gpuc_var(ctx, "active", GPUC_BOOL);
-    gpuc_sync_let(&t->c, p, n->cond);
+    gpuc_lower_sync_let(&t->c, p, n->cond);
     gpuc_stmt then_body = gpuc_lower_sink_guard(ctx, p, n->then_body, choose, t);
     gpuc_stmt else_body = gpuc_lower_sink_guard(ctx, gpuc_not(ctx, p), n->else_body, choose, t);
     return gpuc_tir_let(ctx, p, n->cond, gpuc_tir_seq2(ctx, then_body, else_body));
@@ -261,7 +261,7 @@ static gpuc_stmt walk_if(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending, 
     }
     effect a = {0}, b = {0}, e = {0};
     gpuc_sync_list since = {0};
-    bool before = gpuc_sync_conflict_lists(&t->c, pending, &own, NULL, false);
+    bool before = gpuc_lower_sync_conflict_lists(&t->c, pending, &own, NULL, false);
     if (!before) append(t, &since, pending);
     append(t, &since, &own);
     gpuc_stmt then_body = branch(t, n->then_body, n->cond, &since, &a);
@@ -294,9 +294,9 @@ static gpuc_expr max_iterations(syncer *t, const gpuc_tir_for_node *n)
         *r = (gpuc_interval){gpuc_imm_int(ctx, th->var->dtype, 0), gpuc_sub(ctx, th->extent, one)};
         gpuc_map_set(&relax, th->var, r);
     }
-    gpuc_expr max = gpuc_eval_interval(t->c.a, n->extent, &relax).max;
+    gpuc_expr max = gpuc_arith_eval_interval(t->c.a, n->extent, &relax).max;
     if (max && gpuc_dtype_equal(max->dtype, n->extent->dtype) && is_uniform(t, max)) return max;
-    int64_t bound = gpuc_analyzer_bounds(t->c.a, n->extent).max;
+    int64_t bound = gpuc_arith_analyzer_bounds(t->c.a, n->extent).max;
     return bound > INT32_MAX ? NULL : gpuc_imm_int(ctx, n->extent->dtype, bound);
 }
 
@@ -321,13 +321,13 @@ static gpuc_stmt uniform_loop(syncer *t, const gpuc_tir_for_node *n)
 
 static gpuc_stmt walk_body(syncer *t, const gpuc_tir_for_node *n, const gpuc_sync_list *pending, effect *out)
 {
-    size_t mark = gpuc_analyzer_mark(t->c.a), open = t->c.open.count;
-    gpuc_analyzer_bind(t->c.a, n->var, n->min, n->extent);
+    size_t mark = gpuc_arith_analyzer_mark(t->c.a), open = t->c.open.count;
+    gpuc_arith_analyzer_bind(t->c.a, n->var, n->min, n->extent);
     note_bounds(t, n);
     gpuc_ptrs_push(t->c.ctx, &t->c.open, n->var);
     gpuc_stmt body = walk(t, n->body, pending, out);
     t->c.open.count = open;
-    gpuc_analyzer_rewind(t->c.a, mark);
+    gpuc_arith_analyzer_rewind(t->c.a, mark);
     return body;
 }
 
@@ -335,12 +335,12 @@ static gpuc_stmt walk_body(syncer *t, const gpuc_tir_for_node *n, const gpuc_syn
  * matters. */
 static bool carries(syncer *t, const gpuc_tir_for_node *n, const effect *e)
 {
-    size_t mark = gpuc_analyzer_mark(t->c.a), open = t->c.open.count;
-    gpuc_analyzer_bind(t->c.a, n->var, n->min, n->extent);
+    size_t mark = gpuc_arith_analyzer_mark(t->c.a), open = t->c.open.count;
+    gpuc_arith_analyzer_bind(t->c.a, n->var, n->min, n->extent);
     gpuc_ptrs_push(t->c.ctx, &t->c.open, n->var);
-    bool r = gpuc_sync_conflict_lists(&t->c, &e->tail, &e->head, n->var, e->has_barrier);
+    bool r = gpuc_lower_sync_conflict_lists(&t->c, &e->tail, &e->head, n->var, e->has_barrier);
     t->c.open.count = open;
-    gpuc_analyzer_rewind(t->c.a, mark);
+    gpuc_arith_analyzer_rewind(t->c.a, mark);
     return r;
 }
 
@@ -363,13 +363,13 @@ static gpuc_stmt walk_for(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending,
     }
     if (carried) body = gpuc_tir_seq2(ctx, barrier(t), body);
     if (body != n->body) s = gpuc_tir_for_(ctx, n->var, n->min, n->extent, n->loop, n->tag, body);
-    bool runs = gpuc_analyzer_bounds(t->c.a, n->extent).min >= 1;
+    bool runs = gpuc_arith_analyzer_bounds(t->c.a, n->extent).min >= 1;
     out->tail = e.tail;
     if (carried) {
         out->has_barrier = runs;
         return s;
     }
-    if (gpuc_sync_conflict_lists(&t->c, pending, &e.head, NULL, false)) {
+    if (gpuc_lower_sync_conflict_lists(&t->c, pending, &e.head, NULL, false)) {
         out->has_barrier = true;
         return gpuc_tir_seq2(ctx, barrier(t), s);
     }
@@ -385,9 +385,9 @@ static gpuc_stmt walk_let(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending,
     gpuc_sync_list own = {0}, since = {0};
     effect e = {0};
     if (!is_uniform(t, n->value)) gpuc_map_set(&t->divergent, n->var, (void *)n->var);
-    gpuc_sync_let(&t->c, n->var, n->value);
+    gpuc_lower_sync_let(&t->c, n->var, n->value);
     collect_expr(t, n->value, &own);
-    bool before = gpuc_sync_conflict_lists(&t->c, pending, &own, NULL, false);
+    bool before = gpuc_lower_sync_conflict_lists(&t->c, pending, &own, NULL, false);
     if (!before) append(t, &since, pending);
     append(t, &since, &own);
     gpuc_stmt body = walk(t, n->body, &since, &e);
@@ -407,7 +407,7 @@ static gpuc_stmt walk_let(syncer *t, gpuc_stmt s, const gpuc_sync_list *pending,
 static void collect_operation(syncer *t, gpuc_stmt s, gpuc_sync_list *own)
 {
     for (; s->kind == GPUC_STMT_FOR; s = gpuc_as_for(s)->body) {
-        gpuc_analyzer_bind(t->c.a, gpuc_as_for(s)->var, gpuc_as_for(s)->min, gpuc_as_for(s)->extent);
+        gpuc_arith_analyzer_bind(t->c.a, gpuc_as_for(s)->var, gpuc_as_for(s)->min, gpuc_as_for(s)->extent);
         note_bounds(t, gpuc_as_for(s));
     }
     collect_store(t, s, own, own);

@@ -51,7 +51,7 @@ static gpuc_stmt scatter(gpuc_vectorizer *v, const gpuc_tir_store_node *n, gpuc_
         value->kind != GPUC_EXPR_VECTOR && value->kind != GPUC_EXPR_BROADCAST && value->kind != GPUC_EXPR_VAR;
     gpuc_expr whole = named ? gpuc_var(ctx, "v", value->dtype) : value;
     for (int i = 0; i < v->lanes; i++)
-        at[i] = gpuc_tir_store1(ctx, n->buffer, gpuc_vectorize_lane(v, n->index[0], i),
+        at[i] = gpuc_tir_store1(ctx, n->buffer, gpuc_lower_vectorize_lane(v, n->index[0], i),
                                 gpuc_tir_lane(ctx, whole, i));
     gpuc_stmt all = gpuc_tir_seq(ctx, v->lanes, at);
     return named ? gpuc_tir_let(ctx, whole, value, all) : all;
@@ -64,7 +64,7 @@ static gpuc_stmt vector_store(gpuc_vectorizer *v, gpuc_stmt s)
     if ((n->value->flags | n->index[0]->flags) & GPUC_TIR_HAS_EFFECT) return per_lane(v, s);
     gpuc_expr value = gpuc_tir_map(&v->m, n->value), start, stride;
     if (value->dtype.lanes == 1) value = gpuc_tir_broadcast(ctx, value, v->lanes);
-    if (gpuc_vectorize_stride(v, n->index[0], &start, &stride) && gpuc_tir_is_const(stride, 1))
+    if (gpuc_lower_vectorize_stride(v, n->index[0], &start, &stride) && gpuc_tir_is_const(stride, 1))
         return gpuc_tir_store1(ctx, n->buffer, gpuc_tir_ramp(ctx, start, stride, v->lanes), value);
     return scatter(v, n, value);
 }
@@ -92,8 +92,8 @@ static gpuc_stmt vector_of(gpuc_vectorizer *v, gpuc_stmt s);
 static bool in_all_lanes(gpuc_vectorizer *v, gpuc_expr cond, bool value)
 {
     for (int i = 0; i < v->lanes; i++) {
-        gpuc_expr lane = gpuc_vectorize_lane(v, cond, i);
-        if (!gpuc_prove(v->a, value ? lane : gpuc_not(v->m.ctx, lane))) return false;
+        gpuc_expr lane = gpuc_lower_vectorize_lane(v, cond, i);
+        if (!gpuc_arith_prove(v->a, value ? lane : gpuc_not(v->m.ctx, lane))) return false;
     }
     return true;
 }
@@ -104,11 +104,11 @@ static gpuc_expr condition_alike(gpuc_vectorizer *v, gpuc_expr cond)
     gpuc_ctx *ctx = v->m.ctx;
     if (in_all_lanes(v, cond, true)) return gpuc_imm_int(ctx, GPUC_BOOL, true);
     if (in_all_lanes(v, cond, false)) return gpuc_imm_int(ctx, GPUC_BOOL, false);
-    gpuc_expr all = gpuc_vectorize_all_lanes(v, cond);
+    gpuc_expr all = gpuc_lower_vectorize_all_lanes(v, cond);
     if (!all) return NULL;
-    size_t mark = gpuc_analyzer_assume(v->a, gpuc_not(ctx, all));
+    size_t mark = gpuc_arith_analyzer_assume(v->a, gpuc_not(ctx, all));
     bool none = in_all_lanes(v, cond, false);
-    gpuc_analyzer_rewind(v->a, mark);
+    gpuc_arith_analyzer_rewind(v->a, mark);
     return none ? all : NULL;
 }
 
@@ -137,10 +137,10 @@ static gpuc_stmt rest_of(gpuc_vectorizer *v, const gpuc_tir_if_node *n, gpuc_exp
     gpuc_ctx *ctx = v->m.ctx;
     gpuc_ptrs parts = {0};
     if (!v->parts || n->else_body || v->lets.count > 0) return per_lane(v, &n->base);
-    size_t mark = gpuc_analyzer_mark(v->a);
-    if (all) gpuc_analyzer_assume(v->a, gpuc_not(ctx, all));
+    size_t mark = gpuc_arith_analyzer_mark(v->a);
+    if (all) gpuc_arith_analyzer_assume(v->a, gpuc_not(ctx, all));
     bool known = add_parts(v, n, 0, v->lanes, &parts);
-    gpuc_analyzer_rewind(v->a, mark);
+    gpuc_arith_analyzer_rewind(v->a, mark);
     return known ? gpuc_tir_seq(ctx, (int)parts.count, (gpuc_stmt *)parts.at) : per_lane(v, &n->base);
 }
 
@@ -156,7 +156,7 @@ static gpuc_stmt vector_if(gpuc_vectorizer *v, gpuc_stmt s)
     if (cond->dtype.lanes == 1)
         return gpuc_tir_if_(ctx, cond, gpuc_tir_map_stmt(&v->m, n->then_body),
                             gpuc_tir_map_stmt(&v->m, n->else_body));
-    gpuc_expr all = n->else_body ? NULL : gpuc_vectorize_all_lanes(v, n->cond);
+    gpuc_expr all = n->else_body ? NULL : gpuc_lower_vectorize_all_lanes(v, n->cond);
     gpuc_stmt rest = rest_of(v, n, all);
     return all ? gpuc_tir_if_(ctx, all, gpuc_tir_map_stmt(&v->m, n->then_body), rest) : rest;
 }
@@ -167,10 +167,10 @@ static gpuc_stmt vector_for(gpuc_vectorizer *v, gpuc_stmt s)
     const gpuc_tir_for_node *n = gpuc_as_for(s);
     gpuc_expr min = gpuc_tir_map(&v->m, n->min), extent = gpuc_tir_map(&v->m, n->extent);
     if (min->dtype.lanes > 1 || extent->dtype.lanes > 1 || n->loop == GPUC_LOOP_THREAD) return per_lane(v, s);
-    size_t mark = gpuc_analyzer_mark(v->a);
-    gpuc_analyzer_bind(v->a, n->var, min, extent);
+    size_t mark = gpuc_arith_analyzer_mark(v->a);
+    gpuc_arith_analyzer_bind(v->a, n->var, min, extent);
     gpuc_stmt body = gpuc_tir_map_stmt(&v->m, n->body);
-    gpuc_analyzer_rewind(v->a, mark);
+    gpuc_arith_analyzer_rewind(v->a, mark);
     return gpuc_tir_for_(ctx, n->var, min, extent, n->loop, n->tag, body);
 }
 
@@ -197,7 +197,7 @@ static gpuc_vectorizer lanes_of(const gpuc_vectorizer *v, int first, int count)
     gpuc_vectorizer part = {.a = v->a, .var = v->var, .lanes = count, .widened = v->widened};
     part.start = gpuc_add(ctx, v->start, gpuc_imm_int(ctx, v->var->dtype, first));
     part.parts = v->parts;
-    gpuc_tir_mapper_init(&part.m, ctx, gpuc_vectorize_expr, vector_stmt);
+    gpuc_tir_mapper_init(&part.m, ctx, gpuc_lower_vectorize_expr, vector_stmt);
     return part;
 }
 
@@ -292,7 +292,7 @@ static gpuc_stmt one_vector(loop_pass *t, const gpuc_tir_for_node *n, gpuc_stmt 
     if (storage) body = widen_storage(ctx, body, n->var, start, lanes);
     gpuc_vectorizer v = {.a = t->a, .var = n->var, .start = start, .lanes = lanes, .widened = storage};
     v.parts = t->target->language->vector_parts;
-    gpuc_tir_mapper_init(&v.m, ctx, gpuc_vectorize_expr, vector_stmt);
+    gpuc_tir_mapper_init(&v.m, ctx, gpuc_lower_vectorize_expr, vector_stmt);
     gpuc_stmt s = gpuc_tir_map_stmt(&v.m, body);
     return s ? gpuc_lower_clone(ctx, s, 0, NULL, NULL) : NULL;
 }
@@ -314,10 +314,10 @@ static gpuc_stmt chunks(loop_pass *t, const gpuc_tir_for_node *n, gpuc_stmt body
         gpuc_expr k = gpuc_lower_var_like(ctx, n->var), zero = gpuc_imm_int(ctx, type, 0);
         gpuc_expr times = gpuc_imm_int(ctx, type, count);
         start = gpuc_add(ctx, start, gpuc_mul(ctx, k, gpuc_imm_int(ctx, type, lanes)));
-        size_t mark = gpuc_analyzer_mark(t->a);
-        gpuc_analyzer_bind(t->a, k, zero, times);
+        size_t mark = gpuc_arith_analyzer_mark(t->a);
+        gpuc_arith_analyzer_bind(t->a, k, zero, times);
         gpuc_stmt inside = one_vector(t, n, body, start, lanes);
-        gpuc_analyzer_rewind(t->a, mark);
+        gpuc_arith_analyzer_rewind(t->a, mark);
         all = gpuc_tir_seq2(ctx, all,
                             gpuc_tir_for_(ctx, k, zero, times, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, inside));
         done += count * lanes;
@@ -334,7 +334,7 @@ static bool note_words(gpuc_expr e, void *arg)
 {
     find_vectors *f = arg;
     if (!gpuc_tir_is_words(e) || e->dtype.lanes > 1) return true;
-    const gpuc_tir_load_node *load = gpuc_vectorize_contiguous(gpuc_as_call(e)->args[0]);
+    const gpuc_tir_load_node *load = gpuc_lower_vectorize_contiguous(gpuc_as_call(e)->args[0]);
     if (!load) return true;
     gpuc_map_set(&f->in_words, load, f);
     gpuc_map_set(&f->in_words, load->index[0], f);
@@ -366,11 +366,11 @@ static gpuc_stmt vectorize_loop(loop_pass *t, const gpuc_tir_for_node *n, gpuc_s
     gpuc_loop_kind kind = GPUC_LOOP_SERIAL;
     if (known && vectors && extent <= MAX_UNROLLED) kind = GPUC_LOOP_UNROLLED;
     if (known && !vectors && extent > 1 && t->target->vector_bits > 0) {
-        size_t mark = gpuc_analyzer_mark(t->a);
-        gpuc_analyzer_bind(t->a, n->var, n->min, n->extent);
+        size_t mark = gpuc_arith_analyzer_mark(t->a);
+        gpuc_arith_analyzer_bind(t->a, n->var, n->min, n->extent);
         gpuc_stmt probe = widen_storage(ctx, body, n->var, n->min, (int)(extent < 4096 ? extent : 4096));
-        bool free = gpuc_vectorize_independent(ctx, t->a, probe, n->var, extent < 64 ? extent : 64);
-        gpuc_analyzer_rewind(t->a, mark);
+        bool free = gpuc_lower_vectorize_independent(ctx, t->a, probe, n->var, extent < 64 ? extent : 64);
+        gpuc_arith_analyzer_rewind(t->a, mark);
         if (free) return chunks(t, n, body, extent);
     }
     return gpuc_tir_for_(ctx, n->var, n->min, n->extent, kind, GPUC_THREAD_NONE, body);
@@ -379,17 +379,17 @@ static gpuc_stmt vectorize_loop(loop_pass *t, const gpuc_tir_for_node *n, gpuc_s
 static gpuc_stmt pass_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 {
     loop_pass *t = (loop_pass *)m;
-    size_t mark = gpuc_analyzer_mark(t->a);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
     if (s->kind != GPUC_STMT_FOR || gpuc_as_for(s)->loop != GPUC_LOOP_VECTORIZED) {
         gpuc_lower_bind(t->a, s);
         s = gpuc_tir_map_stmt_children(m, s);
-        gpuc_analyzer_rewind(t->a, mark);
+        gpuc_arith_analyzer_rewind(t->a, mark);
         return s;
     }
     const gpuc_tir_for_node *n = gpuc_as_for(s);
-    gpuc_analyzer_bind(t->a, n->var, n->min, n->extent);
+    gpuc_arith_analyzer_bind(t->a, n->var, n->min, n->extent);
     gpuc_stmt body = gpuc_tir_map_stmt(m, n->body);
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     return body ? vectorize_loop(t, n, body) : NULL;
 }
 

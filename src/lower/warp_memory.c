@@ -45,19 +45,19 @@ static owner owner_of(warp_pass *w, const warp_buffer *b, gpuc_expr index)
     gpuc_expr number = gpuc_floordiv_(ctx, index, part);
     gpuc_expr first = gpuc_mul(ctx, gpuc_floordiv_(ctx, number, width), part);
     return (owner){
-        .lane = gpuc_simplify(w->a, gpuc_floormod_(ctx, number, width)),
-        .local = gpuc_simplify(w->a, gpuc_add(ctx, first, gpuc_floormod_(ctx, index, part))),
+        .lane = gpuc_arith_simplify(w->a, gpuc_floormod_(ctx, number, width)),
+        .local = gpuc_arith_simplify(w->a, gpuc_add(ctx, first, gpuc_floormod_(ctx, index, part))),
     };
 }
 
 static gpuc_expr element(warp_pass *w, gpuc_expr index, int i)
 {
-    return gpuc_simplify(w->a, gpuc_tir_lane(w->m.ctx, index, i));
+    return gpuc_arith_simplify(w->a, gpuc_tir_lane(w->m.ctx, index, i));
 }
 
 static bool is_own(warp_pass *w, gpuc_expr lane)
 {
-    return gpuc_prove_equal(w->a, lane, gpuc_cast(w->m.ctx, lane->dtype, w->lane));
+    return gpuc_arith_prove_equal(w->a, lane, gpuc_cast(w->m.ctx, lane->dtype, w->lane));
 }
 
 static bool same_node(gpuc_expr e, void *arg)
@@ -79,8 +79,8 @@ static void check_store(warp_pass *w, warp_buffer *b, gpuc_expr index)
     for (int i = 0; i < index->dtype.lanes && !b->shared; i++) {
         gpuc_expr at = element(w, index, i), coeff, rest, var = w->lane;
         int64_t part;
-        if (!gpuc_linear(w->a, at, 1, &var, &coeff, &rest) || !gpuc_expr_is_int(coeff, &part) || part < 1 ||
-            (b->part && b->part != part)) {
+        if (!gpuc_arith_linear(w->a, at, 1, &var, &coeff, &rest) || !gpuc_expr_is_int(coeff, &part) ||
+            part < 1 || (b->part && b->part != part)) {
             b->shared = "a thread does not write a part of its own";
             return;
         }
@@ -173,7 +173,7 @@ static void note_buffer(warp_pass *w, const gpuc_tir_buffer *b)
 static void check_stmt(warp_pass *w, gpuc_stmt s)
 {
     if (!s) return;
-    size_t mark = gpuc_analyzer_mark(w->a);
+    size_t mark = gpuc_arith_analyzer_mark(w->a);
     gpuc_lower_bind(w->a, s);
     int divergent = w->divergent;
     switch (s->kind) {
@@ -221,7 +221,7 @@ static void check_stmt(warp_pass *w, gpuc_stmt s)
     case GPUC_STMT_KIND_COUNT: break;
     }
     w->divergent = divergent;
-    gpuc_analyzer_rewind(w->a, mark);
+    gpuc_arith_analyzer_rewind(w->a, mark);
 }
 
 /* ---- The new storage --------------------------------------------------------------------------------- */
@@ -292,7 +292,7 @@ static bool is_together(warp_pass *w, const warp_buffer *b, gpuc_expr index)
     owner first = owner_of(w, b, element(w, index, 0)), last = owner_of(w, b, element(w, index, lanes - 1));
     gpuc_expr reach = gpuc_imm_int(w->m.ctx, first.local->dtype, lanes - 1);
     return is_own(w, first.lane) && is_own(w, last.lane) &&
-           gpuc_prove_equal(w->a, gpuc_add(w->m.ctx, first.local, reach), last.local);
+           gpuc_arith_prove_equal(w->a, gpuc_add(w->m.ctx, first.local, reach), last.local);
 }
 
 static gpuc_expr local_index(warp_pass *w, const warp_buffer *b, gpuc_expr index)
@@ -352,7 +352,7 @@ static gpuc_stmt warp_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 {
     warp_pass *w = (warp_pass *)m;
     warp_buffer *b;
-    size_t mark = gpuc_analyzer_mark(w->a);
+    size_t mark = gpuc_arith_analyzer_mark(w->a);
     gpuc_lower_bind(w->a, s);
     if (s->kind == GPUC_STMT_ALLOC && (b = gpuc_map_get(&w->buffers, gpuc_as_alloc(s)->buffer))) {
         if (!b->to) make_storage(w, b);
@@ -367,7 +367,7 @@ static gpuc_stmt warp_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     } else {
         s = gpuc_tir_map_stmt_children(m, s);
     }
-    gpuc_analyzer_rewind(w->a, mark);
+    gpuc_arith_analyzer_rewind(w->a, mark);
     return s;
 }
 

@@ -31,15 +31,15 @@ static gpuc_interval indices(finder *w, gpuc_expr index)
         const gpuc_tir_ramp_node *n = gpuc_as_ramp(index);
         gpuc_expr more = gpuc_imm_int(ctx, n->stride->dtype, index->dtype.lanes - 1);
         gpuc_expr last = gpuc_add(ctx, n->start, gpuc_mul(ctx, n->stride, more));
-        return gpuc_interval_union(w->r.a, indices(w, n->start), indices(w, last));
+        return gpuc_arith_interval_union(w->r.a, indices(w, n->start), indices(w, last));
     }
     if (index->kind == GPUC_EXPR_VECTOR) {
         gpuc_interval all = indices(w, gpuc_as_vector(index)->a[0]);
         for (int i = 1; i < index->dtype.lanes; i++)
-            all = gpuc_interval_union(w->r.a, all, indices(w, gpuc_as_vector(index)->a[i]));
+            all = gpuc_arith_interval_union(w->r.a, all, indices(w, gpuc_as_vector(index)->a[i]));
         return all;
     }
-    return gpuc_ranges_eval(&w->r, index);
+    return gpuc_lower_ranges_eval(&w->r, index);
 }
 
 static bool is_no_group(gpuc_expr e, void *arg)
@@ -69,7 +69,7 @@ static gpuc_expr may_hold(finder *w, gpuc_expr cond)
     const gpuc_tir_opexpr_node *n = cond->kind == GPUC_EXPR_OP ? gpuc_as_op(cond) : NULL;
     if (!n || (n->op != GPUC_TIR_LT && n->op != GPUC_TIR_LE && n->op != GPUC_TIR_EQ)) return NULL;
     if (!gpuc_is_integer(n->a[0]->dtype) || cond->dtype.lanes != 1) return NULL;
-    gpuc_interval x = gpuc_ranges_eval(&w->r, n->a[0]), y = gpuc_ranges_eval(&w->r, n->a[1]);
+    gpuc_interval x = gpuc_lower_ranges_eval(&w->r, n->a[0]), y = gpuc_lower_ranges_eval(&w->r, n->a[1]);
     gpuc_expr below = NULL, above = NULL;
     if (x.min && y.max)
         below = gpuc_tir_make(w->ctx, n->op == GPUC_TIR_LT ? GPUC_TIR_LT : GPUC_TIR_LE, x.min, y.max, NULL);
@@ -103,7 +103,7 @@ static void note(const gpuc_lower_access *access, void *arg)
             gpuc_map_set(&w->seen, access->index, x);
             now = where_reached(w, indices(w, access->index));
         }
-        x->elements = x->touched ? gpuc_interval_union(w->r.a, x->elements, now) : now;
+        x->elements = x->touched ? gpuc_arith_interval_union(w->r.a, x->elements, now) : now;
         x->touched = true;
         x->wanted = x->elements.min || x->elements.max;
     }
@@ -123,13 +123,13 @@ static void walk(finder *w, gpuc_stmt s)
         const gpuc_tir_for_node *n = gpuc_as_for(s);
         use(w, n->min);
         use(w, n->extent);
-        gpuc_ranges_set_loop(&w->r, n->var, n->min, n->extent);
+        gpuc_lower_ranges_set_loop(&w->r, n->var, n->min, n->extent);
         walk(w, n->body);
         return;
     }
     case GPUC_STMT_LET:
         use(w, gpuc_as_let(s)->value);
-        gpuc_ranges_set_let(&w->r, gpuc_as_let(s));
+        gpuc_lower_ranges_set_let(&w->r, gpuc_as_let(s));
         walk(w, gpuc_as_let(s)->body);
         return;
     case GPUC_STMT_IF: {
@@ -163,7 +163,7 @@ static bool bind_size(gpuc_expr e, void *arg)
     gpuc_ctx *ctx = w->ctx;
     if (e->kind != GPUC_EXPR_VAR || !gpuc_is_integer(e->dtype)) return true;
     gpuc_expr one = gpuc_imm_int(ctx, e->dtype, 1);
-    gpuc_analyzer_bind(w->r.a, e, one, gpuc_imm_int(ctx, e->dtype, INT32_MAX - 1));
+    gpuc_arith_analyzer_bind(w->r.a, e, one, gpuc_imm_int(ctx, e->dtype, INT32_MAX - 1));
     gpuc_expr holds = gpuc_le(ctx, one, e);
     w->holds = w->holds ? gpuc_and(ctx, w->holds, holds) : holds;
     return true;
@@ -188,18 +188,18 @@ static const gpuc_expr *set_threads(finder *w)
     for (int i = 0; i < f->num_threads; i++) {
         const gpuc_tir_thread *t = &f->threads[i];
         gpuc_expr zero = gpuc_imm_int(ctx, t->var->dtype, 0);
-        gpuc_analyzer_bind(w->r.a, t->var, zero, t->extent);
+        gpuc_arith_analyzer_bind(w->r.a, t->var, zero, t->extent);
         if (!gpuc_is_block_tag(t->tag)) {
-            gpuc_ranges_set_loop(&w->r, t->var, zero, t->extent);
+            gpuc_lower_ranges_set_loop(&w->r, t->var, zero, t->extent);
             continue;
         }
         gpuc_expr *ends = groups + (t->tag - GPUC_BLOCK_X);
         for (int last = 0; last <= 3; last += 3) {
             if (!gpuc_dtype_equal(ends[last]->dtype, t->var->dtype))
                 ends[last] = gpuc_var(ctx, gpuc_as_var(ends[last])->name, t->var->dtype);
-            gpuc_analyzer_bind(w->r.a, ends[last], zero, t->extent);
+            gpuc_arith_analyzer_bind(w->r.a, ends[last], zero, t->extent);
         }
-        gpuc_ranges_set(&w->r, t->var, (gpuc_interval){ends[0], ends[3]});
+        gpuc_lower_ranges_set(&w->r, t->var, (gpuc_interval){ends[0], ends[3]});
     }
     gpuc_map_init(&w->groups, ctx);
     for (int i = 0; i < GPUC_WINDOW_SYMBOLS; i++) gpuc_map_set(&w->groups, groups[i], (void *)groups[i]);
@@ -218,7 +218,7 @@ static gpuc_expr in_bytes(const finder *w, const reach *x, gpuc_expr element, in
     gpuc_ctx *ctx = w->ctx;
     gpuc_expr e = gpuc_add(ctx, gpuc_cast(ctx, GPUC_INDEX, element), gpuc_int(ctx, more));
     e = gpuc_mul(ctx, e, gpuc_int(ctx, (int64_t)gpuc_dtype_bytes(x->buffer->dtype)));
-    e = gpuc_simplify(w->r.a, e);
+    e = gpuc_arith_simplify(w->r.a, e);
     return w->holds ? gpuc_select(ctx, w->holds, e, gpuc_int(ctx, otherwise)) : e;
 }
 
@@ -245,7 +245,7 @@ gpuc_tir_func *gpuc_lower_windows(gpuc_pass_ctx *p, gpuc_tir_func *f)
         any |= large;
     }
     if (!any) return f;
-    gpuc_ranges_init(&w.r, ctx, gpuc_analyzer_create(ctx));
+    gpuc_lower_ranges_init(&w.r, ctx, gpuc_arith_analyzer_create(ctx));
     bind_sizes(&w);
     gpuc_tir_func *out = gpuc_ctx_memdup(ctx, f, sizeof *f);
     gpuc_tir_window *windows = gpuc_new_array(ctx, gpuc_tir_window, f->num_buffers);

@@ -26,7 +26,7 @@ static const int64_t *dims_of(gpuc_onnx_node *n, gpuc_rexpr *x)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(x);
     int64_t *dims = gpuc_new_array(n->ctx, int64_t, t->ndim + 1);
-    if (!gpuc_tensor_type_static(t, dims))
+    if (!gpuc_relay_tensor_type_static(t, dims))
         gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "the shapes are not known when building%s",
                    gpuc_onnx_shape_hint(n->m));
     return dims;

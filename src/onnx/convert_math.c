@@ -202,7 +202,7 @@ static void constant_of_shape(gpuc_onnx_node *n)
     gpuc_rexpr *value =
         a && a->t ? gpuc_onnx_tensor(n->m, a->t, "value") : gpuc_relay_const_scalar(n->ctx, GPUC_FLOAT32, 0);
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(value);
-    if (t->ndim && gpuc_tensor_type_bytes(n->ctx, t) != (int64_t)gpuc_dtype_bytes(t->dtype))
+    if (t->ndim && gpuc_relay_tensor_type_bytes(n->ctx, t) != (int64_t)gpuc_dtype_bytes(t->dtype))
         gpuc_onnx_fail(n, "attribute 'value' has more than one element");
     value = gpuc_onnx_reshaped(n, value, 0, NULL);
     n->out[0] =

@@ -53,7 +53,7 @@ static gpuc_rexpr *project(const layer *l, gpuc_rexpr *x, gpuc_rexpr *bias)
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(x);
     int64_t columns = l->directions * l->gates * l->units, weights[] = {columns, w[2]}, dims[3];
     gpuc_rexpr *args[] = {x, gpuc_onnx_reshaped(n, gpuc_onnx_in(n, W), 2, weights)};
-    bool known = gpuc_tensor_type_static(t, dims); /* then the steps are rows of one matrix */
+    bool known = gpuc_relay_tensor_type_static(t, dims); /* then the steps are rows of one matrix */
     int64_t rows[] = {known ? dims[0] * dims[1] : 0, w[2]};
     if (known) args[0] = gpuc_onnx_reshaped(n, x, 2, rows);
     gpuc_rexpr *y =

@@ -99,8 +99,8 @@ gpuc_const_data *gpuc_onnx_external(gpuc_onnx *m, const Onnx__TensorProto *t, co
                    name, location, (unsigned long long)start, size);
     const uint8_t *bytes = file->data ? file->data + start : NULL;
     bool in_place = size && (uintptr_t)bytes % gpuc_dtype_bytes(dtype) == 0 && dtype.code != GPUC_DTYPE_BOOL;
-    if (in_place) return gpuc_const_data_of_mapping(ctx, bytes, size);
-    gpuc_const_data *copy = gpuc_const_data_create(ctx, size);
+    if (in_place) return gpuc_relay_const_data_of_mapping(ctx, bytes, size);
+    gpuc_const_data *copy = gpuc_relay_const_data_create(ctx, size);
     if (size) memcpy(copy->bytes, bytes, size);
     return copy;
 }

@@ -174,7 +174,7 @@ static gpuc_rexpr *add_input(gpuc_onnx *m, const Onnx__ValueInfoProto *v)
     gpuc_expr *dims = own ? own : gpuc_new_array(ctx, gpuc_expr, ndim);
     for (int i = 0; !own && i < ndim; i++)
         dims[i] = t->shape ? input_dim(m, name, t->shape, i, pin) : gpuc_int(ctx, pin->dims[i]);
-    gpuc_rexpr *var = gpuc_relay_var(ctx, name, gpuc_rtype_tensor(ctx, dtype, ndim, dims));
+    gpuc_rexpr *var = gpuc_relay_var(ctx, name, gpuc_relay_rtype_tensor(ctx, dtype, ndim, dims));
     check_default(m, name, gpuc_relay_tensor_type(var));
     gpuc_onnx_define(m, name, var, "the graph's inputs");
     return var;

@@ -116,7 +116,7 @@ const int64_t *gpuc_onnx_dims(gpuc_onnx_node *n, int i)
 {
     const gpuc_tensor_type *t = gpuc_onnx_type(n, i);
     int64_t *dims = gpuc_new_array(n->ctx, int64_t, t->ndim);
-    if (!gpuc_tensor_type_static(t, dims))
+    if (!gpuc_relay_tensor_type_static(t, dims))
         gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "the shape of input %d is not known when building%s", i,
                    gpuc_onnx_shape_hint(n->m));
     return dims;

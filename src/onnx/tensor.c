@@ -93,7 +93,7 @@ gpuc_rexpr *gpuc_onnx_tensor(gpuc_onnx *m, Onnx__TensorProto *t, const char *nam
     for (size_t i = 0; i < t->n_dims; i++)
         if (t->dims[i] < 0 || __builtin_mul_overflow(bytes, t->dims[i], &bytes))
             gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: dimension %zu is %lld", where, i, (long long)t->dims[i]);
-    const gpuc_rtype *type = gpuc_rtype_tensor_static(ctx, dtype, (int)t->n_dims, t->dims);
+    const gpuc_rtype *type = gpuc_relay_rtype_tensor_static(ctx, dtype, (int)t->n_dims, t->dims);
     size_t size = (size_t)bytes;
     gpuc_const_data *data;
     if (t->data_location == 1) {
@@ -102,12 +102,12 @@ gpuc_rexpr *gpuc_onnx_tensor(gpuc_onnx *m, Onnx__TensorProto *t, const char *nam
         if (t->raw_data.len != size)
             gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: has %zu bytes, its shape needs %zu", where,
                        t->raw_data.len, size);
-        data = gpuc_const_data_create(ctx, size);
+        data = gpuc_relay_const_data_create(ctx, size);
         memcpy(data->bytes, t->raw_data.data, size);
         free_raw(m, t);
     } else {
         check_fields(m, t, name, size / gpuc_dtype_bytes(dtype));
-        data = gpuc_const_data_create(ctx, size);
+        data = gpuc_relay_const_data_create(ctx, size);
         if (size) copy_fields(t, dtype, size / gpuc_dtype_bytes(dtype), data);
     }
     for (size_t i = 0; i < size && gpuc_dtype_equal(dtype, GPUC_BOOL); i++)

@@ -164,7 +164,7 @@ uint32_t gpuc_attrs_hash(const gpuc_attrs *a)
     return h;
 }
 
-void gpuc_attrs_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_attrs *a, bool first_names)
+void gpuc_op_attrs_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_attrs *a, bool first_names)
 {
     char name[24];
     for (int i = 0; a && i < a->count; i++) {
@@ -174,7 +174,7 @@ void gpuc_attrs_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_attrs *a, bool fi
         case GPUC_ATTR_INT: gpuc_buf_printf(out, "%lld", (long long)at->i); break;
         case GPUC_ATTR_FLOAT: gpuc_buf_printf(out, "%.17g", at->f); break;
         case GPUC_ATTR_STRING:
-            gpuc_buf_printf(out, "\"%s\"", first_names ? gpuc_name_first(at->name, at->s) : at->s);
+            gpuc_buf_printf(out, "\"%s\"", first_names ? gpuc_names_first(at->name, at->s) : at->s);
             break;
         case GPUC_ATTR_DTYPE:
             gpuc_buf_str(out, at->dtype.bits ? gpuc_dtype_name(at->dtype, name) : "none");

@@ -89,7 +89,7 @@ static bool bind_symbol(gpuc_expr e, void *arg)
     symbols *s = arg;
     if (e->kind != GPUC_EXPR_VAR || gpuc_map_has(&s->seen, e)) return true;
     gpuc_map_set(&s->seen, e, s);
-    gpuc_analyzer_bind(s->analyzer, e, gpuc_int(s->ctx, 0), gpuc_int(s->ctx, INT64_C(1) << 31));
+    gpuc_arith_analyzer_bind(s->analyzer, e, gpuc_int(s->ctx, 0), gpuc_int(s->ctx, INT64_C(1) << 31));
     return true;
 }
 
@@ -100,7 +100,7 @@ static gpuc_analyzer *analyzer_of(gpuc_ctx *ctx, gpuc_expr e)
     symbols *s = ctx->slots[GPUC_CTX_SYMBOLS];
     if (!s) {
         s = gpuc_new(ctx, symbols);
-        *s = (symbols){.ctx = ctx, .analyzer = gpuc_analyzer_create(ctx)};
+        *s = (symbols){.ctx = ctx, .analyzer = gpuc_arith_analyzer_create(ctx)};
         gpuc_map_init(&s->seen, ctx);
         ctx->slots[GPUC_CTX_SYMBOLS] = s;
     }
@@ -112,19 +112,20 @@ bool gpuc_topi_proves(gpuc_ctx *ctx, gpuc_expr cond)
 {
     int64_t known;
     if (gpuc_expr_is_int(cond, &known)) return known;
-    return gpuc_prove(analyzer_of(ctx, cond), cond);
+    return gpuc_arith_prove(analyzer_of(ctx, cond), cond);
 }
 
-int64_t gpuc_topi_max_size(gpuc_ctx *ctx, gpuc_expr size)
+int64_t gpuc_op_max_size(gpuc_ctx *ctx, gpuc_expr size)
 {
     int64_t known;
-    return gpuc_expr_is_int(size, &known) ? known : gpuc_analyzer_bounds(analyzer_of(ctx, size), size).max;
+    return gpuc_expr_is_int(size, &known) ? known
+                                          : gpuc_arith_analyzer_bounds(analyzer_of(ctx, size), size).max;
 }
 
 gpuc_expr gpuc_topi_canonical(gpuc_ctx *ctx, gpuc_expr size)
 {
     if (!size || size->kind == GPUC_EXPR_INT || size->kind == GPUC_EXPR_VAR) return size;
-    return gpuc_simplify(analyzer_of(ctx, size), size);
+    return gpuc_arith_simplify(analyzer_of(ctx, size), size);
 }
 
 void gpuc_topi_require(const gpuc_op_call *call, gpuc_expr cond, const char *fmt, ...)

@@ -10,7 +10,7 @@
 
 const gpuc_op *gpuc_op_find(const char *name)
 {
-    for (const gpuc_op_family *f = gpuc_op_families; f->rows; f++)
+    for (const gpuc_op_family *f = gpuc_topi_op_families; f->rows; f++)
         for (size_t i = 0; i < (*f->count); i++)
             if (!strcmp(f->rows[i].name, name)) return &f->rows[i];
     return NULL;
@@ -47,13 +47,13 @@ const gpuc_op *gpuc_op_named(const char *name)
 size_t gpuc_op_count(void)
 {
     size_t n = 0;
-    for (const gpuc_op_family *f = gpuc_op_families; f->rows; f++) n += (*f->count);
+    for (const gpuc_op_family *f = gpuc_topi_op_families; f->rows; f++) n += (*f->count);
     return n;
 }
 
 const gpuc_op *gpuc_op_at(size_t i)
 {
-    for (const gpuc_op_family *f = gpuc_op_families; f->rows; f++) {
+    for (const gpuc_op_family *f = gpuc_topi_op_families; f->rows; f++) {
         if (i < (*f->count)) return &f->rows[i];
         i -= (*f->count);
     }
@@ -82,7 +82,7 @@ const gpuc_op *gpuc_op_lookup(gpuc_ctx *ctx, const char *name)
 static const gpuc_op *find_standard(const char *name)
 {
     const gpuc_op *found = NULL;
-    for (const gpuc_op_family *f = gpuc_op_families; f->rows; f++) {
+    for (const gpuc_op_family *f = gpuc_topi_op_families; f->rows; f++) {
         for (size_t i = 0; i < *f->count; i++) {
             if (!lists(f->rows[i].onnx, name)) continue;
             if (found) return NULL;
@@ -181,7 +181,7 @@ static void check_size(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attr_spec *s
 
 static const gpuc_attrs *present_name(gpuc_ctx *ctx, const gpuc_attrs *attrs, const gpuc_attr *a)
 {
-    const char *now = gpuc_name_now(a->name, a->s);
+    const char *now = gpuc_names_now(a->name, a->s);
     return now == a->s ? attrs : gpuc_attrs_string(ctx, attrs, a->name, now);
 }
 

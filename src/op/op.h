@@ -35,9 +35,9 @@ const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const
 void gpuc_op_infer(gpuc_op_call *call);
 
 /* The largest value that a size can have; symbols are extents. */
-int64_t gpuc_topi_max_size(gpuc_ctx *ctx, gpuc_expr size);
+int64_t gpuc_op_max_size(gpuc_ctx *ctx, gpuc_expr size);
 
 /* Prints strides=[2, 2], mode="reflect". first_names: values that were renamed have the names of old tuning logs. */
-void gpuc_attrs_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_attrs *a, bool first_names);
+void gpuc_op_attrs_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_attrs *a, bool first_names);
 
 #endif

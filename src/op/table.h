@@ -10,6 +10,6 @@ typedef struct gpuc_op_family {
     const size_t *count;
 } gpuc_op_family;
 
-extern const gpuc_op_family gpuc_op_families[]; /* ends with NULL rows */
+extern const gpuc_op_family gpuc_topi_op_families[]; /* ends with NULL rows */
 
 #endif

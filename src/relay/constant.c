@@ -22,7 +22,7 @@ static void drop_at_destroy(gpuc_ctx *ctx, void *data)
     drop(data);
 }
 
-gpuc_const_data *gpuc_const_data_create(gpuc_ctx *ctx, size_t size)
+gpuc_const_data *gpuc_relay_const_data_create(gpuc_ctx *ctx, size_t size)
 {
     enum { ALIGN = 64 };
     gpuc_const_data *d = gpuc_new(ctx, gpuc_const_data);
@@ -40,20 +40,20 @@ gpuc_const_data *gpuc_const_data_create(gpuc_ctx *ctx, size_t size)
     return d;
 }
 
-gpuc_const_data *gpuc_const_data_of_mapping(gpuc_ctx *ctx, const void *bytes, size_t size)
+gpuc_const_data *gpuc_relay_const_data_of_mapping(gpuc_ctx *ctx, const void *bytes, size_t size)
 {
     gpuc_const_data *d = gpuc_new(ctx, gpuc_const_data);
     *d = (gpuc_const_data){.refs = 1, .size = size, .bytes = (void *)bytes};
     return d;
 }
 
-gpuc_const_data *gpuc_const_data_retain(gpuc_const_data *data)
+gpuc_const_data *gpuc_relay_const_data_retain(gpuc_const_data *data)
 {
     data->refs++;
     return data;
 }
 
-void gpuc_const_data_release(gpuc_const_data *data)
+void gpuc_relay_const_data_release(gpuc_const_data *data)
 {
     if (data && --data->refs == 0) drop(data);
 }
@@ -61,8 +61,9 @@ void gpuc_const_data_release(gpuc_const_data *data)
 gpuc_rexpr *gpuc_relay_const_bytes(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const int64_t *dims,
                                    const void *bytes)
 {
-    const gpuc_rtype *type = gpuc_rtype_tensor_static(ctx, dtype, ndim, dims);
-    gpuc_const_data *data = gpuc_const_data_create(ctx, (size_t)gpuc_tensor_type_bytes(ctx, &type->tensor));
+    const gpuc_rtype *type = gpuc_relay_rtype_tensor_static(ctx, dtype, ndim, dims);
+    gpuc_const_data *data =
+        gpuc_relay_const_data_create(ctx, (size_t)gpuc_relay_tensor_type_bytes(ctx, &type->tensor));
     if (data->size) memcpy(data->bytes, bytes, data->size);
     return gpuc_relay_constant(ctx, type, data);
 }
@@ -81,9 +82,9 @@ static void store_scalar(gpuc_ctx *ctx, gpuc_dtype t, double value, void *out)
 
 gpuc_rexpr *gpuc_relay_const_scalar(gpuc_ctx *ctx, gpuc_dtype dtype, double value)
 {
-    gpuc_const_data *data = gpuc_const_data_create(ctx, gpuc_dtype_bytes(dtype));
+    gpuc_const_data *data = gpuc_relay_const_data_create(ctx, gpuc_dtype_bytes(dtype));
     store_scalar(ctx, dtype, value, data->bytes);
-    return gpuc_relay_constant(ctx, gpuc_rtype_tensor(ctx, dtype, 0, NULL), data);
+    return gpuc_relay_constant(ctx, gpuc_relay_rtype_tensor(ctx, dtype, 0, NULL), data);
 }
 
 gpuc_rexpr *gpuc_relay_const_ints(gpuc_ctx *ctx, int n, const int64_t *values)

@@ -89,7 +89,7 @@ static void run(gpuc_ctx *ctx, evaluation *e)
         args[n++] = outs[i];
     }
     const gpuc_tir_func *f = gpuc_te_lower_plain(ctx, "fold", n, args);
-    GPUC_RAISE_IF(ctx, gpuc_tir_run(ctx, f, buffers, NULL, false));
+    GPUC_RAISE_IF(ctx, gpuc_ev_run(ctx, f, buffers, NULL, false));
 }
 
 static gpuc_tensor_type move_type(gpuc_ctx *child, const gpuc_tensor_type *from)
@@ -157,12 +157,12 @@ static gpuc_rexpr *from_values(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
     const gpuc_tensor_type *t = &e->type->tensor;
     int64_t dims[MAX_DIMS], count = 1, v;
-    if (t->ndim > MAX_DIMS || !gpuc_tensor_type_static(t, dims)) return NULL;
+    if (t->ndim > MAX_DIMS || !gpuc_relay_tensor_type_static(t, dims)) return NULL;
     for (int i = 0; i < t->ndim; i++) count *= dims[i];
     for (int64_t i = 0; i < count; i++)
         if (!gpuc_expr_is_int(e->values[i], &v)) return NULL;
     size_t item = gpuc_dtype_bytes(t->dtype);
-    gpuc_const_data *data = gpuc_const_data_create(ctx, (size_t)count * item);
+    gpuc_const_data *data = gpuc_relay_const_data_create(ctx, (size_t)count * item);
     for (int64_t i = 0; i < count; i++) {
         gpuc_expr_is_int(e->values[i], &v);
         memcpy((char *)data->bytes + (size_t)i * item, &v, item); /* little-endian: the low bytes */
@@ -184,7 +184,7 @@ static int64_t result_bytes(const gpuc_rtype *t, int num_out)
     for (int i = 0; i < num_out; i++) {
         const gpuc_tensor_type *out = &output_type(t, i)->tensor;
         int64_t bytes = (int64_t)gpuc_dtype_bytes(out->dtype), dims[MAX_DIMS];
-        if (out->ndim > MAX_DIMS || !gpuc_tensor_type_static(out, dims)) return -1;
+        if (out->ndim > MAX_DIMS || !gpuc_relay_tensor_type_static(out, dims)) return -1;
         for (int k = 0; k < out->ndim; k++)
             if (__builtin_mul_overflow(bytes, dims[k], &bytes)) return -1;
         if (__builtin_add_overflow(total, bytes, &total)) return -1;
@@ -204,10 +204,10 @@ gpuc_rexpr *gpuc_relay_evaluate_call(gpuc_ctx *ctx, gpuc_rexpr *e, gpuc_relay_bu
     int64_t dims[MAX_DIMS];
     bool tensor = e->type->kind == GPUC_RTYPE_TENSOR;
     if (!constant_args(call) || gpuc_attrs_symbolic(call->attrs)) return NULL;
-    if (tensor && !gpuc_tensor_type_static(&e->type->tensor, dims)) return NULL;
+    if (tensor && !gpuc_relay_tensor_type_static(&e->type->tensor, dims)) return NULL;
     if (op->alias) {
         gpuc_const_data *data = gpuc_as_rconstant(call->args[0])->data;
-        return gpuc_relay_constant(ctx, e->type, gpuc_const_data_retain(data));
+        return gpuc_relay_constant(ctx, e->type, gpuc_relay_const_data_retain(data));
     }
     if (!op->compute) return NULL;
     const gpuc_rtype *t = e->type;
@@ -222,8 +222,8 @@ gpuc_rexpr *gpuc_relay_evaluate_call(gpuc_ctx *ctx, gpuc_rexpr *e, gpuc_relay_bu
         .call = call, .outs = gpuc_new_array(ctx, gpuc_const_data *, num_out), .work = &budget->work};
     ev.op_call.num_out = num_out;
     for (int i = 0; i < num_out; i++)
-        ev.outs[i] =
-            gpuc_const_data_create(ctx, (size_t)gpuc_tensor_type_bytes(ctx, &output_type(t, i)->tensor));
+        ev.outs[i] = gpuc_relay_const_data_create(
+            ctx, (size_t)gpuc_relay_tensor_type_bytes(ctx, &output_type(t, i)->tensor));
     gpuc_ctx *child;
     GPUC_RAISE_IF(ctx, gpuc_ctx_create(&ctx->allocator, &child));
     gpuc_ctx_push_cleanup(ctx, destroy_ctx, child);
@@ -233,7 +233,7 @@ gpuc_rexpr *gpuc_relay_evaluate_call(gpuc_ctx *ctx, gpuc_rexpr *e, gpuc_relay_bu
         gpuc_ctx_raise_status(
             ctx, gpuc_error_prefix(status, "folding %s%s%s", op->name, *e->source ? " of " : "", e->source));
     if (ev.too_long) {
-        for (int i = 0; i < num_out; i++) gpuc_const_data_release(ev.outs[i]);
+        for (int i = 0; i < num_out; i++) gpuc_relay_const_data_release(ev.outs[i]);
         return NULL;
     }
     budget->bytes -= bytes;

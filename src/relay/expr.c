@@ -118,7 +118,7 @@ gpuc_rexpr *gpuc_relay_tuple(gpuc_ctx *ctx, int n, gpuc_rexpr *const *fields)
     const gpuc_rtype **types = gpuc_new_array(ctx, const gpuc_rtype *, n);
     bool known = true;
     for (int i = 0; i < n; i++) known &= (types[i] = fields[i]->type) != NULL;
-    if (known) t->base.type = gpuc_rtype_tuple(ctx, n, types);
+    if (known) t->base.type = gpuc_relay_rtype_tuple(ctx, n, types);
     return &t->base;
 }
 
@@ -160,7 +160,7 @@ gpuc_rexpr *gpuc_relay_function(gpuc_ctx *ctx, int n, gpuc_rexpr *const *params,
     const gpuc_rtype **types = gpuc_new_array(ctx, const gpuc_rtype *, n);
     bool known = body->type != NULL;
     for (int i = 0; i < n; i++) known &= (types[i] = params[i]->type) != NULL;
-    if (known) f->base.type = gpuc_rtype_func(ctx, n, types, body->type);
+    if (known) f->base.type = gpuc_relay_rtype_func(ctx, n, types, body->type);
     return &f->base;
 }
 

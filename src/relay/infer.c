@@ -82,15 +82,15 @@ void gpuc_relay_infer_call(gpuc_ctx *ctx, gpuc_rexpr *e)
     gpuc_op_call call = {.out = types, .out_values = values};
     infer(ctx, e, &call);
     if (call.num_out == 1) {
-        e->type = gpuc_rtype_tensor(ctx, call.out[0].dtype, call.out[0].ndim, call.out[0].dims);
+        e->type = gpuc_relay_rtype_tensor(ctx, call.out[0].dtype, call.out[0].ndim, call.out[0].dims);
         int64_t count;
         if (call.out_values[0] && small_integers(&e->type->tensor, &count)) e->values = call.out_values[0];
         return;
     }
     const gpuc_rtype **fields = gpuc_new_array(ctx, const gpuc_rtype *, call.num_out);
     for (int i = 0; i < call.num_out; i++)
-        fields[i] = gpuc_rtype_tensor(ctx, call.out[i].dtype, call.out[i].ndim, call.out[i].dims);
-    e->type = gpuc_rtype_tuple(ctx, call.num_out, fields);
+        fields[i] = gpuc_relay_rtype_tensor(ctx, call.out[i].dtype, call.out[i].ndim, call.out[i].dims);
+    e->type = gpuc_relay_rtype_tuple(ctx, call.num_out, fields);
 }
 
 static const gpuc_rtype *callee_result(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_rcall *c)
@@ -115,7 +115,7 @@ static const gpuc_rtype *callee_result(gpuc_ctx *ctx, gpuc_rmodule *m, const gpu
 /* The type that both branches fit: where their dims differ, the dim is unknown. */
 static const gpuc_rtype *join(gpuc_ctx *ctx, const gpuc_rtype *a, const gpuc_rtype *b)
 {
-    if (gpuc_rtype_equal(a, b) || !b) return a;
+    if (gpuc_relay_rtype_equal(a, b) || !b) return a;
     if (!a) return b;
     if (a->kind != b->kind || a->n != b->n)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "branches have different types");
@@ -126,11 +126,11 @@ static const gpuc_rtype *join(gpuc_ctx *ctx, const gpuc_rtype *a, const gpuc_rty
         gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, a->tensor.ndim);
         for (int i = 0; i < a->tensor.ndim; i++)
             dims[i] = a->tensor.dims[i] == b->tensor.dims[i] ? a->tensor.dims[i] : NULL;
-        return gpuc_rtype_tensor(ctx, a->tensor.dtype, a->tensor.ndim, dims);
+        return gpuc_relay_rtype_tensor(ctx, a->tensor.dtype, a->tensor.ndim, dims);
     }
     const gpuc_rtype **fields = gpuc_new_array(ctx, const gpuc_rtype *, a->n);
     for (int i = 0; i < a->n; i++) fields[i] = join(ctx, a->at[i], b->at[i]);
-    return a->kind == GPUC_RTYPE_TUPLE ? gpuc_rtype_tuple(ctx, a->n, fields) : a;
+    return a->kind == GPUC_RTYPE_TUPLE ? gpuc_relay_rtype_tuple(ctx, a->n, fields) : a;
 }
 
 void gpuc_relay_infer_node(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *e)
@@ -156,7 +156,7 @@ void gpuc_relay_infer_node(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *e)
         const gpuc_rtuple *t = gpuc_as_rtuple(e);
         const gpuc_rtype **fields = gpuc_new_array(ctx, const gpuc_rtype *, t->n);
         for (int i = 0; i < t->n; i++) fields[i] = t->fields[i]->type;
-        e->type = gpuc_rtype_tuple(ctx, t->n, fields);
+        e->type = gpuc_relay_rtype_tuple(ctx, t->n, fields);
         break;
     }
     case GPUC_REXPR_GET: {
@@ -178,7 +178,7 @@ void gpuc_relay_infer_node(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *e)
         const gpuc_rfunction *f = gpuc_as_rfunction(e);
         const gpuc_rtype **types = gpuc_new_array(ctx, const gpuc_rtype *, f->n);
         for (int i = 0; i < f->n; i++) types[i] = f->params[i]->type;
-        if (f->body->type) e->type = gpuc_rtype_func(ctx, f->n, types, f->body->type);
+        if (f->body->type) e->type = gpuc_relay_rtype_func(ctx, f->n, types, f->body->type);
         break;
     }
     case GPUC_REXPR_IF:

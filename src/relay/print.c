@@ -9,7 +9,7 @@ typedef struct printer {
     gpuc_buf *out;
     gpuc_map names; /* node -> text */
     int next, indent;
-    bool first_names; /* of gpuc_attrs_print */
+    bool first_names; /* of gpuc_op_attrs_print */
 } printer;
 
 static void print_scope(printer *p, gpuc_rexpr *body);
@@ -48,7 +48,7 @@ static void print_ref(printer *p, gpuc_rexpr *e)
             print_values(p, e);
             gpuc_buf_str(p->out, ", ");
         }
-        gpuc_rtype_print(p->ctx, p->out, e->type);
+        gpuc_relay_rtype_print(p->ctx, p->out, e->type);
         gpuc_buf_str(p->out, ")");
         return;
     case GPUC_REXPR_CALL:
@@ -91,16 +91,16 @@ static void print_function(printer *p, const gpuc_rfunction *f)
     gpuc_buf_str(p->out, "(");
     for (int i = 0; i < f->n; i++) {
         gpuc_buf_printf(p->out, "%s%%%s: ", i ? ", " : "", gpuc_as_rvar(f->params[i])->name);
-        gpuc_rtype_print(p->ctx, p->out, f->params[i]->type);
+        gpuc_relay_rtype_print(p->ctx, p->out, f->params[i]->type);
     }
     if (f->attrs && f->attrs->count) {
         gpuc_buf_str(p->out, f->n ? ", " : "");
-        gpuc_attrs_print(p->ctx, p->out, f->attrs, p->first_names);
+        gpuc_op_attrs_print(p->ctx, p->out, f->attrs, p->first_names);
     }
     gpuc_buf_str(p->out, ")");
     if (f->body->type) {
         gpuc_buf_str(p->out, " -> ");
-        gpuc_rtype_print(p->ctx, p->out, f->body->type);
+        gpuc_relay_rtype_print(p->ctx, p->out, f->body->type);
     }
     print_block(p, f->body);
 }
@@ -140,7 +140,7 @@ static void print_node(printer *p, gpuc_rexpr *e)
         print_list(p, c->n, c->args);
         if (c->attrs && c->attrs->count) {
             gpuc_buf_str(out, c->n ? ", " : "");
-            gpuc_attrs_print(p->ctx, out, c->attrs, p->first_names);
+            gpuc_op_attrs_print(p->ctx, out, c->attrs, p->first_names);
         }
         gpuc_buf_str(out, ")");
         break;
@@ -268,7 +268,7 @@ static void print_operands(printer *p, gpuc_rexpr *root, gpuc_ptrs *block)
         gpuc_buf_str(p->out, ";");
         if (e->type && e->kind != GPUC_REXPR_FUNCTION) {
             gpuc_buf_str(p->out, " /* ");
-            gpuc_rtype_print(p->ctx, p->out, e->type);
+            gpuc_relay_rtype_print(p->ctx, p->out, e->type);
             gpuc_buf_str(p->out, " */");
         }
         gpuc_buf_str(p->out, "\n");

@@ -37,17 +37,18 @@ typedef struct gpuc_adt {
     const gpuc_constructor *constructors;
 } gpuc_adt;
 
-const gpuc_rtype *gpuc_rtype_tensor(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const gpuc_expr *dims);
-const gpuc_rtype *gpuc_rtype_tensor_static(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const int64_t *dims);
-const gpuc_rtype *gpuc_rtype_tuple(gpuc_ctx *ctx, int n, const gpuc_rtype *const *fields);
-const gpuc_rtype *gpuc_rtype_func(gpuc_ctx *ctx, int n, const gpuc_rtype *const *params,
-                                  const gpuc_rtype *ret);
-bool gpuc_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b); /* dims by identity of expressions */
-void gpuc_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t);
+const gpuc_rtype *gpuc_relay_rtype_tensor(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const gpuc_expr *dims);
+const gpuc_rtype *gpuc_relay_rtype_tensor_static(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim,
+                                                 const int64_t *dims);
+const gpuc_rtype *gpuc_relay_rtype_tuple(gpuc_ctx *ctx, int n, const gpuc_rtype *const *fields);
+const gpuc_rtype *gpuc_relay_rtype_func(gpuc_ctx *ctx, int n, const gpuc_rtype *const *params,
+                                        const gpuc_rtype *ret);
+bool gpuc_relay_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b); /* dims by identity of expressions */
+void gpuc_relay_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t);
 /* Every dim a known constant? Then out (room for ndim) has them. */
-bool gpuc_tensor_type_static(const gpuc_tensor_type *t, int64_t *out);
+bool gpuc_relay_tensor_type_static(const gpuc_tensor_type *t, int64_t *out);
 /* Bytes of a static tensor type; raises if not static or too large for int64. */
-int64_t gpuc_tensor_type_bytes(gpuc_ctx *ctx, const gpuc_tensor_type *t);
+int64_t gpuc_relay_tensor_type_bytes(gpuc_ctx *ctx, const gpuc_tensor_type *t);
 
 /* ---- Constant data: counted, outside of the arena, so that folding can drop what it consumed ---- */
 typedef struct gpuc_const_data {
@@ -59,12 +60,12 @@ typedef struct gpuc_const_data {
     size_t base_size;
 } gpuc_const_data;
 /* One reference, zeroed. Whatever references are left, the memory goes with the context. */
-gpuc_const_data *gpuc_const_data_create(gpuc_ctx *ctx, size_t size);
+gpuc_const_data *gpuc_relay_const_data_create(gpuc_ctx *ctx, size_t size);
 /* Bytes of a file that stays mapped as long as the context lives. */
-gpuc_const_data *gpuc_const_data_of_mapping(gpuc_ctx *ctx, const void *bytes, size_t size);
+gpuc_const_data *gpuc_relay_const_data_of_mapping(gpuc_ctx *ctx, const void *bytes, size_t size);
 /* Counts the constants that share it (a reshape does). The last release gives the memory back. */
-gpuc_const_data *gpuc_const_data_retain(gpuc_const_data *data);
-void gpuc_const_data_release(gpuc_const_data *data);
+gpuc_const_data *gpuc_relay_const_data_retain(gpuc_const_data *data);
+void gpuc_relay_const_data_release(gpuc_const_data *data);
 
 /* ---- Expressions ---- */
 typedef enum gpuc_rexpr_kind {

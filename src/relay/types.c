@@ -13,7 +13,7 @@ static gpuc_rtype *make(gpuc_ctx *ctx, gpuc_rtype_kind kind, int n, const gpuc_r
     return t;
 }
 
-const gpuc_rtype *gpuc_rtype_tensor(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const gpuc_expr *dims)
+const gpuc_rtype *gpuc_relay_rtype_tensor(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const gpuc_expr *dims)
 {
     gpuc_rtype *t = make(ctx, GPUC_RTYPE_TENSOR, 0, NULL);
     t->tensor = (gpuc_tensor_type){
@@ -24,27 +24,28 @@ const gpuc_rtype *gpuc_rtype_tensor(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, c
     return t;
 }
 
-const gpuc_rtype *gpuc_rtype_tensor_static(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const int64_t *dims)
+const gpuc_rtype *gpuc_relay_rtype_tensor_static(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim,
+                                                 const int64_t *dims)
 {
     gpuc_expr *e = gpuc_new_array(ctx, gpuc_expr, ndim);
     for (int i = 0; i < ndim; i++) e[i] = gpuc_int(ctx, dims[i]);
-    return gpuc_rtype_tensor(ctx, dtype, ndim, e);
+    return gpuc_relay_rtype_tensor(ctx, dtype, ndim, e);
 }
 
-const gpuc_rtype *gpuc_rtype_tuple(gpuc_ctx *ctx, int n, const gpuc_rtype *const *fields)
+const gpuc_rtype *gpuc_relay_rtype_tuple(gpuc_ctx *ctx, int n, const gpuc_rtype *const *fields)
 {
     return make(ctx, GPUC_RTYPE_TUPLE, n, fields);
 }
 
-const gpuc_rtype *gpuc_rtype_func(gpuc_ctx *ctx, int n, const gpuc_rtype *const *params,
-                                  const gpuc_rtype *ret)
+const gpuc_rtype *gpuc_relay_rtype_func(gpuc_ctx *ctx, int n, const gpuc_rtype *const *params,
+                                        const gpuc_rtype *ret)
 {
     gpuc_rtype *t = make(ctx, GPUC_RTYPE_FUNC, n, params);
     t->ret = ret;
     return t;
 }
 
-bool gpuc_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b)
+bool gpuc_relay_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b)
 {
     if (a == b) return true;
     if (!a || !b || a->kind != b->kind || a->n != b->n || a->adt != b->adt) return false;
@@ -55,8 +56,8 @@ bool gpuc_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b)
             if (a->tensor.dims[i] != b->tensor.dims[i]) return false;
     }
     for (int i = 0; i < a->n; i++)
-        if (!gpuc_rtype_equal(a->at[i], b->at[i])) return false;
-    return a->kind != GPUC_RTYPE_FUNC || gpuc_rtype_equal(a->ret, b->ret);
+        if (!gpuc_relay_rtype_equal(a->at[i], b->at[i])) return false;
+    return a->kind != GPUC_RTYPE_FUNC || gpuc_relay_rtype_equal(a->ret, b->ret);
 }
 
 static void print_list(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t)
@@ -64,12 +65,12 @@ static void print_list(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t)
     gpuc_buf_str(out, "(");
     for (int i = 0; i < t->n; i++) {
         if (i) gpuc_buf_str(out, ", ");
-        gpuc_rtype_print(ctx, out, t->at[i]);
+        gpuc_relay_rtype_print(ctx, out, t->at[i]);
     }
     gpuc_buf_str(out, t->n == 1 && t->kind == GPUC_RTYPE_TUPLE ? ",)" : ")");
 }
 
-void gpuc_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t)
+void gpuc_relay_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t)
 {
     char name[24];
     if (!t) {
@@ -90,7 +91,7 @@ void gpuc_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t)
         gpuc_buf_str(out, "fn ");
         print_list(ctx, out, t);
         gpuc_buf_str(out, " -> ");
-        gpuc_rtype_print(ctx, out, t->ret);
+        gpuc_relay_rtype_print(ctx, out, t->ret);
         break;
     case GPUC_RTYPE_ADT:
         gpuc_buf_str(out, t->adt->name);
@@ -100,14 +101,14 @@ void gpuc_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t)
     }
 }
 
-bool gpuc_tensor_type_static(const gpuc_tensor_type *t, int64_t *out)
+bool gpuc_relay_tensor_type_static(const gpuc_tensor_type *t, int64_t *out)
 {
     for (int i = 0; i < t->ndim; i++)
         if (!t->dims[i] || !gpuc_expr_is_int(t->dims[i], &out[i])) return false;
     return true;
 }
 
-int64_t gpuc_tensor_type_bytes(gpuc_ctx *ctx, const gpuc_tensor_type *t)
+int64_t gpuc_relay_tensor_type_bytes(gpuc_ctx *ctx, const gpuc_tensor_type *t)
 {
     int64_t bytes = (int64_t)gpuc_dtype_bytes(t->dtype);
     for (int i = 0; i < t->ndim; i++) {

@@ -12,7 +12,7 @@ static gpuc_rexpr *convolution(gpuc_ctx *ctx, gpuc_rexpr *e)
     const gpuc_rcall *c = gpuc_as_rcall(e);
     if (c->args[1]->kind != GPUC_REXPR_CONSTANT || gpuc_attrs_get_int(c->attrs, "groups", 1) != 1) return e;
     if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIHW")) return e;
-    gpuc_rexpr *args[] = {c->args[0], gpuc_relay_turn_weights(ctx, c->args[1])};
+    gpuc_rexpr *args[] = {c->args[0], gpuc_relay_pass_turn_weights(ctx, c->args[1])};
     return gpuc_relay_op(ctx, gpuc_relay_call_op(e)->name,
                          gpuc_attrs_string(ctx, c->attrs, "kernel_layout", "IHWO"), 2, args);
 }
@@ -29,14 +29,14 @@ static gpuc_rexpr *recurrent(gpuc_ctx *ctx, gpuc_rexpr *e, const gpuc_target *t)
     const gpuc_tensor_type *type = gpuc_relay_tensor_type(w);
     int64_t block = t->vector_bits / type->dtype.bits;
     if (w->kind != GPUC_REXPR_CONSTANT || type->ndim != 3 || type->dtype.bits < 32) return e;
-    if (!gpuc_tensor_type_static(type, dims) || dims[1] < block) return e;
+    if (!gpuc_relay_tensor_type_static(type, dims) || dims[1] < block) return e;
     int64_t gates[] = {dims[0], dims[1], dims[2] / dims[1], dims[1]};
-    w = gpuc_relay_filled_up(ctx, gpuc_relay_reshape_static(ctx, w, 4, gates), 3, block);
-    gpuc_tensor_type_static(gpuc_relay_tensor_type(w), dims);
+    w = gpuc_relay_pass_filled_up(ctx, gpuc_relay_pass_reshape_static(ctx, w, 4, gates), 3, block);
+    gpuc_relay_tensor_type_static(gpuc_relay_tensor_type(w), dims);
     dims[3] /= block;
     dims[4] = block;
     memcpy(args, c->args, sizeof *args * (size_t)c->n);
-    args[WEIGHTS] = gpuc_relay_transpose(ctx, gpuc_relay_reshape_static(ctx, w, 5, dims), order);
+    args[WEIGHTS] = gpuc_relay_pass_transpose(ctx, gpuc_relay_pass_reshape_static(ctx, w, 5, dims), order);
     return gpuc_relay_op(ctx, gpuc_relay_call_op(e)->name, c->attrs, c->n, args);
 }
 
@@ -54,9 +54,9 @@ static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
                : e;
 }
 
-void gpuc_relay_alter_kernel_layout(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_alter_kernel_layout(gpuc_relay_pass_ctx *p)
 {
     const gpuc_target *t = p->target;
     bool on_cores = !t->language->work_groups && t->vector_bits >= 128;
-    if (t->texel || on_cores) gpuc_relay_rewrite_module(p, rewrite, (void *)(uintptr_t)t);
+    if (t->texel || on_cores) gpuc_relay_pass_rewrite_module(p, rewrite, (void *)(uintptr_t)t);
 }

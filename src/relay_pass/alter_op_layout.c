@@ -29,7 +29,7 @@ static gpuc_rexpr *channels_first(gpuc_ctx *ctx, gpuc_rexpr *e)
     int64_t perm[MAX_RANK];
     int n = gpuc_relay_tensor_type(e)->ndim;
     for (int i = 0; i < n; i++) perm[i] = to_first(n, i);
-    return gpuc_relay_transpose(ctx, e, perm);
+    return gpuc_relay_pass_transpose(ctx, e, perm);
 }
 
 /* The operand of a transposition to channels first; NULL: e is none. */
@@ -51,7 +51,7 @@ static gpuc_rexpr *channels_last(gpuc_ctx *ctx, gpuc_rexpr *e)
     gpuc_rexpr *in = inside(e);
     if (in) return in;
     for (int i = 0; i < n; i++) perm[i] = to_last(n, i);
-    return gpuc_relay_transpose(ctx, e, perm);
+    return gpuc_relay_pass_transpose(ctx, e, perm);
 }
 
 /* ---- Convolutions ---- */
@@ -121,7 +121,7 @@ static bool gains(const gpuc_rcall *c, const layouts *l, bool is_wanted)
     if (strcmp(gpuc_attrs_get_string(c->attrs, "data_layout", ""), "NCHW")) return false;
     const gpuc_tensor_type *w = gpuc_relay_tensor_type(c->args[1]), *x = gpuc_relay_tensor_type(c->args[0]);
     int64_t dims[MAX_RANK], steps = 1, groups = gpuc_attrs_get_int(c->attrs, "groups", 1);
-    if (w->ndim < 3 || w->ndim > MAX_RANK - 1 || !gpuc_tensor_type_static(w, dims)) return false;
+    if (w->ndim < 3 || w->ndim > MAX_RANK - 1 || !gpuc_relay_tensor_type_static(w, dims)) return false;
     if (l->by_lanes && (!gpuc_dtype_equal(x->dtype, GPUC_FLOAT32) || !is_static(x))) return false;
     if (dims[0] < (l->by_lanes ? lanes / 2 : lanes)) return false;
     is_wanted |= inside(c->args[0]) != NULL;
@@ -154,14 +154,14 @@ static gpuc_rexpr *winograd(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *e)
     gpuc_expr_is_int(gpuc_relay_tensor_type(args[1])->dims[n - 1], &outs);
     int64_t made = whole_channels(l, outs);
     if (l->by_lanes) {
-        args[0] = gpuc_relay_filled_up(ctx, args[0], gpuc_relay_tensor_type(args[0])->ndim - 1, each);
-        args[1] = gpuc_relay_filled_up(ctx, args[1], n - 2, each);
+        args[0] = gpuc_relay_pass_filled_up(ctx, args[0], gpuc_relay_tensor_type(args[0])->ndim - 1, each);
+        args[1] = gpuc_relay_pass_filled_up(ctx, args[1], n - 2, each);
     }
-    args[1] = gpuc_relay_pack_points(ctx, args[1], lanes_of(l));
+    args[1] = gpuc_relay_pass_pack_points(ctx, args[1], lanes_of(l));
     const gpuc_attrs *a = gpuc_attrs_string(ctx, c->attrs, "data_layout", "NHWC");
     a = gpuc_attrs_int(ctx, gpuc_attrs_string(ctx, a, "kernel_layout", "HWOIo"), "channels", made);
     gpuc_rexpr *y = gpuc_relay_op(ctx, "nn.conv_winograd", a, 2, args);
-    return channels_first(ctx, gpuc_relay_first_of_last(ctx, y, outs));
+    return channels_first(ctx, gpuc_relay_pass_first_of_last(ctx, y, outs));
 }
 
 static gpuc_rexpr *as_int16(gpuc_ctx *ctx, gpuc_rexpr *e)
@@ -185,16 +185,17 @@ static gpuc_rexpr *convolution(gpuc_ctx *ctx, const layouts *l, const gpuc_rexpr
     a = gpuc_attrs_int(ctx, a, "channels", whole_channels(l, channels));
     gpuc_rexpr *args[] = {channels_last(ctx, c->args[0]), c->args[1]};
     for (int i = 0; side == 2 && i < 2; i++) args[i] = as_int16(ctx, args[i]);
-    if (side) args[0] = gpuc_relay_filled_up(ctx, args[0], gpuc_relay_tensor_type(args[0])->ndim - 1, side);
+    if (side)
+        args[0] = gpuc_relay_pass_filled_up(ctx, args[0], gpuc_relay_tensor_type(args[0])->ndim - 1, side);
     if (l->by_lanes && !depthwise) /* whole vectors of input channels */
         for (int i = 0; i < 2; i++)
-            args[i] =
-                gpuc_relay_filled_up(ctx, args[i], i ? 1 : gpuc_relay_tensor_type(args[i])->ndim - 1, each);
-    args[1] = side   ? gpuc_relay_pack_sides(ctx, args[1], lanes, side)
-              : rows ? gpuc_relay_turn_weights(ctx, args[1])
-                     : gpuc_relay_pack_weights(ctx, args[1], lanes);
+            args[i] = gpuc_relay_pass_filled_up(ctx, args[i],
+                                                i ? 1 : gpuc_relay_tensor_type(args[i])->ndim - 1, each);
+    args[1] = side   ? gpuc_relay_pass_pack_sides(ctx, args[1], lanes, side)
+              : rows ? gpuc_relay_pass_turn_weights(ctx, args[1])
+                     : gpuc_relay_pass_pack_weights(ctx, args[1], lanes);
     gpuc_rexpr *y = gpuc_relay_op(ctx, op->name, a, 2, args);
-    return channels_first(ctx, gpuc_relay_first_of_last(ctx, y, channels));
+    return channels_first(ctx, gpuc_relay_pass_first_of_last(ctx, y, channels));
 }
 
 /* A product of small integers with a constant matrix is a convolution of rows with a window of one. */
@@ -207,29 +208,30 @@ static gpuc_rexpr *product(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *e)
                            *y = gpuc_relay_tensor_type(e);
     int64_t dims[2], lanes = lanes_of(l), side = side_of(c, l->target);
     if (!side || c->args[1]->kind != GPUC_REXPR_CONSTANT || w->ndim != 2 || x->ndim < 2) return NULL;
-    if (gpuc_attrs_get_int(c->attrs, "transpose_a", 0) || !gpuc_tensor_type_static(w, dims)) return NULL;
+    if (gpuc_attrs_get_int(c->attrs, "transpose_a", 0) || !gpuc_relay_tensor_type_static(w, dims))
+        return NULL;
     gpuc_rexpr *weights = c->args[1];
     if (gpuc_attrs_get_int(c->attrs, "transpose_b", 0)) {
         int64_t columns = dims[0];
         dims[0] = dims[1];
         dims[1] = columns;
     } else {
-        weights = gpuc_relay_transpose(ctx, weights, swapped);
+        weights = gpuc_relay_pass_transpose(ctx, weights, swapped);
     }
     if (dims[0] < side || dims[1] < lanes) return NULL;
     gpuc_expr rows = gpuc_int(ctx, 1);
     for (int i = 0; i < x->ndim - 1; i++) rows = gpuc_mul(ctx, rows, x->dims[i]);
     const gpuc_expr flat[] = {gpuc_int(ctx, 1), rows, gpuc_int(ctx, dims[0])};
-    gpuc_rexpr *args[] = {gpuc_relay_reshape(ctx, c->args[0], 3, flat),
-                          gpuc_relay_reshape_static(ctx, weights, 3, (int64_t[]){dims[1], dims[0], 1})};
+    gpuc_rexpr *args[] = {gpuc_relay_pass_reshape(ctx, c->args[0], 3, flat),
+                          gpuc_relay_pass_reshape_static(ctx, weights, 3, (int64_t[]){dims[1], dims[0], 1})};
     for (int i = 0; side == 2 && i < 2; i++) args[i] = as_int16(ctx, args[i]);
-    args[0] = gpuc_relay_filled_up(ctx, args[0], 2, side);
-    args[1] = gpuc_relay_pack_sides(ctx, args[1], lanes, side);
+    args[0] = gpuc_relay_pass_filled_up(ctx, args[0], 2, side);
+    args[1] = gpuc_relay_pass_pack_sides(ctx, args[1], lanes, side);
     const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "strides", 1, one);
     a = gpuc_attrs_ints(ctx, gpuc_attrs_ints(ctx, a, "padding", 2, none), "dilation", 1, one);
     a = gpuc_attrs_string(ctx, gpuc_attrs_string(ctx, a, "data_layout", "NHWC"), "kernel_layout", "OHWIoi");
     a = gpuc_attrs_dtype(ctx, gpuc_attrs_int(ctx, a, "channels", dims[1]), "out_dtype", GPUC_INT32);
-    return gpuc_relay_reshape(ctx, gpuc_relay_op(ctx, "nn.conv1d", a, 2, args), y->ndim, y->dims);
+    return gpuc_relay_pass_reshape(ctx, gpuc_relay_op(ctx, "nn.conv1d", a, 2, args), y->ndim, y->dims);
 }
 
 /* ---- Operators behind one ---- */
@@ -249,7 +251,7 @@ static gpuc_rexpr *operand(gpuc_ctx *ctx, gpuc_rexpr *e, int n)
     bool one_channel = gpuc_expr_is_int(dims[1], &size) && size == 1;
     if (wide > 1 && !one_channel) return NULL;
     for (int i = 0; i < n; i++) last[i] = dims[to_last(n, i)];
-    return gpuc_relay_reshape(ctx, e, n, last);
+    return gpuc_relay_pass_reshape(ctx, e, n, last);
 }
 
 static gpuc_rexpr *elementwise(gpuc_ctx *ctx, gpuc_rexpr *e)
@@ -343,7 +345,7 @@ static gpuc_rexpr *reshaped(gpuc_ctx *ctx, gpuc_rexpr *e)
     from = gpuc_relay_tensor_type(c->args[0]);
     if (from->dims[0] != to->dims[0] || from->dims[1] != to->dims[1]) return NULL;
     for (int i = 0; i < to->ndim; i++) last[i] = to->dims[to_last(to->ndim, i)];
-    return channels_first(ctx, gpuc_relay_reshape(ctx, x, to->ndim, last));
+    return channels_first(ctx, gpuc_relay_pass_reshape(ctx, x, to->ndim, last));
 }
 
 /* ---- The pass ---- */
@@ -404,10 +406,10 @@ static gpuc_rexpr *tidy(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg
         if (axis < before) return e;
         before = axis;
     }
-    return axes->n ? gpuc_relay_reshape(ctx, c->args[0], to->ndim, to->dims) : e;
+    return axes->n ? gpuc_relay_pass_reshape(ctx, c->args[0], to->ndim, to->dims) : e;
 }
 
-void gpuc_relay_alter_op_layout(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_alter_op_layout(gpuc_relay_pass_ctx *p)
 {
     const gpuc_target *t = p->target;
     bool by_lanes = gpuc_target_keeps_channels_last(t);
@@ -416,6 +418,6 @@ void gpuc_relay_alter_op_layout(gpuc_relay_pass_ctx *p)
     gpuc_map_init(&l.wanted, p->ctx);
     const gpuc_map *functions = &p->module->functions.map;
     for (uint32_t i = 0; i < functions->count; i++) find_wanted(p->ctx, &l, functions->entries[i].value);
-    gpuc_relay_rewrite_module(p, alter, &l);
-    gpuc_relay_rewrite_module(p, tidy, NULL);
+    gpuc_relay_pass_rewrite_module(p, alter, &l);
+    gpuc_relay_pass_rewrite_module(p, tidy, NULL);
 }

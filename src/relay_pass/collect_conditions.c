@@ -24,7 +24,7 @@ static void collect(gpuc_relay_pass_ctx *p, gpuc_rexpr *e)
     }
 }
 
-void gpuc_relay_collect_conditions(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_collect_conditions(gpuc_relay_pass_ctx *p)
 {
     gpuc_map *functions = &p->module->functions.map;
     for (uint32_t i = 0; i < functions->count; i++) {

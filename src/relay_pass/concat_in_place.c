@@ -6,14 +6,14 @@
 /* Places start at multiples of this, so that vectors that were aligned stay aligned. */
 enum { PLACE_MULTIPLE = 4 };
 
-bool gpuc_relay_place_of(const gpuc_rcall *c, gpuc_relay_place *out)
+bool gpuc_relay_pass_place_of(const gpuc_rcall *c, gpuc_relay_place *out)
 {
     const gpuc_attr *a = gpuc_attrs_find(c->attrs, "place");
     if (a) *out = (gpuc_relay_place){(int)a->ints[0], a->ints[1], a->ints[2]};
     return a != NULL;
 }
 
-bool gpuc_relay_is_joined(const gpuc_rcall *c)
+bool gpuc_relay_pass_is_joined(const gpuc_rcall *c)
 {
     return gpuc_attrs_get_int(c->attrs, "joined", 0) != 0;
 }
@@ -63,7 +63,7 @@ static bool can_store_elsewhere(const in_place *x, gpuc_ctx *ctx, const gpuc_rex
     if (c->callee->kind != GPUC_REXPR_FUNCTION) return false;
     const gpuc_rfunction *f = gpuc_as_rfunction(c->callee);
     return !gpuc_attrs_find(f->attrs, "compiler") && has_anchor(ctx, f) &&
-           !gpuc_relay_function_needs_fallback(ctx, x->p->target, f);
+           !gpuc_relay_pass_function_needs_fallback(ctx, x->p->target, f);
 }
 
 static int param_number(const gpuc_rfunction *f, const gpuc_rexpr *var)
@@ -128,12 +128,12 @@ static gpuc_rexpr *place(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *ar
     return with_attrs(ctx, e, gpuc_attrs_int(ctx, NULL, "joined", 1), args);
 }
 
-void gpuc_relay_concat_in_place(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_concat_in_place(gpuc_relay_pass_ctx *p)
 {
     in_place x = {.p = p};
     gpuc_rexpr *main_fn = gpuc_rmodule_get(p->module, "main");
     const gpuc_rfunction *f = gpuc_as_rfunction(main_fn);
-    gpuc_relay_count_uses(p->ctx, f->body, &x.uses);
+    gpuc_relay_pass_count_uses(p->ctx, f->body, &x.uses);
     gpuc_rexpr *body = gpuc_relay_rewrite(p->ctx, f->body, place, &x);
     if (body != f->body)
         gpuc_strmap_set(&p->module->functions, "main",

@@ -4,10 +4,10 @@
 
 static gpuc_rexpr *computed(gpuc_relay_pass_ctx *p, gpuc_rexpr *e)
 {
-    return gpuc_relay_is_stored(e) ? gpuc_relay_copied(p->ctx, e) : e;
+    return gpuc_relay_pass_is_stored(e) ? gpuc_relay_pass_copied(p->ctx, e) : e;
 }
 
-void gpuc_relay_copy_outputs(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_copy_outputs(gpuc_relay_pass_ctx *p)
 {
-    gpuc_relay_rewrite_outputs(p, computed);
+    gpuc_relay_pass_rewrite_outputs(p, computed);
 }

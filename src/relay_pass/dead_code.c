@@ -101,7 +101,7 @@ static void drop_reads(gpuc_relay_pass_ctx *p)
     gpuc_relay_infer_type(p->ctx, m, gpuc_rmodule_get(m, "main"));
 }
 
-void gpuc_relay_dead_code(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_dead_code(gpuc_relay_pass_ctx *p)
 {
     drop_reads(p);
     gpuc_strmap live;
@@ -111,7 +111,7 @@ void gpuc_relay_dead_code(gpuc_relay_pass_ctx *p)
     gpuc_map *functions = &p->module->functions.map;
     for (uint32_t i = 0; i < functions->count; i++) {
         gpuc_map uses;
-        gpuc_relay_count_uses(p->ctx, functions->entries[i].value, &uses);
+        gpuc_relay_pass_count_uses(p->ctx, functions->entries[i].value, &uses);
         functions->entries[i].value =
             gpuc_relay_rewrite(p->ctx, functions->entries[i].value, drop_lets, &uses);
     }

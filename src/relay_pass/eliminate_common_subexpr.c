@@ -8,7 +8,7 @@ enum { SMALL_CONSTANT = 256 }; /* bytes */
 
 static bool equal_constants(const gpuc_rconstant *x, const gpuc_rconstant *y)
 {
-    return gpuc_rtype_equal(x->base.type, y->base.type) && x->data->size == y->data->size &&
+    return gpuc_relay_rtype_equal(x->base.type, y->base.type) && x->data->size == y->data->size &&
            !memcmp(x->data->bytes, y->data->bytes, x->data->size);
 }
 
@@ -50,7 +50,7 @@ static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
     return found ? found : e;
 }
 
-void gpuc_relay_eliminate_common_subexpr(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_eliminate_common_subexpr(gpuc_relay_pass_ctx *p)
 {
     gpuc_map *functions = &p->module->functions.map;
     for (uint32_t i = 0; i < functions->count; i++) {

@@ -23,13 +23,13 @@ static gpuc_rexpr *flat(gpuc_ctx *ctx, gpuc_rexpr *x)
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(x);
     gpuc_expr dims[3] = {t->dims[0], t->dims[1], gpuc_int(ctx, 1)};
     for (int i = 2; i < t->ndim; i++) dims[2] = gpuc_mul(ctx, dims[2], t->dims[i]);
-    return gpuc_relay_reshape(ctx, x, 3, dims);
+    return gpuc_relay_pass_reshape(ctx, x, 3, dims);
 }
 
 static gpuc_rexpr *like(gpuc_ctx *ctx, gpuc_rexpr *x, const gpuc_rexpr *shape)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(shape);
-    return gpuc_relay_reshape(ctx, x, t->ndim, t->dims);
+    return gpuc_relay_pass_reshape(ctx, x, t->ndim, t->dims);
 }
 
 static gpuc_rexpr *flatten_conv(gpuc_ctx *ctx, gpuc_rexpr *e)
@@ -39,7 +39,7 @@ static gpuc_rexpr *flatten_conv(gpuc_ctx *ctx, gpuc_rexpr *e)
     if (strcmp(op->name, "nn.conv2d") && strcmp(op->name, "nn.conv3d")) return NULL;
     const gpuc_tensor_type *w = gpuc_relay_tensor_type(c->args[1]);
     int64_t dims[64];
-    if (!gpuc_tensor_type_static(w, dims)) return NULL;
+    if (!gpuc_relay_tensor_type_static(w, dims)) return NULL;
     for (int i = 2; i < w->ndim; i++)
         if (dims[i] != 1) return NULL;
     if (!all_equal(c->attrs, "strides", 1) || !all_equal(c->attrs, "padding", 0)) return NULL;
@@ -49,7 +49,7 @@ static gpuc_rexpr *flatten_conv(gpuc_ctx *ctx, gpuc_rexpr *e)
     a = gpuc_attrs_ints(ctx, gpuc_attrs_ints(ctx, a, "dilation", 1, one), "padding", 2, zero);
     a = gpuc_attrs_int(ctx, a, "groups", gpuc_attrs_get_int(c->attrs, "groups", 1));
     a = gpuc_attrs_dtype(ctx, a, "out_dtype", gpuc_attrs_find(c->attrs, "out_dtype")->dtype);
-    gpuc_rexpr *args[] = {flat(ctx, c->args[0]), gpuc_relay_reshape(ctx, c->args[1], 3, weight)};
+    gpuc_rexpr *args[] = {flat(ctx, c->args[0]), gpuc_relay_pass_reshape(ctx, c->args[1], 3, weight)};
     return like(ctx, gpuc_relay_op(ctx, "nn.conv1d", a, 2, args), e);
 }
 
@@ -68,14 +68,14 @@ static gpuc_rexpr *flatten_operand(gpuc_ctx *ctx, gpuc_rexpr *x, const gpuc_rexp
 {
     int64_t dims[64], count = 1;
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(x), *full = gpuc_relay_tensor_type(shape);
-    if (gpuc_rtype_equal(x->type, shape->type)) return flat(ctx, x);
-    if (!gpuc_tensor_type_static(t, dims)) return NULL;
+    if (gpuc_relay_rtype_equal(x->type, shape->type)) return flat(ctx, x);
+    if (!gpuc_relay_tensor_type_static(t, dims)) return NULL;
     for (int i = 0; i < t->ndim; i++) count *= dims[i];
-    if (count == 1) return gpuc_relay_reshape(ctx, x, 0, NULL);
+    if (count == 1) return gpuc_relay_pass_reshape(ctx, x, 0, NULL);
     int channel = t->ndim - (full->ndim - 1); /* where the channels stand in x */
     if (channel < 0 || t->dims[channel] != full->dims[1] || dims[channel] != count) return NULL;
     gpuc_expr column[] = {gpuc_int(ctx, count), gpuc_int(ctx, 1)};
-    return gpuc_relay_reshape(ctx, x, 2, column);
+    return gpuc_relay_pass_reshape(ctx, x, 2, column);
 }
 
 static gpuc_rexpr *sink_reshape(gpuc_ctx *ctx, const flattener *f, gpuc_rexpr *old, gpuc_rexpr *e)
@@ -86,7 +86,7 @@ static gpuc_rexpr *sink_reshape(gpuc_ctx *ctx, const flattener *f, gpuc_rexpr *o
     for (int i = 0; i < c->n; i++) {
         gpuc_rexpr *in = flattened(c->args[i]), *args[2];
         if (!in || gpuc_relay_uses(&f->uses, gpuc_as_rcall(old)->args[i]) != 1) continue;
-        if (!gpuc_rtype_equal(c->args[i]->type, e->type) && c->n == 2) continue;
+        if (!gpuc_relay_rtype_equal(c->args[i]->type, e->type) && c->n == 2) continue;
         args[i] = in;
         if (c->n == 2 && !(args[1 - i] = flatten_operand(ctx, c->args[1 - i], c->args[i]))) continue;
         return like(ctx, gpuc_relay_op(ctx, op->name, c->attrs, c->n, args), e);
@@ -105,12 +105,12 @@ static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
     return out;
 }
 
-void gpuc_relay_flatten_pointwise(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_flatten_pointwise(gpuc_relay_pass_ctx *p)
 {
     gpuc_map *functions = &p->module->functions.map;
     for (uint32_t i = 0; i < functions->count; i++) {
         flattener f = {0};
-        gpuc_relay_count_uses(p->ctx, functions->entries[i].value, &f.uses);
+        gpuc_relay_pass_count_uses(p->ctx, functions->entries[i].value, &f.uses);
         functions->entries[i].value = gpuc_relay_rewrite(p->ctx, functions->entries[i].value, rewrite, &f);
     }
 }

@@ -47,7 +47,7 @@ static void consume(folder *f, const gpuc_rcall *call)
         if (left != 1) continue;
         gpuc_const_data *data = gpuc_as_rconstant(a)->data;
         if (data->refs == 1) f->p->budget.bytes += (int64_t)data->size;
-        gpuc_const_data_release(data);
+        gpuc_relay_const_data_release(data);
     }
 }
 
@@ -115,20 +115,20 @@ static void start_budget(gpuc_relay_pass_ctx *p, const gpuc_ptrs *order)
     p->budget.work = GPUC_RELAY_WORK;
 }
 
-void gpuc_relay_fold_constant(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_fold_constant(gpuc_relay_pass_ctx *p)
 {
     gpuc_map *functions = &p->module->functions.map;
     folder f = {.p = p};
     gpuc_ptrs order = {0};
-    gpuc_relay_rewrite_module(p, fold_known, NULL);
+    gpuc_relay_pass_rewrite_module(p, fold_known, NULL);
     gpuc_map_init(&f.uses, p->ctx);
     gpuc_map_init(&f.fields, p->ctx);
     gpuc_map_init(&f.remaining, p->ctx);
     for (uint32_t i = 0; i < functions->count; i++) {
         gpuc_relay_post_order(p->ctx, functions->entries[i].value, true, &order);
-        gpuc_relay_add_uses(p->ctx, functions->entries[i].value, &f.uses);
+        gpuc_relay_pass_add_uses(p->ctx, functions->entries[i].value, &f.uses);
     }
     count_fields(&f, &order);
     if (!p->budget.work) start_budget(p, &order);
-    gpuc_relay_rewrite_module(p, fold, &f);
+    gpuc_relay_pass_rewrite_module(p, fold, &f);
 }

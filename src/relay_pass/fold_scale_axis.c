@@ -27,7 +27,7 @@ static bool per_channel(const gpuc_rexpr *c, int ndim, int axis, int64_t channel
     int64_t dims[64];
     if (c->kind != GPUC_REXPR_CONSTANT) return false;
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(c);
-    if (t->ndim > ndim || !gpuc_tensor_type_static(t, dims)) return false;
+    if (t->ndim > ndim || !gpuc_relay_tensor_type_static(t, dims)) return false;
     for (int i = 0; i < t->ndim; i++) {
         bool at_axis = i + ndim - t->ndim == axis;
         if (dims[i] != 1 && !(at_axis && dims[i] == channels)) return false;
@@ -38,7 +38,8 @@ static bool per_channel(const gpuc_rexpr *c, int ndim, int axis, int64_t channel
 static gpuc_rexpr *multiplied(gpuc_ctx *ctx, gpuc_rexpr *weight, gpuc_rexpr *scale, int ndim,
                               const int64_t *shape)
 {
-    return gpuc_relay_op2(ctx, "multiply", NULL, weight, gpuc_relay_reshape_static(ctx, scale, ndim, shape));
+    return gpuc_relay_op2(ctx, "multiply", NULL, weight,
+                          gpuc_relay_pass_reshape_static(ctx, scale, ndim, shape));
 }
 
 /* The weight with each output channel's part scaled. */
@@ -47,10 +48,10 @@ static gpuc_rexpr *scaled_weight(gpuc_ctx *ctx, const gpuc_rcall *call, gpuc_rex
     gpuc_rexpr *weight = call->args[1];
     const gpuc_tensor_type *w = gpuc_relay_tensor_type(weight);
     int64_t dims[64], split[65], shape[65], groups = gpuc_attrs_get_int(call->attrs, "groups", 1), count = 1;
-    gpuc_tensor_type_static(gpuc_relay_tensor_type(scale), dims);
+    gpuc_relay_tensor_type_static(gpuc_relay_tensor_type(scale), dims);
     for (int i = 0; i < gpuc_relay_tensor_type(scale)->ndim; i++) count *= dims[i];
     if (count == 1) return multiplied(ctx, weight, scale, 0, NULL);
-    if (w->ndim > 64 || !gpuc_tensor_type_static(w, dims)) return NULL;
+    if (w->ndim > 64 || !gpuc_relay_tensor_type_static(w, dims)) return NULL;
     for (int i = 0; i < 65; i++) shape[i] = 1;
     if (!strstr(gpuc_relay_call_op(&call->base)->name, "_transpose")) {
         shape[0] = channels;
@@ -62,9 +63,9 @@ static gpuc_rexpr *scaled_weight(gpuc_ctx *ctx, const gpuc_rcall *call, gpuc_rex
     for (int i = 1; i < w->ndim; i++) split[i + 1] = dims[i];
     shape[0] = groups;
     shape[2] = channels / groups;
-    weight = multiplied(ctx, gpuc_relay_reshape_static(ctx, weight, w->ndim + 1, split), scale, w->ndim + 1,
-                        shape);
-    return gpuc_relay_reshape_static(ctx, weight, w->ndim, dims);
+    weight = multiplied(ctx, gpuc_relay_pass_reshape_static(ctx, weight, w->ndim + 1, split), scale,
+                        w->ndim + 1, shape);
+    return gpuc_relay_pass_reshape_static(ctx, weight, w->ndim, dims);
 }
 
 typedef struct scaler {
@@ -122,7 +123,7 @@ static gpuc_rexpr *fold(gpuc_ctx *ctx, const scaler *s, gpuc_rexpr *e)
     if (!mul && !add) return e;
     const gpuc_rcall *c = gpuc_as_rcall(e);
     gpuc_rexpr *y = variable_operand(c);
-    if (!y || !used_once(s, y) || !gpuc_rtype_equal(y->type, e->type)) return e;
+    if (!y || !used_once(s, y) || !gpuc_relay_rtype_equal(y->type, e->type)) return e;
     gpuc_rexpr *k = other(c, y);
     if (mul) {
         gpuc_rexpr *scaled = scale_into(ctx, y, k);
@@ -132,7 +133,7 @@ static gpuc_rexpr *fold(gpuc_ctx *ctx, const scaler *s, gpuc_rexpr *e)
     /* (z + b) * k and (z + b) + k, where z is a convolution. */
     const gpuc_rcall *inner = gpuc_as_rcall(y);
     gpuc_rexpr *z = variable_operand(inner);
-    if (!z || channel_axis(z) < 0 || !gpuc_rtype_equal(z->type, y->type)) return e;
+    if (!z || channel_axis(z) < 0 || !gpuc_relay_rtype_equal(z->type, y->type)) return e;
     gpuc_rexpr *b = other(inner, z);
     if (add) return gpuc_relay_op2(ctx, "add", NULL, z, evaluated(ctx, "add", b, k));
     gpuc_rexpr *scaled = used_once(s, z) ? scale_into(ctx, z, k) : NULL;
@@ -147,12 +148,12 @@ static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
     return out;
 }
 
-void gpuc_relay_fold_scale_axis(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_fold_scale_axis(gpuc_relay_pass_ctx *p)
 {
     gpuc_map *functions = &p->module->functions.map;
     for (uint32_t i = 0; i < functions->count; i++) {
         scaler s = {0};
-        gpuc_relay_count_uses(p->ctx, functions->entries[i].value, &s.uses);
+        gpuc_relay_pass_count_uses(p->ctx, functions->entries[i].value, &s.uses);
         functions->entries[i].value = gpuc_relay_rewrite(p->ctx, functions->entries[i].value, rewrite, &s);
     }
 }

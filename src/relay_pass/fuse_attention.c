@@ -292,7 +292,7 @@ static gpuc_rexpr *attend(const matcher *m, gpuc_rexpr *e)
     own = with_axes(ctx, own, "value_axes", &v);
     gpuc_rexpr *args[] = {q.e, k.e, v.e, s.logical ? s.logical : s.bias};
     gpuc_rexpr *out = gpuc_relay_op(ctx, "nn.attention", own, args[3] ? 4 : 3, args);
-    return gpuc_rtype_equal(out->type, e->type) ? out : e;
+    return gpuc_relay_rtype_equal(out->type, e->type) ? out : e;
 }
 
 /* Merges a transposition of the result into the attention, which stores in that order. */
@@ -326,12 +326,12 @@ static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
     return out;
 }
 
-void gpuc_relay_fuse_attention(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_fuse_attention(gpuc_relay_pass_ctx *p)
 {
     matcher m = {.p = p};
     gpuc_map_init(&m.uses, p->ctx);
     gpuc_map *functions = &p->module->functions.map;
     for (uint32_t i = 0; i < functions->count; i++)
-        gpuc_relay_add_uses(p->ctx, functions->entries[i].value, &m.uses);
-    gpuc_relay_rewrite_module(p, rewrite, &m);
+        gpuc_relay_pass_add_uses(p->ctx, functions->entries[i].value, &m.uses);
+    gpuc_relay_pass_rewrite_module(p, rewrite, &m);
 }

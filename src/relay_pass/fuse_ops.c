@@ -65,7 +65,7 @@ static bool is_scalar_constant(const gpuc_rexpr *e)
     int64_t dims[64];
     if (e->kind != GPUC_REXPR_CONSTANT) return false;
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
-    if (t->ndim > 64 || !gpuc_tensor_type_static(t, dims)) return false;
+    if (t->ndim > 64 || !gpuc_relay_tensor_type_static(t, dims)) return false;
     for (int i = 0; i < t->ndim; i++)
         if (dims[i] != 1) return false;
     return true;
@@ -111,7 +111,7 @@ static int64_t code_of(graph *g, const gpuc_op *op, const gpuc_rexpr *e)
     int num_results;
     const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_relay_function(ctx, c->n, vars, call, NULL));
     gpuc_tensor **tensors = gpuc_relay_tensors(ctx, f, &num_results);
-    known = (uintptr_t)gpuc_topi_code_size(ctx, num_results, tensors + f->n);
+    known = (uintptr_t)gpuc_rules_code_size(ctx, num_results, tensors + f->n);
     gpuc_map_set(&g->sizes, op, (void *)known);
     return (int64_t)known;
 }
@@ -138,7 +138,7 @@ static void build_graph(graph *g, gpuc_rexpr *body)
         gpuc_map_set(&g->nodes, e, n);
         if (op) {
             const gpuc_rcall *c = gpuc_as_rcall(e);
-            n->on_fallback = gpuc_relay_needs_fallback(g->p->target, e);
+            n->on_fallback = gpuc_relay_pass_needs_fallback(g->p->target, e);
             n->code = code_of(g, op, e);
             n->moves = op->pattern == GPUC_FUSE_INJECTIVE;
             for (int k = 0; k < c->n; k++)
@@ -343,9 +343,9 @@ static bool is_good(graph *g, int num_groups, node *const *groups, bool wants_ro
     int num_results;
     const gpuc_rfunction *f = gpuc_as_rfunction(function_of(&b, last->e));
     gpuc_tensor **tensors = gpuc_relay_tensors(g->p->ctx, f, &num_results);
-    if (wants_rows && (num_results != 1 || !gpuc_topi_makes_rows(g->p->ctx, g->p->target, tensors[f->n])))
+    if (wants_rows && (num_results != 1 || !gpuc_rules_makes_rows(g->p->ctx, g->p->target, tensors[f->n])))
         return false;
-    return gpuc_topi_stays_small(g->p->ctx, num_results, tensors + f->n);
+    return gpuc_rules_stays_small(g->p->ctx, num_results, tensors + f->n);
 }
 
 static void try_join(graph *g, node *n, path_condition ok)
@@ -470,7 +470,7 @@ static gpuc_rexpr *fuse_body(gpuc_relay_pass_ctx *p, gpuc_rexpr *body)
     return value_of(&x, body);
 }
 
-void gpuc_relay_fuse_ops(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_fuse_ops(gpuc_relay_pass_ctx *p)
 {
     gpuc_map *functions = &p->module->functions.map;
     for (uint32_t i = 0; i < functions->count; i++) {

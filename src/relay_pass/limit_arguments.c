@@ -20,7 +20,7 @@ static gpuc_rexpr *slice(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t from, i
 {
     int64_t begin[64] = {0}, sizes[64], steps[64]; /* of a constant */
     int ndim = gpuc_relay_tensor_type(e)->ndim;
-    gpuc_tensor_type_static(gpuc_relay_tensor_type(e), sizes);
+    gpuc_relay_tensor_type_static(gpuc_relay_tensor_type(e), sizes);
     for (int i = 0; i < ndim; i++) steps[i] = 1;
     begin[axis] = from;
     sizes[axis] = size;
@@ -62,7 +62,7 @@ static gpuc_rexpr *cut_weight(gpuc_relay_pass_ctx *p, gpuc_rexpr *e)
     const gpuc_rcall *c = gpuc_as_rcall(e);
     int weight_axis, out_axis;
     if (c->n < 2 || c->args[1]->kind != GPUC_REXPR_CONSTANT) return e;
-    int64_t bytes = gpuc_tensor_type_bytes(ctx, gpuc_relay_tensor_type(c->args[1])), extent;
+    int64_t bytes = gpuc_relay_tensor_type_bytes(ctx, gpuc_relay_tensor_type(c->args[1])), extent;
     int64_t limit = p->target->max_buffer_range;
     if (!limit || bytes <= limit || !cut_axes(e, &weight_axis, &out_axis)) return e;
     gpuc_expr_is_int(gpuc_relay_tensor_type(c->args[1])->dims[weight_axis], &extent);
@@ -91,11 +91,11 @@ static gpuc_rexpr *limit(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *ar
     return cut_weight(p, e);
 }
 
-void gpuc_relay_limit_arguments(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_limit_arguments(gpuc_relay_pass_ctx *p)
 {
     if (p->target->max_storage_buffers < 3)
         gpuc_raise(p->ctx, GPUC_INVALID_ARGUMENT,
                    "max_storage_buffers=%lld of the target: kernels need at least 3",
                    (long long)p->target->max_storage_buffers);
-    gpuc_relay_rewrite_module(p, limit, p);
+    gpuc_relay_pass_rewrite_module(p, limit, p);
 }

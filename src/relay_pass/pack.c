@@ -8,7 +8,7 @@
 
 enum { MAX_RANK = 10 };
 
-gpuc_rexpr *gpuc_relay_filled_up(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t to)
+gpuc_rexpr *gpuc_relay_pass_filled_up(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t to)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
     int64_t size, none[MAX_RANK] = {0}, after[MAX_RANK] = {0};
@@ -19,7 +19,7 @@ gpuc_rexpr *gpuc_relay_filled_up(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t
     return gpuc_relay_op1(ctx, "nn.pad", gpuc_attrs_ints(ctx, pads, "pad_after", t->ndim, after), e);
 }
 
-gpuc_rexpr *gpuc_relay_first_of_last(gpuc_ctx *ctx, gpuc_rexpr *e, int64_t count)
+gpuc_rexpr *gpuc_relay_pass_first_of_last(gpuc_ctx *ctx, gpuc_rexpr *e, int64_t count)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
     int64_t size, begin[MAX_RANK] = {0}, strides[MAX_RANK];
@@ -34,63 +34,63 @@ gpuc_rexpr *gpuc_relay_first_of_last(gpuc_ctx *ctx, gpuc_rexpr *e, int64_t count
     return gpuc_relay_op1(ctx, "strided_slice", a, e);
 }
 
-gpuc_rexpr *gpuc_relay_pack_weights(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
+gpuc_rexpr *gpuc_relay_pass_pack_weights(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(w);
     int64_t dims[MAX_RANK], perm[MAX_RANK];
     int n = t->ndim;
-    w = gpuc_relay_filled_up(ctx, w, 0, block);
-    gpuc_tensor_type_static(gpuc_relay_tensor_type(w), dims);
+    w = gpuc_relay_pass_filled_up(ctx, w, 0, block);
+    gpuc_relay_tensor_type_static(gpuc_relay_tensor_type(w), dims);
     memmove(dims + 2, dims + 1, sizeof *dims * (size_t)(n - 1));
     dims[0] /= block;
     dims[1] = block;
-    w = gpuc_relay_reshape_static(ctx, w, n + 1, dims);
+    w = gpuc_relay_pass_reshape_static(ctx, w, n + 1, dims);
     for (int i = 1; i < n - 1; i++) perm[i] = i + 2;
     perm[0] = 0;
     perm[n - 1] = 2;
     perm[n] = 1;
-    return gpuc_relay_transpose(ctx, w, perm);
+    return gpuc_relay_pass_transpose(ctx, w, perm);
 }
 
-gpuc_rexpr *gpuc_relay_turn_weights(gpuc_ctx *ctx, gpuc_rexpr *w)
+gpuc_rexpr *gpuc_relay_pass_turn_weights(gpuc_ctx *ctx, gpuc_rexpr *w)
 {
     int64_t perm[MAX_RANK];
     int n = gpuc_relay_tensor_type(w)->ndim;
     for (int i = 0; i < n; i++) perm[i] = (i + 1) % n;
-    return gpuc_relay_transpose(ctx, w, perm);
+    return gpuc_relay_pass_transpose(ctx, w, perm);
 }
 
-gpuc_rexpr *gpuc_relay_pack_sides(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block, int64_t side)
+gpuc_rexpr *gpuc_relay_pass_pack_sides(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block, int64_t side)
 {
     int64_t dims[MAX_RANK], perm[MAX_RANK];
-    w = gpuc_relay_filled_up(ctx, gpuc_relay_filled_up(ctx, w, 0, block), 1, side);
+    w = gpuc_relay_pass_filled_up(ctx, gpuc_relay_pass_filled_up(ctx, w, 0, block), 1, side);
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(w);
     int n = t->ndim;
-    gpuc_tensor_type_static(t, dims);
+    gpuc_relay_tensor_type_static(t, dims);
     memmove(dims + 4, dims + 2, sizeof *dims * (size_t)(n - 2));
     dims[2] = dims[1] / side;
     dims[3] = side;
     dims[0] /= block;
     dims[1] = block;
-    w = gpuc_relay_reshape_static(ctx, w, n + 2, dims);
+    w = gpuc_relay_pass_reshape_static(ctx, w, n + 2, dims);
     perm[0] = 0;
     for (int i = 1; i < n - 1; i++) perm[i] = i + 3;
     perm[n - 1] = 2;
     perm[n] = 1;
     perm[n + 1] = 3;
-    return gpuc_relay_transpose(ctx, w, perm);
+    return gpuc_relay_pass_transpose(ctx, w, perm);
 }
 
-gpuc_rexpr *gpuc_relay_pack_points(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
+gpuc_rexpr *gpuc_relay_pass_pack_points(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block)
 {
     int64_t dims[MAX_RANK], perm[MAX_RANK];
     int n = gpuc_relay_tensor_type(w)->ndim;
-    w = gpuc_relay_filled_up(ctx, w, n - 1, block);
-    gpuc_tensor_type_static(gpuc_relay_tensor_type(w), dims);
+    w = gpuc_relay_pass_filled_up(ctx, w, n - 1, block);
+    gpuc_relay_tensor_type_static(gpuc_relay_tensor_type(w), dims);
     dims[n - 1] /= block;
     dims[n] = block;
     for (int i = 0; i <= n; i++) perm[i] = i;
     perm[n - 2] = n - 1;
     perm[n - 1] = n - 2;
-    return gpuc_relay_transpose(ctx, gpuc_relay_reshape_static(ctx, w, n + 1, dims), perm);
+    return gpuc_relay_pass_transpose(ctx, gpuc_relay_pass_reshape_static(ctx, w, n + 1, dims), perm);
 }

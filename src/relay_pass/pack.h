@@ -7,16 +7,16 @@
 #include "relay_pass/passes.h"
 
 /* e with zeros behind the last elements of an axis, to a multiple of `to`. */
-gpuc_rexpr *gpuc_relay_filled_up(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t to);
+gpuc_rexpr *gpuc_relay_pass_filled_up(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t to);
 /* The first elements along the last axis. */
-gpuc_rexpr *gpuc_relay_first_of_last(gpuc_ctx *ctx, gpuc_rexpr *e, int64_t count);
+gpuc_rexpr *gpuc_relay_pass_first_of_last(gpuc_ctx *ctx, gpuc_rexpr *e, int64_t count);
 /* [O, I, kernel] as [O/b, kernel, I, b]. */
-gpuc_rexpr *gpuc_relay_pack_weights(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block);
+gpuc_rexpr *gpuc_relay_pass_pack_weights(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block);
 /* [O, I, kernel] as [O/b, kernel, I/s, b, s]. */
-gpuc_rexpr *gpuc_relay_pack_sides(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block, int64_t side);
+gpuc_rexpr *gpuc_relay_pass_pack_sides(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block, int64_t side);
 /* [points, I, O] as [points, O/b, I, b]. */
-gpuc_rexpr *gpuc_relay_pack_points(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block);
+gpuc_rexpr *gpuc_relay_pass_pack_points(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block);
 /* [O, I, kernel] as [I, kernel, O]. */
-gpuc_rexpr *gpuc_relay_turn_weights(gpuc_ctx *ctx, gpuc_rexpr *w);
+gpuc_rexpr *gpuc_relay_pass_turn_weights(gpuc_ctx *ctx, gpuc_rexpr *w);
 
 #endif

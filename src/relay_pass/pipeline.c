@@ -13,34 +13,38 @@ typedef struct relay_pass {
 } relay_pass;
 
 static const relay_pass shared_passes[] = {
-    {"collect_conditions", gpuc_relay_collect_conditions, 0}, /* of the model as it is */
-    {"fold_constant", gpuc_relay_fold_constant, 0}, /* folds weights that the graph computes, and shapes */
-    {"simplify_inference", gpuc_relay_simplify_inference, 0}, /* later passes know arithmetic only */
-    {"simplify_expr", gpuc_relay_simplify_expr, 1},
-    {"fold_scale_axis", gpuc_relay_fold_scale_axis, 2}, /* wants folded operands beside the products */
-    {"fold_constant", gpuc_relay_fold_constant, 0}, /* scaled weights, which are constants for what follows */
-    {"transposed_conv", gpuc_relay_transposed_conv, 2}, /* after: scale folding knows convolutions by name */
-    {"flatten_pointwise", gpuc_relay_flatten_pointwise, 2}, /* after: and by rank */
-    {"transpose_dense", gpuc_relay_transpose_dense, 1},
-    {"simplify_expr", gpuc_relay_simplify_expr, 1}, /* the reshapes that now meet */
-    {"fold_constant", gpuc_relay_fold_constant, 0}, /* transposed weights */
-    {"eliminate_common_subexpr", gpuc_relay_eliminate_common_subexpr, 2},
-    {"dead_code", gpuc_relay_dead_code, 1},
+    {"collect_conditions", gpuc_relay_pass_collect_conditions, 0}, /* of the model as it is */
+    {"fold_constant", gpuc_relay_pass_fold_constant,
+     0}, /* folds weights that the graph computes, and shapes */
+    {"simplify_inference", gpuc_relay_pass_simplify_inference, 0}, /* later passes know arithmetic only */
+    {"simplify_expr", gpuc_relay_pass_simplify_expr, 1},
+    {"fold_scale_axis", gpuc_relay_pass_fold_scale_axis, 2}, /* wants folded operands beside the products */
+    {"fold_constant", gpuc_relay_pass_fold_constant,
+     0}, /* scaled weights, which are constants for what follows */
+    {"transposed_conv", gpuc_relay_pass_transposed_conv,
+     2}, /* after: scale folding knows convolutions by name */
+    {"flatten_pointwise", gpuc_relay_pass_flatten_pointwise, 2}, /* after: and by rank */
+    {"transpose_dense", gpuc_relay_pass_transpose_dense, 1},
+    {"simplify_expr", gpuc_relay_pass_simplify_expr, 1}, /* the reshapes that now meet */
+    {"fold_constant", gpuc_relay_pass_fold_constant, 0}, /* transposed weights */
+    {"eliminate_common_subexpr", gpuc_relay_pass_eliminate_common_subexpr, 2},
+    {"dead_code", gpuc_relay_pass_dead_code, 1},
 };
 
 static const relay_pass target_passes[] = {
-    {"widen_floats", gpuc_relay_widen_floats, 1},       /* first: the others choose by type */
-    {"limit_arguments", gpuc_relay_limit_arguments, 0}, /* needed for correctness: what one kernel can bind */
-    {"fuse_attention", gpuc_relay_fuse_attention, 1},   /* before products get layouts of their own */
-    {"winograd", gpuc_relay_winograd, 2},               /* the same */
-    {"alter_op_layout", gpuc_relay_alter_op_layout, 2}, /* after: weights are packed */
-    {"alter_kernel_layout", gpuc_relay_alter_kernel_layout,
-     2},                                                /* after: weights are cut along output channels */
-    {"fold_constant", gpuc_relay_fold_constant, 0},     /* weights that were cut */
-    {"copy_outputs", gpuc_relay_copy_outputs, 0},       /* after folding, which would undo it */
-    {"share_bindings", gpuc_relay_share_bindings, 0},   /* the same */
-    {"fuse_ops", gpuc_relay_fuse_ops, 0},               /* at level 0 every operator is a group of its own */
-    {"concat_in_place", gpuc_relay_concat_in_place, 2}, /* after: what is fused stores */
+    {"widen_floats", gpuc_relay_pass_widen_floats, 1}, /* first: the others choose by type */
+    {"limit_arguments", gpuc_relay_pass_limit_arguments,
+     0}, /* needed for correctness: what one kernel can bind */
+    {"fuse_attention", gpuc_relay_pass_fuse_attention, 1},   /* before products get layouts of their own */
+    {"winograd", gpuc_relay_pass_winograd, 2},               /* the same */
+    {"alter_op_layout", gpuc_relay_pass_alter_op_layout, 2}, /* after: weights are packed */
+    {"alter_kernel_layout", gpuc_relay_pass_alter_kernel_layout,
+     2},                                                   /* after: weights are cut along output channels */
+    {"fold_constant", gpuc_relay_pass_fold_constant, 0},   /* weights that were cut */
+    {"copy_outputs", gpuc_relay_pass_copy_outputs, 0},     /* after folding, which would undo it */
+    {"share_bindings", gpuc_relay_pass_share_bindings, 0}, /* the same */
+    {"fuse_ops", gpuc_relay_pass_fuse_ops, 0}, /* at level 0 every operator is a group of its own */
+    {"concat_in_place", gpuc_relay_pass_concat_in_place, 2}, /* after: what is fused stores */
 };
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
@@ -72,16 +76,16 @@ static void run(gpuc_relay_pass_ctx *p, const relay_pass *passes, size_t n)
     }
 }
 
-void gpuc_relay_optimize(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_optimize(gpuc_relay_pass_ctx *p)
 {
     run(p, shared_passes, COUNT(shared_passes));
-    gpuc_rule_print(p->ctx, "main");
+    gpuc_tir_rule_print(p->ctx, "main");
 }
 
-void gpuc_relay_optimize_for_target(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_optimize_for_target(gpuc_relay_pass_ctx *p)
 {
     run(p, target_passes, COUNT(target_passes));
-    gpuc_rule_print(p->ctx, "main");
+    gpuc_tir_rule_print(p->ctx, "main");
 }
 
 bool gpuc_relay_pass_exists(const char *name)

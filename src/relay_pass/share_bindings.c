@@ -6,7 +6,7 @@
 static bool has_too_many(const gpuc_relay_pass_ctx *p, const gpuc_rexpr *e)
 {
     const gpuc_op *op = gpuc_relay_call_op(e);
-    if (!op || op->alias || gpuc_relay_needs_fallback(p->target, e)) return false;
+    if (!op || op->alias || gpuc_relay_pass_needs_fallback(p->target, e)) return false;
     int outs = e->type->kind == GPUC_RTYPE_TUPLE ? e->type->n : 1;
     return gpuc_as_rcall(e)->n + outs > p->target->max_storage_buffers;
 }
@@ -20,8 +20,8 @@ static gpuc_rexpr *copy_args(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void
     gpuc_rexpr **args = gpuc_ctx_memdup(ctx, c->args, sizeof *args * (size_t)c->n);
     bool same = true;
     for (int i = (int)p->target->max_storage_buffers - 1; i < c->n; i++) {
-        if (!gpuc_relay_is_stored(args[i])) continue;
-        args[i] = gpuc_relay_copied(ctx, args[i]);
+        if (!gpuc_relay_pass_is_stored(args[i])) continue;
+        args[i] = gpuc_relay_pass_copied(ctx, args[i]);
         same = false;
     }
     return same ? e : gpuc_relay_op(ctx, gpuc_relay_call_op(e)->name, c->attrs, c->n, args);
@@ -33,11 +33,11 @@ static gpuc_rexpr *copy_output(gpuc_relay_pass_ctx *p, gpuc_rexpr *e)
     for (const gpuc_op *op; (op = gpuc_relay_call_op(maker)) && op->alias;)
         maker = gpuc_as_rcall(maker)->args[0];
     if (maker->kind == GPUC_REXPR_GET) maker = gpuc_as_rget(maker)->tuple;
-    return has_too_many(p, maker) ? gpuc_relay_copied(p->ctx, e) : e;
+    return has_too_many(p, maker) ? gpuc_relay_pass_copied(p->ctx, e) : e;
 }
 
-void gpuc_relay_share_bindings(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_share_bindings(gpuc_relay_pass_ctx *p)
 {
-    gpuc_relay_rewrite_module(p, copy_args, p);
-    gpuc_relay_rewrite_outputs(p, copy_output);
+    gpuc_relay_pass_rewrite_module(p, copy_args, p);
+    gpuc_relay_pass_rewrite_outputs(p, copy_output);
 }

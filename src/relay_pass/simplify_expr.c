@@ -26,7 +26,7 @@ static gpuc_rexpr *drop_alias(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
     (void)ctx;
     gpuc_rexpr *in = aliased(e);
-    return gpuc_rtype_equal(in->type, e->type) ? in : NULL;
+    return gpuc_relay_rtype_equal(in->type, e->type) ? in : NULL;
 }
 
 static gpuc_rexpr *join_aliases(gpuc_ctx *ctx, gpuc_rexpr *e)
@@ -36,7 +36,7 @@ static gpuc_rexpr *join_aliases(gpuc_ctx *ctx, gpuc_rexpr *e)
     if (in == gpuc_as_rcall(e)->args[0] && gpuc_relay_is_op(e, "reshape")) return NULL;
     for (int i = 0; i < t->ndim; i++)
         if (!t->dims[i]) return NULL;
-    return gpuc_relay_reshape(ctx, in, t->ndim, t->dims);
+    return gpuc_relay_pass_reshape(ctx, in, t->ndim, t->dims);
 }
 
 /* Sets perm[i] to the dimension of the operand that dimension i of the result comes from. */
@@ -97,21 +97,21 @@ static gpuc_rexpr *reshape_for_transpose(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
     permuted p;
     if (!get_permuted(e, &p) || !moves_nothing(gpuc_relay_tensor_type(p.in), p.perm)) return NULL;
-    return gpuc_relay_reshape(ctx, p.in, p.n, gpuc_relay_tensor_type(e)->dims);
+    return gpuc_relay_pass_reshape(ctx, p.in, p.n, gpuc_relay_tensor_type(e)->dims);
 }
 
 static gpuc_rexpr *join_transposes(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
     permuted p;
     if (!get_permuted(e, &p) || p.in == gpuc_as_rcall(e)->args[0]) return NULL;
-    return gpuc_relay_transpose(ctx, p.in, p.perm);
+    return gpuc_relay_pass_transpose(ctx, p.in, p.perm);
 }
 
 /* Is it x to the power of this number, as written in decomposed norms and activations? */
 static bool has_exponent(gpuc_ctx *ctx, gpuc_rexpr *e, double exponent)
 {
     gpuc_rexpr *x = gpuc_as_rcall(e)->args[0], *power = gpuc_as_rcall(e)->args[1];
-    if (power->kind != GPUC_REXPR_CONSTANT || !gpuc_rtype_equal(x->type, e->type)) return false;
+    if (power->kind != GPUC_REXPR_CONSTANT || !gpuc_relay_rtype_equal(x->type, e->type)) return false;
     const gpuc_rconstant *c = gpuc_as_rconstant(power);
     gpuc_dtype t = power->type->tensor.dtype;
     if (t.code != GPUC_DTYPE_FLOAT || c->data->size != gpuc_dtype_bytes(t)) return false;
@@ -144,7 +144,7 @@ static gpuc_rexpr *same_type(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
     (void)ctx;
     gpuc_rexpr *in = gpuc_as_rcall(e)->args[0];
-    return gpuc_rtype_equal(e->type, in->type) ? in : NULL;
+    return gpuc_relay_rtype_equal(e->type, in->type) ? in : NULL;
 }
 
 static gpuc_rexpr *join_one(gpuc_ctx *ctx, gpuc_rexpr *e)
@@ -187,7 +187,7 @@ static const struct {
     {"slice_all", "strided_slice", slice_all},
 };
 
-const gpuc_rule_table *const *gpuc_relay_simplify_rules(void)
+const gpuc_rule_table *const *gpuc_relay_pass_simplify_rules(void)
 {
     static const gpuc_rule_table table = GPUC_RULE_TABLE(rules);
     static const gpuc_rule_table *const tables[] = {&table, NULL};
@@ -209,7 +209,7 @@ static gpuc_rexpr *simplify(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void 
     return e;
 }
 
-void gpuc_relay_simplify_expr(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_simplify_expr(gpuc_relay_pass_ctx *p)
 {
-    gpuc_relay_rewrite_module(p, simplify, NULL);
+    gpuc_relay_pass_rewrite_module(p, simplify, NULL);
 }

@@ -12,7 +12,7 @@ static gpuc_rexpr *per_channel(gpuc_ctx *ctx, gpuc_rexpr *v, int ndim, int64_t a
     int rank = ndim - (int)axis;
     for (int i = 0; i < rank; i++) dims[i] = gpuc_int(ctx, 1);
     dims[0] = gpuc_relay_tensor_type(v)->dims[0];
-    return gpuc_relay_reshape(ctx, v, rank, dims);
+    return gpuc_relay_pass_reshape(ctx, v, rank, dims);
 }
 
 /* The type in which elements of type t are summed. */
@@ -47,7 +47,7 @@ static moments moments_of(gpuc_ctx *ctx, gpuc_rexpr *x, int num_axes, const int6
 {
     moments m = {.over =
                      gpuc_attrs_int(ctx, gpuc_attrs_ints(ctx, NULL, "axis", num_axes, axes), "keepdims", 1)};
-    x = gpuc_relay_cast(ctx, x, wide(gpuc_relay_tensor_type(x)->dtype));
+    x = gpuc_relay_pass_cast(ctx, x, wide(gpuc_relay_tensor_type(x)->dtype));
     m.mean = gpuc_relay_op1(ctx, "mean", m.over, x);
     m.centered = binary(ctx, "subtract", x, m.mean);
     m.variance = gpuc_relay_op1(ctx, "mean", m.over, binary(ctx, "multiply", m.centered, m.centered));
@@ -62,8 +62,8 @@ static gpuc_rexpr *root(gpuc_ctx *ctx, gpuc_rexpr *x, double epsilon)
 static gpuc_rexpr *normalize(gpuc_ctx *ctx, gpuc_rexpr *x, int num_axes, const int64_t *axes, double epsilon)
 {
     moments m = moments_of(ctx, x, num_axes, axes);
-    return gpuc_relay_cast(ctx, binary(ctx, "divide", m.centered, root(ctx, m.variance, epsilon)),
-                           gpuc_relay_tensor_type(x)->dtype);
+    return gpuc_relay_pass_cast(ctx, binary(ctx, "divide", m.centered, root(ctx, m.variance, epsilon)),
+                                gpuc_relay_tensor_type(x)->dtype);
 }
 
 static gpuc_rexpr *scale_shift(gpuc_ctx *ctx, gpuc_rexpr *y, gpuc_rexpr *scale, gpuc_rexpr *shift,
@@ -91,8 +91,8 @@ static gpuc_rexpr *group_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
     gpuc_expr groups = gpuc_int(ctx, gpuc_attrs_get_int(c->attrs, "num_groups", 1));
     gpuc_expr grouped[] = {t->dims[0], groups, gpuc_floordiv_(ctx, t->dims[1], groups)};
     for (int i = 2; i < t->ndim; i++) grouped[2] = gpuc_mul(ctx, grouped[2], t->dims[i]);
-    gpuc_rexpr *y = gpuc_relay_reshape(ctx, c->args[0], 3, grouped);
-    y = gpuc_relay_reshape(ctx, normalize(ctx, y, 1, &axis, epsilon_of(c)), t->ndim, t->dims);
+    gpuc_rexpr *y = gpuc_relay_pass_reshape(ctx, c->args[0], 3, grouped);
+    y = gpuc_relay_pass_reshape(ctx, normalize(ctx, y, 1, &axis, epsilon_of(c)), t->ndim, t->dims);
     return scale_shift(ctx, y, c->args[1], c->args[2], 1);
 }
 
@@ -119,9 +119,9 @@ static gpuc_rexpr *rms_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
     int n = last_axes(c, axes);
     gpuc_dtype t = gpuc_relay_tensor_type(c->args[0])->dtype;
     const gpuc_attrs *over = gpuc_attrs_int(ctx, gpuc_attrs_ints(ctx, NULL, "axis", n, axes), "keepdims", 1);
-    gpuc_rexpr *x = gpuc_relay_cast(ctx, c->args[0], wide(t));
+    gpuc_rexpr *x = gpuc_relay_pass_cast(ctx, c->args[0], wide(t));
     gpuc_rexpr *square = gpuc_relay_op1(ctx, "mean", over, binary(ctx, "multiply", x, x));
-    gpuc_rexpr *y = gpuc_relay_cast(ctx, binary(ctx, "divide", x, root(ctx, square, epsilon_of(c))), t);
+    gpuc_rexpr *y = gpuc_relay_pass_cast(ctx, binary(ctx, "divide", x, root(ctx, square, epsilon_of(c))), t);
     return binary(ctx, "multiply", y, c->args[1]);
 }
 
@@ -131,10 +131,10 @@ static gpuc_rexpr *running(gpuc_ctx *ctx, const gpuc_rcall *c, gpuc_rexpr *old, 
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(old);
     double momentum = gpuc_attrs_get_float(c->attrs, "momentum", 0.9);
     gpuc_dtype work = gpuc_relay_tensor_type(now)->dtype;
-    now = gpuc_relay_reshape(ctx, now, 1, t->dims);
+    now = gpuc_relay_pass_reshape(ctx, now, 1, t->dims);
     gpuc_rexpr *kept =
-        binary(ctx, "multiply", gpuc_relay_cast(ctx, old, work), scalar_like(ctx, now, momentum));
-    return gpuc_relay_cast(
+        binary(ctx, "multiply", gpuc_relay_pass_cast(ctx, old, work), scalar_like(ctx, now, momentum));
+    return gpuc_relay_pass_cast(
         ctx, binary(ctx, "add", kept, binary(ctx, "multiply", now, scalar_like(ctx, now, 1 - momentum))),
         t->dtype);
 }
@@ -150,9 +150,9 @@ static gpuc_rexpr *batch_norm_training(gpuc_ctx *ctx, const gpuc_rcall *c)
     moments m = moments_of(ctx, c->args[0], n, axes);
     gpuc_dtype work = gpuc_relay_tensor_type(m.mean)->dtype;
     gpuc_rexpr *y = binary(ctx, "divide", m.centered, root(ctx, m.variance, epsilon_of(c)));
-    y = scale_shift(ctx, y, gpuc_relay_cast(ctx, c->args[1], work), gpuc_relay_cast(ctx, c->args[2], work),
-                    axis);
-    gpuc_rexpr *fields[] = {gpuc_relay_cast(ctx, y, t->dtype), running(ctx, c, c->args[3], m.mean),
+    y = scale_shift(ctx, y, gpuc_relay_pass_cast(ctx, c->args[1], work),
+                    gpuc_relay_pass_cast(ctx, c->args[2], work), axis);
+    gpuc_rexpr *fields[] = {gpuc_relay_pass_cast(ctx, y, t->dtype), running(ctx, c, c->args[3], m.mean),
                             running(ctx, c, c->args[4], m.variance)};
     return gpuc_relay_tuple(ctx, 3, fields);
 }
@@ -165,12 +165,12 @@ static gpuc_rexpr *batch_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(data);
     gpuc_dtype work = wide(gpuc_relay_tensor_type(c->args[4])->dtype);
     int64_t axis = gpuc_attrs_get_int(c->attrs, "axis", 1);
-    for (int i = 0; i < 4; i++) v[i] = gpuc_relay_cast(ctx, c->args[1 + i], work);
+    for (int i = 0; i < 4; i++) v[i] = gpuc_relay_pass_cast(ctx, c->args[1 + i], work);
     gpuc_rexpr *gamma = v[0], *beta = v[1], *mean = v[2], *var = v[3];
     gpuc_rexpr *scale = binary(ctx, "divide", gamma, root(ctx, var, epsilon_of(c)));
     gpuc_rexpr *shift = binary(ctx, "subtract", beta, binary(ctx, "multiply", mean, scale));
-    scale = per_channel(ctx, gpuc_relay_cast(ctx, scale, t->dtype), t->ndim, axis);
-    shift = per_channel(ctx, gpuc_relay_cast(ctx, shift, t->dtype), t->ndim, axis);
+    scale = per_channel(ctx, gpuc_relay_pass_cast(ctx, scale, t->dtype), t->ndim, axis);
+    shift = per_channel(ctx, gpuc_relay_pass_cast(ctx, shift, t->dtype), t->ndim, axis);
     return binary(ctx, "add", binary(ctx, "multiply", data, scale), shift);
 }
 
@@ -240,8 +240,8 @@ static gpuc_rexpr *simplify(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void 
     return e;
 }
 
-void gpuc_relay_simplify_inference(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_simplify_inference(gpuc_relay_pass_ctx *p)
 {
-    gpuc_relay_rewrite_module(p, simplify, NULL);
-    gpuc_relay_fold_constant(p); /* scales and shifts of constants */
+    gpuc_relay_pass_rewrite_module(p, simplify, NULL);
+    gpuc_relay_pass_fold_constant(p); /* scales and shifts of constants */
 }

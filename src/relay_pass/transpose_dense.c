@@ -15,14 +15,14 @@ static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
     if (!dense && (n < 2 || !gpuc_attrs_get_int(c->attrs, "transpose_b", 0))) return e;
     int64_t perm[GPUC_TOPI_MAX_DIMS];
     for (int i = 0; i < n; i++) perm[i] = i < n - 2 ? i : 2 * n - 3 - i;
-    gpuc_rexpr *w = gpuc_relay_transpose(ctx, c->args[1], perm);
+    gpuc_rexpr *w = gpuc_relay_pass_transpose(ctx, c->args[1], perm);
     const gpuc_attrs *attrs =
         gpuc_attrs_dtype(ctx, NULL, "out_dtype", gpuc_attrs_find(c->attrs, "out_dtype")->dtype);
     attrs = gpuc_attrs_int(ctx, attrs, "transpose_a", gpuc_attrs_get_int(c->attrs, "transpose_a", 0));
     return gpuc_relay_op2(ctx, "nn.matmul", attrs, c->args[0], w);
 }
 
-void gpuc_relay_transpose_dense(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_transpose_dense(gpuc_relay_pass_ctx *p)
 {
-    gpuc_relay_rewrite_module(p, rewrite, NULL);
+    gpuc_relay_pass_rewrite_module(p, rewrite, NULL);
 }

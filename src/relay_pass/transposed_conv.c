@@ -60,7 +60,7 @@ static bool describe(gpuc_rexpr *e, transposed *out)
     if (!t.rank || gpuc_as_rcall(e)->args[1]->kind != GPUC_REXPR_CONSTANT) return false;
     const gpuc_rcall *c = gpuc_as_rcall(e);
     int64_t weight[MAX_RANK + 2];
-    if (!gpuc_tensor_type_static(gpuc_relay_tensor_type(c->args[1]), weight)) return false;
+    if (!gpuc_relay_tensor_type_static(gpuc_relay_tensor_type(c->args[1]), weight)) return false;
     t.groups = gpuc_attrs_get_int(c->attrs, "groups", 1);
     t.in = weight[0] / t.groups;
     t.out = weight[1];
@@ -94,8 +94,8 @@ static gpuc_rexpr *phase_weights(gpuc_ctx *ctx, const transposed *t, gpuc_rexpr 
     }
     const gpuc_attrs *pads = gpuc_attrs_ints(ctx, NULL, "pad_before", r + 2, none);
     w = gpuc_relay_op1(ctx, "nn.pad", gpuc_attrs_ints(ctx, pads, "pad_after", r + 2, fill), w);
-    w = gpuc_relay_transpose(ctx, gpuc_relay_reshape_static(ctx, w, n, split), perm);
-    w = gpuc_relay_reshape_static(ctx, w, r + 2, dims);
+    w = gpuc_relay_pass_transpose(ctx, gpuc_relay_pass_reshape_static(ctx, w, n, split), perm);
+    w = gpuc_relay_pass_reshape_static(ctx, w, r + 2, dims);
     for (int i = 0; i < r; i++)
         if (t->at[i].taps > 1)
             w = gpuc_relay_op1(ctx, "reverse", gpuc_attrs_int(ctx, NULL, "axis", 2 + i), w);
@@ -141,8 +141,8 @@ static gpuc_rexpr *in_place(gpuc_ctx *ctx, const transposed *t, gpuc_rexpr *y)
         perm[3 + 2 * i] = 3 + r + i;
         perm[4 + 2 * i] = 2 + i;
     }
-    y = gpuc_relay_transpose(ctx, gpuc_relay_reshape(ctx, y, n, split), perm);
-    return gpuc_relay_reshape(ctx, y, r + 2, dims);
+    y = gpuc_relay_pass_transpose(ctx, gpuc_relay_pass_reshape(ctx, y, n, split), perm);
+    return gpuc_relay_pass_reshape(ctx, y, r + 2, dims);
 }
 
 static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
@@ -167,7 +167,7 @@ static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
     return gpuc_relay_op1(ctx, "strided_slice", a, in_place(ctx, &t, y));
 }
 
-void gpuc_relay_transposed_conv(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_transposed_conv(gpuc_relay_pass_ctx *p)
 {
-    gpuc_relay_rewrite_module(p, rewrite, NULL);
+    gpuc_relay_pass_rewrite_module(p, rewrite, NULL);
 }

@@ -3,7 +3,7 @@
  * reshapes. */
 #include "relay_pass/util.h"
 
-void gpuc_relay_rewrite_module(gpuc_relay_pass_ctx *p, gpuc_relay_rewrite_fn fn, void *arg)
+void gpuc_relay_pass_rewrite_module(gpuc_relay_pass_ctx *p, gpuc_relay_rewrite_fn fn, void *arg)
 {
     gpuc_map *functions = &p->module->functions.map;
     for (uint32_t i = 0; i < functions->count; i++)
@@ -15,13 +15,13 @@ static void count(gpuc_map *uses, gpuc_rexpr *e)
     gpuc_map_set(uses, e, (void *)(gpuc_relay_uses(uses, e) + 1));
 }
 
-void gpuc_relay_count_uses(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_map *uses)
+void gpuc_relay_pass_count_uses(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_map *uses)
 {
     gpuc_map_init(uses, ctx);
-    gpuc_relay_add_uses(ctx, root, uses);
+    gpuc_relay_pass_add_uses(ctx, root, uses);
 }
 
-void gpuc_relay_add_uses(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_map *uses)
+void gpuc_relay_pass_add_uses(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_map *uses)
 {
     gpuc_ptrs order = {0};
     gpuc_relay_post_order(ctx, root, true, &order);
@@ -68,7 +68,7 @@ static bool computes_type(const gpuc_target *target, const gpuc_rtype *t)
     return true;
 }
 
-bool gpuc_relay_needs_fallback(const gpuc_target *target, const gpuc_rexpr *call)
+bool gpuc_relay_pass_needs_fallback(const gpuc_target *target, const gpuc_rexpr *call)
 {
     const gpuc_rcall *c = gpuc_as_rcall(call);
     for (int i = 0; i < c->n; i++)
@@ -76,28 +76,30 @@ bool gpuc_relay_needs_fallback(const gpuc_target *target, const gpuc_rexpr *call
     return !computes_type(target, call->type);
 }
 
-bool gpuc_relay_function_needs_fallback(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f)
+bool gpuc_relay_pass_function_needs_fallback(gpuc_ctx *ctx, const gpuc_target *target,
+                                             const gpuc_rfunction *f)
 {
     gpuc_ptrs order = {0};
     gpuc_relay_post_order(ctx, f->body, false, &order);
     for (size_t i = 0; i < order.count; i++)
-        if (gpuc_relay_call_op(order.at[i]) && gpuc_relay_needs_fallback(target, order.at[i])) return true;
+        if (gpuc_relay_call_op(order.at[i]) && gpuc_relay_pass_needs_fallback(target, order.at[i]))
+            return true;
     return false;
 }
 
-bool gpuc_relay_is_stored(const gpuc_rexpr *e)
+bool gpuc_relay_pass_is_stored(const gpuc_rexpr *e)
 {
     for (const gpuc_op *op; (op = gpuc_relay_call_op(e)) && op->alias;) e = gpuc_as_rcall(e)->args[0];
     return e->kind == GPUC_REXPR_VAR || e->kind == GPUC_REXPR_CONSTANT;
 }
 
-gpuc_rexpr *gpuc_relay_copied(gpuc_ctx *ctx, gpuc_rexpr *e)
+gpuc_rexpr *gpuc_relay_pass_copied(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
     return gpuc_relay_with_source(ctx, gpuc_relay_op1(ctx, "identity", NULL, e), e->source);
 }
 
-void gpuc_relay_rewrite_outputs(gpuc_relay_pass_ctx *p,
-                                gpuc_rexpr *(*rewrite)(gpuc_relay_pass_ctx *p, gpuc_rexpr *output))
+void gpuc_relay_pass_rewrite_outputs(gpuc_relay_pass_ctx *p,
+                                     gpuc_rexpr *(*rewrite)(gpuc_relay_pass_ctx *p, gpuc_rexpr *output))
 {
     gpuc_ctx *ctx = p->ctx;
     const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_rmodule_get(p->module, "main"));
@@ -120,19 +122,19 @@ void gpuc_relay_rewrite_outputs(gpuc_relay_pass_ctx *p,
     gpuc_strmap_set(&p->module->functions, "main", out);
 }
 
-gpuc_rexpr *gpuc_relay_cast(gpuc_ctx *ctx, gpuc_rexpr *e, gpuc_dtype t)
+gpuc_rexpr *gpuc_relay_pass_cast(gpuc_ctx *ctx, gpuc_rexpr *e, gpuc_dtype t)
 {
     if (gpuc_dtype_equal(gpuc_relay_tensor_type(e)->dtype, t)) return e;
     return gpuc_relay_op1(ctx, "cast", gpuc_attrs_dtype(ctx, NULL, "dtype", t), e);
 }
 
-gpuc_rexpr *gpuc_relay_transpose(gpuc_ctx *ctx, gpuc_rexpr *e, const int64_t *axes)
+gpuc_rexpr *gpuc_relay_pass_transpose(gpuc_ctx *ctx, gpuc_rexpr *e, const int64_t *axes)
 {
     int n = gpuc_relay_tensor_type(e)->ndim;
     return gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", n, axes), e);
 }
 
-gpuc_rexpr *gpuc_relay_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const gpuc_expr *dims)
+gpuc_rexpr *gpuc_relay_pass_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const gpuc_expr *dims)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
     bool same = t->ndim == ndim;
@@ -141,9 +143,9 @@ gpuc_rexpr *gpuc_relay_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const gpu
     return gpuc_relay_op1(ctx, "reshape", gpuc_attrs_sizes(ctx, NULL, "newshape", ndim, dims), e);
 }
 
-gpuc_rexpr *gpuc_relay_reshape_static(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const int64_t *dims)
+gpuc_rexpr *gpuc_relay_pass_reshape_static(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const int64_t *dims)
 {
     gpuc_expr *list = gpuc_new_array(ctx, gpuc_expr, ndim);
     for (int i = 0; i < ndim; i++) list[i] = gpuc_int(ctx, dims[i]);
-    return gpuc_relay_reshape(ctx, e, ndim, list);
+    return gpuc_relay_pass_reshape(ctx, e, ndim, list);
 }

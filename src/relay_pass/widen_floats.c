@@ -17,8 +17,8 @@ static bool is_narrow(const gpuc_rtype *t)
 /* e with the types that the model gives it. */
 static gpuc_rexpr *as_declared(gpuc_ctx *ctx, gpuc_rexpr *e, const gpuc_rtype *t)
 {
-    if (is_narrow(t)) return gpuc_relay_cast(ctx, e, t->tensor.dtype);
-    if (t->kind != GPUC_RTYPE_TUPLE || gpuc_rtype_equal(e->type, t)) return e;
+    if (is_narrow(t)) return gpuc_relay_pass_cast(ctx, e, t->tensor.dtype);
+    if (t->kind != GPUC_RTYPE_TUPLE || gpuc_relay_rtype_equal(e->type, t)) return e;
     gpuc_rexpr **fields = gpuc_new_array(ctx, gpuc_rexpr *, t->n);
     for (int i = 0; i < t->n; i++) fields[i] = as_declared(ctx, gpuc_relay_get(ctx, e, i), t->at[i]);
     return gpuc_relay_tuple(ctx, t->n, fields);
@@ -29,13 +29,15 @@ static gpuc_rexpr *widen_constant(gpuc_relay_pass_ctx *p, const gpuc_rconstant *
     const gpuc_tensor_type *t = &c->base.type->tensor;
     gpuc_tensor_type wide = *t;
     wide.dtype = GPUC_FLOAT32;
-    gpuc_const_data *data = gpuc_const_data_create(p->ctx, (size_t)gpuc_tensor_type_bytes(p->ctx, &wide));
+    gpuc_const_data *data =
+        gpuc_relay_const_data_create(p->ctx, (size_t)gpuc_relay_tensor_type_bytes(p->ctx, &wide));
     const char *from = c->data->bytes;
     float *to = data->bytes;
     for (size_t i = 0; i < data->size / sizeof *to; i++)
         to[i] = (float)gpuc_float_load(t->dtype, from + i * gpuc_dtype_bytes(t->dtype));
-    if (release) gpuc_const_data_release(c->data);
-    return gpuc_relay_constant(p->ctx, gpuc_rtype_tensor(p->ctx, wide.dtype, wide.ndim, wide.dims), data);
+    if (release) gpuc_relay_const_data_release(c->data);
+    return gpuc_relay_constant(p->ctx, gpuc_relay_rtype_tensor(p->ctx, wide.dtype, wide.ndim, wide.dims),
+                               data);
 }
 
 static gpuc_rexpr *widen_call(gpuc_ctx *ctx, const gpuc_rcall *c, const gpuc_map *wide)
@@ -49,8 +51,8 @@ static gpuc_rexpr *widen_call(gpuc_ctx *ctx, const gpuc_rcall *c, const gpuc_map
     }
     if (!changed) return (gpuc_rexpr *)c;
     if (gpuc_relay_is_op(&c->base, "cast")) {
-        gpuc_rexpr *rounded = gpuc_relay_cast(ctx, args[0], c->base.type->tensor.dtype);
-        return is_narrow(c->base.type) ? gpuc_relay_cast(ctx, rounded, GPUC_FLOAT32) : rounded;
+        gpuc_rexpr *rounded = gpuc_relay_pass_cast(ctx, args[0], c->base.type->tensor.dtype);
+        return is_narrow(c->base.type) ? gpuc_relay_pass_cast(ctx, rounded, GPUC_FLOAT32) : rounded;
     }
     const gpuc_attrs *attrs = c->attrs;
     for (int i = 0; attrs && i < c->attrs->count; i++) {
@@ -66,7 +68,7 @@ static gpuc_rexpr *widen(gpuc_relay_pass_ctx *p, gpuc_rexpr *e, const gpuc_map *
 {
     gpuc_ctx *ctx = p->ctx;
     if (e->kind == GPUC_REXPR_CALL) return widen_call(ctx, gpuc_as_rcall(e), wide);
-    if (e->kind == GPUC_REXPR_VAR && is_narrow(e->type)) return gpuc_relay_cast(ctx, e, GPUC_FLOAT32);
+    if (e->kind == GPUC_REXPR_VAR && is_narrow(e->type)) return gpuc_relay_pass_cast(ctx, e, GPUC_FLOAT32);
     if (e->kind == GPUC_REXPR_CONSTANT && is_narrow(e->type))
         return widen_constant(p, gpuc_as_rconstant(e), release);
     if (e->kind == GPUC_REXPR_GET) {
@@ -113,7 +115,7 @@ static bool can_widen(const gpuc_ptrs *order)
     return computes;
 }
 
-void gpuc_relay_widen_floats(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_widen_floats(gpuc_relay_pass_ctx *p)
 {
     gpuc_map *functions = &p->module->functions.map;
     if (!gpuc_target_is_software(p->target)) return;

@@ -42,11 +42,11 @@ static bool shape_of(const gpuc_rexpr *e, shape *s)
     if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", ""), "OIHW") ||
         strcmp(gpuc_attrs_get_string(c->attrs, "data_layout", ""), "NCHW"))
         return false;
-    if (!gpuc_tensor_type_static(w, dims)) return false;
+    if (!gpuc_relay_tensor_type_static(w, dims)) return false;
     s->outs = dims[0];
     s->ins = dims[1];
     for (int i = 0; i < s->rank; i++) s->window[i] = dims[2 + i];
-    if (!gpuc_tensor_type_static(y, dims)) return false;
+    if (!gpuc_relay_tensor_type_static(y, dims)) return false;
     s->images = dims[0];
     for (int i = 0; i < s->rank; i++) s->out[i] = dims[2 + i];
     return true;
@@ -138,7 +138,7 @@ static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
     return gpuc_relay_with_source(ctx, gpuc_relay_op(ctx, "nn.conv_winograd", a, 2, args), e->source);
 }
 
-void gpuc_relay_winograd(gpuc_relay_pass_ctx *p)
+void gpuc_relay_pass_winograd(gpuc_relay_pass_ctx *p)
 {
-    if (p->target->winograd > 1) gpuc_relay_rewrite_module(p, rewrite, p);
+    if (p->target->winograd > 1) gpuc_relay_pass_rewrite_module(p, rewrite, p);
 }

@@ -36,18 +36,18 @@ static thread_current *find_or_add(const gpuc_runtime *rt)
     return c;
 }
 
-void gpuc_set_device(gpuc_device *dev)
+void gpuc_runtime_set_device(gpuc_device *dev)
 {
     find_or_add(dev->runtime)->device = dev;
 }
 
-gpuc_device *gpuc_current_device(gpuc_runtime *rt)
+gpuc_device *gpuc_runtime_current_device(gpuc_runtime *rt)
 {
     const thread_current *c = find(rt);
     return c ? c->device : NULL;
 }
 
-gpuc_status gpuc_set_stream(gpuc_device *dev, gpuc_stream *stream)
+gpuc_status gpuc_runtime_set_stream(gpuc_device *dev, gpuc_stream *stream)
 {
     thread_current *c = find_or_add(dev->runtime);
     for (int i = 0; i < NUM_STREAMS; i++) {
@@ -59,7 +59,7 @@ gpuc_status gpuc_set_stream(gpuc_device *dev, gpuc_stream *stream)
     return gpuc_fail(GPUC_UNSUPPORTED, "this thread has set the streams of %d devices already", NUM_STREAMS);
 }
 
-gpuc_stream *gpuc_current_stream(gpuc_device *dev)
+gpuc_stream *gpuc_runtime_current_stream(gpuc_device *dev)
 {
     const thread_current *c = find(dev->runtime);
     for (int i = 0; c && i < NUM_STREAMS; i++)
@@ -81,7 +81,7 @@ static gpuc_status packed_set_device(const gpuc_value *args, int num_args, gpuc_
 {
     (void)ret, (void)self;
     GPUC_TRY(check_args("runtime.set_device", args, num_args, 1));
-    gpuc_set_device(args[0].as.device);
+    gpuc_runtime_set_device(args[0].as.device);
     return NULL;
 }
 
@@ -92,10 +92,11 @@ static gpuc_status packed_set_stream(const gpuc_value *args, int num_args, gpuc_
     if (args[1].kind != GPUC_VALUE_HANDLE && args[1].kind != GPUC_VALUE_NULL)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "runtime.set_stream: argument 1 is %s, not a handle",
                          gpuc_value_kind_name(args[1].kind));
-    return gpuc_set_stream(args[0].as.device, args[1].kind == GPUC_VALUE_NULL ? NULL : args[1].as.handle);
+    return gpuc_runtime_set_stream(args[0].as.device,
+                                   args[1].kind == GPUC_VALUE_NULL ? NULL : args[1].as.handle);
 }
 
-gpuc_status gpuc_current_register(gpuc_runtime *rt)
+gpuc_status gpuc_runtime_current_register(gpuc_runtime *rt)
 {
     static const struct {
         const char *name;

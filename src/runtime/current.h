@@ -7,12 +7,12 @@
 
 #include <gpuc/runtime.h>
 
-void gpuc_set_device(gpuc_device *dev);
-gpuc_device *gpuc_current_device(gpuc_runtime *rt); /* NULL until set: the host */
-GPUC_NODISCARD gpuc_status gpuc_set_stream(gpuc_device *dev, gpuc_stream *stream);
-gpuc_stream *gpuc_current_stream(gpuc_device *dev); /* NULL: the default stream */
+void gpuc_runtime_set_device(gpuc_device *dev);
+gpuc_device *gpuc_runtime_current_device(gpuc_runtime *rt); /* NULL until set: the host */
+GPUC_NODISCARD gpuc_status gpuc_runtime_set_stream(gpuc_device *dev, gpuc_stream *stream);
+gpuc_stream *gpuc_runtime_current_stream(gpuc_device *dev); /* NULL: the default stream */
 
 /* Enters `runtime.set_device` (device) and `runtime.set_stream` (device, handle). */
-GPUC_NODISCARD gpuc_status gpuc_current_register(gpuc_runtime *rt);
+GPUC_NODISCARD gpuc_status gpuc_runtime_current_register(gpuc_runtime *rt);
 
 #endif

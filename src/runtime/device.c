@@ -81,7 +81,7 @@ static gpuc_status open_device(gpuc_runtime *rt, gpuc_device_type type, int inde
     open->type = type;
     open->index = index;
     gpuc_status status = entry->driver->open(rt, entry->self, index, &open->device);
-    if (!status && (status = gpuc_workspace_pool_init(&open->pool, open->device)))
+    if (!status && (status = gpuc_runtime_workspace_pool_init(&open->pool, open->device)))
         open->device->api->destroy(open->device);
     if (status) {
         gpuc_mem_free(rt->allocator, open, sizeof *open);
@@ -141,7 +141,7 @@ void gpuc_runtime_close_devices(gpuc_runtime *rt)
     gpuc_open_device *open = atomic_exchange(&rt->devices, NULL);
     while (open) {
         gpuc_open_device *next = open->next;
-        gpuc_workspace_pool_deinit(&open->pool);
+        gpuc_runtime_workspace_pool_deinit(&open->pool);
         open->device->api->destroy(open->device);
         gpuc_mem_free(rt->allocator, open, sizeof *open);
         open = next;

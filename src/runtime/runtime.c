@@ -51,7 +51,7 @@ gpuc_status gpuc_runtime_create(const gpuc_runtime_desc *desc, gpuc_runtime **ou
         gpuc_mem_free(copy.allocator, rt, sizeof *rt);
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a mutex");
     }
-    gpuc_status status = gpuc_current_register(rt);
+    gpuc_status status = gpuc_runtime_current_register(rt);
     if (status)
         gpuc_runtime_release(rt);
     else

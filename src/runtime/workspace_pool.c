@@ -12,7 +12,7 @@
 /* A buffer is reused if it exceeds the request by at most this, or by a quarter. */
 #define SMALL_WASTE ((size_t)16 << 10)
 
-gpuc_status gpuc_workspace_pool_init(gpuc_workspace_pool *pool, gpuc_device *dev)
+gpuc_status gpuc_runtime_workspace_pool_init(gpuc_workspace_pool *pool, gpuc_device *dev)
 {
     *pool = (gpuc_workspace_pool){.device = dev};
     if (pthread_mutex_init(&pool->mutex, NULL) != 0)
@@ -27,14 +27,14 @@ static void free_all(gpuc_workspace_pool *pool)
     pool->free_bytes = 0;
 }
 
-void gpuc_workspace_pool_deinit(gpuc_workspace_pool *pool)
+void gpuc_runtime_workspace_pool_deinit(gpuc_workspace_pool *pool)
 {
     free_all(pool);
     gpuc_mem_free(pool->device->runtime->allocator, pool->free, pool->capacity * sizeof *pool->free);
     pthread_mutex_destroy(&pool->mutex);
 }
 
-void gpuc_workspace_pool_trim(gpuc_workspace_pool *pool)
+void gpuc_runtime_workspace_pool_trim(gpuc_workspace_pool *pool)
 {
     pthread_mutex_lock(&pool->mutex);
     free_all(pool);
@@ -66,7 +66,7 @@ static gpuc_buffer *take(gpuc_workspace_pool *pool, size_t bytes, size_t waste)
     return buffer;
 }
 
-gpuc_status gpuc_workspace_pool_alloc(gpuc_workspace_pool *pool, size_t bytes, gpuc_buffer **out)
+gpuc_status gpuc_runtime_workspace_pool_alloc(gpuc_workspace_pool *pool, size_t bytes, gpuc_buffer **out)
 {
     *out = NULL;
     if (bytes > SIZE_MAX - GPUC_SLOT_ALIGN)
@@ -105,7 +105,7 @@ static bool make_room(gpuc_workspace_pool *pool)
     return true;
 }
 
-void gpuc_workspace_pool_free(gpuc_workspace_pool *pool, gpuc_buffer *buffer)
+void gpuc_runtime_workspace_pool_free(gpuc_workspace_pool *pool, gpuc_buffer *buffer)
 {
     if (!buffer) return;
     pthread_mutex_lock(&pool->mutex);
@@ -121,22 +121,22 @@ void gpuc_workspace_pool_free(gpuc_workspace_pool *pool, gpuc_buffer *buffer)
     if (!kept) pool->device->api->free_data_space(pool->device, buffer);
 }
 
-gpuc_status gpuc_workspace_alloc(gpuc_device *dev, size_t bytes, gpuc_buffer **out)
+gpuc_status gpuc_runtime_workspace_alloc(gpuc_device *dev, size_t bytes, gpuc_buffer **out)
 {
     *out = NULL;
     if (dev->api->alloc_workspace) return dev->api->alloc_workspace(dev, bytes, out);
     gpuc_open_device *open = gpuc_runtime_find_open(dev->runtime, dev);
     if (!open)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "workspace asked of a device that its runtime did not open");
-    return gpuc_workspace_pool_alloc(&open->pool, bytes, out);
+    return gpuc_runtime_workspace_pool_alloc(&open->pool, bytes, out);
 }
 
-void gpuc_workspace_free(gpuc_device *dev, gpuc_buffer *buffer)
+void gpuc_runtime_workspace_free(gpuc_device *dev, gpuc_buffer *buffer)
 {
     if (!buffer) return;
     gpuc_open_device *open = dev->api->alloc_workspace ? NULL : gpuc_runtime_find_open(dev->runtime, dev);
     if (open)
-        gpuc_workspace_pool_free(&open->pool, buffer);
+        gpuc_runtime_workspace_pool_free(&open->pool, buffer);
     else if (dev->api->free_workspace)
         dev->api->free_workspace(dev, buffer);
     else

@@ -17,16 +17,16 @@ typedef struct gpuc_workspace_pool {
     size_t free_bytes;
 } gpuc_workspace_pool;
 
-GPUC_NODISCARD gpuc_status gpuc_workspace_pool_init(gpuc_workspace_pool *pool, gpuc_device *dev);
-void gpuc_workspace_pool_deinit(gpuc_workspace_pool *pool); /* frees what lies in it */
-GPUC_NODISCARD gpuc_status gpuc_workspace_pool_alloc(gpuc_workspace_pool *pool, size_t bytes,
-                                                     gpuc_buffer **out);
-void gpuc_workspace_pool_free(gpuc_workspace_pool *pool, gpuc_buffer *buffer);
-void gpuc_workspace_pool_trim(gpuc_workspace_pool *pool); /* frees what lies in it now */
+GPUC_NODISCARD gpuc_status gpuc_runtime_workspace_pool_init(gpuc_workspace_pool *pool, gpuc_device *dev);
+void gpuc_runtime_workspace_pool_deinit(gpuc_workspace_pool *pool); /* frees what lies in it */
+GPUC_NODISCARD gpuc_status gpuc_runtime_workspace_pool_alloc(gpuc_workspace_pool *pool, size_t bytes,
+                                                             gpuc_buffer **out);
+void gpuc_runtime_workspace_pool_free(gpuc_workspace_pool *pool, gpuc_buffer *buffer);
+void gpuc_runtime_workspace_pool_trim(gpuc_workspace_pool *pool); /* frees what lies in it now */
 
 /* What callers use: the device's own workspace functions, else its pool. At least `bytes` bytes, at a
  * multiple of GPUC_SLOT_ALIGN, contents undefined. */
-GPUC_NODISCARD gpuc_status gpuc_workspace_alloc(gpuc_device *dev, size_t bytes, gpuc_buffer **out);
-void gpuc_workspace_free(gpuc_device *dev, gpuc_buffer *buffer);
+GPUC_NODISCARD gpuc_status gpuc_runtime_workspace_alloc(gpuc_device *dev, size_t bytes, gpuc_buffer **out);
+void gpuc_runtime_workspace_free(gpuc_device *dev, gpuc_buffer *buffer);
 
 #endif

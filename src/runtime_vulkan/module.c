@@ -49,7 +49,7 @@ static gpuc_status init_kernel(gpuc_vk_module *m, const gpuc_kernel *k, gpuc_vk_
     uint32_t *offsets = gpuc_arena_alloc(&m->arena, (k->num_scalars + 1) * sizeof(uint32_t));
     if (!offsets) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     out->meta = k;
-    out->param_bytes = gpuc_kernel_param_layout(k, offsets);
+    out->param_bytes = gpuc_abi_kernel_param_layout(k, offsets);
     out->scalar_offsets = offsets;
     if (out->num_values) {
         out->values_offset = (uint32_t)gpuc_align_up(out->param_bytes, sizeof(uint32_t));

@@ -23,7 +23,7 @@ static gpuc_status add_part(void *user, const gpuc_groups *g)
     if (!tensors || !skipped) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     for (uint32_t t = 0; t < n; t++) {
         gpuc_window w;
-        GPUC_TRY(gpuc_window_of(s->shape, g, t, &plan->arena, &w));
+        GPUC_TRY(gpuc_abi_window_of(s->shape, g, t, &plan->arena, &w));
         tensors[t] = s->step->tensors[t];
         uint64_t begin = w.begin / GPUC_SLOT_ALIGN * GPUC_SLOT_ALIGN;
         if (begin < tensors[t].offset) begin = tensors[t].offset;
@@ -83,5 +83,5 @@ gpuc_status gpuc_vk_add_launch(gpuc_vk_plan *plan, const gpuc_vk_step *step)
     gpuc_launch_shape shape = {.kernel = k, .tensors = tensors, .scalars = step->scalars};
     for (int i = 0; i < 3; i++) shape.groups[i] = step->launch[i];
     splitter s = {.plan = plan, .step = step, .shape = &shape};
-    return gpuc_launch_cut(&shape, limits, &plan->arena, add_part, &s);
+    return gpuc_abi_launch_cut(&shape, limits, &plan->arena, add_part, &s);
 }

@@ -2,7 +2,7 @@
 /* Primitives that put a stage between a tensor and its readers or its definition. */
 #include "schedule/internal.h"
 
-void gpuc_dataflow_replace(gpuc_dataflow *d, gpuc_stage *st, gpuc_te_op *op)
+void gpuc_schedule_dataflow_replace(gpuc_dataflow *d, gpuc_stage *st, gpuc_te_op *op)
 {
     gpuc_ctx *ctx = d->schedule->ctx;
     gpuc_ptrs_push(ctx, &d->stages, st);
@@ -20,8 +20,8 @@ static bool is_among(const gpuc_stage *st, int n, gpuc_stage *const *list)
     return false;
 }
 
-void gpuc_dataflow_carry(gpuc_dataflow *d, gpuc_tensor *t, gpuc_tensor *cache, int num_readers,
-                         gpuc_stage *const *readers)
+void gpuc_schedule_dataflow_carry(gpuc_dataflow *d, gpuc_tensor *t, gpuc_tensor *cache, int num_readers,
+                                  gpuc_stage *const *readers)
 {
     gpuc_ctx *ctx = d->schedule->ctx;
     const gpuc_ptrs *stages = &d->schedule->stages;
@@ -34,11 +34,11 @@ void gpuc_dataflow_carry(gpuc_dataflow *d, gpuc_tensor *t, gpuc_tensor *cache, i
             gpuc_te_replace_inputs(ctx, st->op, (int)d->from.count, (gpuc_tensor *const *)d->from.at,
                                    (gpuc_tensor *const *)d->to.at);
         if (is_among(st, num_readers, readers)) op = gpuc_te_replace_inputs(ctx, op, 1, &t, &cache);
-        if (op != st->op) gpuc_dataflow_replace(d, st, op);
+        if (op != st->op) gpuc_schedule_dataflow_replace(d, st, op);
     }
 }
 
-void gpuc_dataflow_commit(gpuc_dataflow *d)
+void gpuc_schedule_dataflow_commit(gpuc_dataflow *d)
 {
     gpuc_schedule *s = d->schedule;
     for (size_t i = 0; i < d->stages.count; i++) gpuc_map_set(&s->of_op, d->ops.at[i], d->stages.at[i]);
@@ -64,7 +64,7 @@ static gpuc_iter **copy_axes(gpuc_ctx *ctx, const gpuc_tensor *t, const char *su
     for (int i = 0; i < t->ndim; i++) {
         const gpuc_te_op *op = t->op;
         const char *name = op->kind == GPUC_TE_COMPUTE
-                               ? gpuc_ctx_printf(ctx, "%s%s", gpuc_iter_name(op->axes[i]), suffix)
+                               ? gpuc_ctx_printf(ctx, "%s%s", gpuc_schedule_iter_name(op->axes[i]), suffix)
                                : gpuc_ctx_printf(ctx, "ax%d", i);
         axes[i] = gpuc_te_axis(ctx, t->shape[i], name);
     }
@@ -82,7 +82,7 @@ static gpuc_scope need_scope(const gpuc_stage *st, const char *scope, const char
 {
     gpuc_scope value;
     gpuc_stage_need(st, scope, primitive, "scope");
-    if (!gpuc_scope_parse(scope, &value))
+    if (!gpuc_abi_scope_parse(scope, &value))
         gpuc_stage_fail(
             st, "%s: there is no storage scope '%s'; use global, global.texture, shared, warp or local",
             primitive, scope);
@@ -113,8 +113,8 @@ gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *tensor, const char *
     cache->has_scope = true;
     cache->scope = value;
     gpuc_dataflow d = {.schedule = s, .added = cache, .beside = st, .after = true};
-    gpuc_dataflow_carry(&d, t, op->outputs[0], num_readers, readers);
-    gpuc_dataflow_commit(&d);
+    gpuc_schedule_dataflow_carry(&d, t, op->outputs[0], num_readers, readers);
+    gpuc_schedule_dataflow_commit(&d);
     return op->outputs[0];
 }
 
@@ -147,15 +147,16 @@ static gpuc_expr read_instead(gpuc_tir_mapper *m, gpuc_expr e)
 /* A condition of the reader may keep it inside of what it reads: elsewhere the stage holds 0. */
 static gpuc_expr inside_only(gpuc_ctx *ctx, gpuc_expr e, int num_axes, gpuc_iter *const *axes)
 {
-    gpuc_analyzer *a = gpuc_analyzer_create(ctx);
+    gpuc_analyzer *a = gpuc_arith_analyzer_create(ctx);
     const gpuc_tir_read_node *read = gpuc_as_read(e);
     gpuc_expr inside = NULL;
-    for (int i = 0; i < num_axes; i++) gpuc_analyzer_bind(a, axes[i]->var, axes[i]->min, axes[i]->extent);
+    for (int i = 0; i < num_axes; i++)
+        gpuc_arith_analyzer_bind(a, axes[i]->var, axes[i]->min, axes[i]->extent);
     for (int i = 0; i < read->n; i++) {
         gpuc_expr at = read->index[i], end = gpuc_cast(ctx, at->dtype, read->tensor->shape[i]);
         gpuc_expr ok[] = {gpuc_ge(ctx, at, gpuc_imm(ctx, at->dtype, 0)), gpuc_lt(ctx, at, end)};
         for (int k = 0; k < 2; k++)
-            if (!gpuc_prove(a, ok[k])) inside = inside ? gpuc_and(ctx, inside, ok[k]) : ok[k];
+            if (!gpuc_arith_prove(a, ok[k])) inside = inside ? gpuc_and(ctx, inside, ok[k]) : ok[k];
     }
     return inside ? gpuc_if_then_else(ctx, inside, e, gpuc_imm(ctx, e->dtype, 0)) : e;
 }
@@ -182,7 +183,7 @@ gpuc_tensor *gpuc_reindex_read(gpuc_schedule *s, gpuc_tensor *tensor, const char
     for (int i = 0; i < max; i++) {
         const gpuc_iter *axis = i < to->num_axes ? to->axes[i] : to->reduce[i - to->num_axes];
         if (!gpuc_tir_uses_var(ctx, r.read, axis->var)) continue;
-        axes[n] = gpuc_te_axis(ctx, axis->extent, gpuc_iter_name(axis));
+        axes[n] = gpuc_te_axis(ctx, axis->extent, gpuc_schedule_iter_name(axis));
         with[n] = axes[n]->var;
         r.vars[n++] = axis->var;
     }
@@ -202,9 +203,9 @@ gpuc_tensor *gpuc_reindex_read(gpuc_schedule *s, gpuc_tensor *tensor, const char
     cache->has_scope = true;
     cache->scope = value;
     gpuc_dataflow d = {.schedule = s, .added = cache, .beside = st, .after = true};
-    gpuc_dataflow_replace(&d, reader, instead);
-    gpuc_dataflow_carry(&d, NULL, NULL, 0, NULL);
-    gpuc_dataflow_commit(&d);
+    gpuc_schedule_dataflow_replace(&d, reader, instead);
+    gpuc_schedule_dataflow_carry(&d, NULL, NULL, 0, NULL);
+    gpuc_schedule_dataflow_commit(&d);
     return r.to;
 }
 
@@ -259,9 +260,9 @@ gpuc_tensor *gpuc_cache_write(gpuc_schedule *s, gpuc_tensor *tensor, const char 
     cache->scope = value;
     const gpuc_stage *fresh = gpuc_stage_make(s, copy_op);
     gpuc_dataflow d = {.schedule = s, .added = cache, .beside = st};
-    gpuc_dataflow_replace(&d, st, copy_op);
-    gpuc_dataflow_carry(&d, NULL, NULL, 0, NULL);
-    gpuc_dataflow_commit(&d);
+    gpuc_schedule_dataflow_replace(&d, st, copy_op);
+    gpuc_schedule_dataflow_carry(&d, NULL, NULL, 0, NULL);
+    gpuc_schedule_dataflow_commit(&d);
     st->leaves = fresh->leaves;
     st->num_leaves = fresh->num_leaves;
     return cache_op->outputs[tensor->value_index];

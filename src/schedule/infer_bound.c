@@ -29,7 +29,7 @@ static int scope_rank(gpuc_scope scope)
     return 0;
 }
 
-bool gpuc_scope_is_per_thread(gpuc_scope scope, gpuc_thread_tag tag)
+bool gpuc_schedule_scope_is_per_thread(gpuc_scope scope, gpuc_thread_tag tag)
 {
     if (scope_rank(scope) == SUBGROUP && tag == GPUC_THREAD_X) return false;
     return scope_rank(scope) > thread_rank(tag);
@@ -80,7 +80,7 @@ static void attach(gpuc_lowering *l, gpuc_nest *n)
         gpuc_stage_fail(st,
                         "it is computed inside of a kernel, where storage of scope %s cannot be made; use "
                         "shared or local",
-                        gpuc_scope_name(n->scope));
+                        gpuc_abi_scope_name(n->scope));
 }
 
 static bool is_inside(const gpuc_nest *n, const gpuc_nest *of, int loop)
@@ -109,7 +109,7 @@ static void add_interval(need *d, int k, gpuc_interval v)
     } else if (!v.min || !v.max || !d->region[k].min || !d->region[k].max) {
         d->region[k] = (gpuc_interval){NULL, NULL};
     } else {
-        d->region[k] = gpuc_interval_union(d->l->analyzer, d->region[k], v);
+        d->region[k] = gpuc_arith_interval_union(d->l->analyzer, d->region[k], v);
     }
 }
 
@@ -119,10 +119,10 @@ static gpuc_interval clip(const need *d, gpuc_interval v, gpuc_expr size)
     gpuc_ctx *ctx = d->l->ctx;
     gpuc_analyzer *a = d->l->analyzer;
     if (!v.min || !v.max) return v;
-    v.min = gpuc_simplify(a, v.min);
-    v.max = gpuc_simplify(a, v.max);
-    if (gpuc_prove(a, gpuc_le(ctx, v.min, gpuc_int(ctx, 0))) &&
-        gpuc_prove(a, gpuc_le(ctx, last_of(ctx, size), v.max)))
+    v.min = gpuc_arith_simplify(a, v.min);
+    v.max = gpuc_arith_simplify(a, v.max);
+    if (gpuc_arith_prove(a, gpuc_le(ctx, v.min, gpuc_int(ctx, 0))) &&
+        gpuc_arith_prove(a, gpuc_le(ctx, last_of(ctx, size), v.max)))
         return (gpuc_interval){gpuc_int(ctx, 0), last_of(ctx, size)};
     int64_t low, high, n;
     if (is_const(v.min, &low) && low < 0) v.min = gpuc_int(ctx, 0);
@@ -137,15 +137,16 @@ static bool note_read(gpuc_expr e, void *arg)
     const gpuc_tir_read_node *r = gpuc_as_read(e);
     for (int k = 0; k < r->n; k++)
         add_interval(
-            d, k, clip(d, gpuc_eval_interval(d->l->analyzer, r->index[k], &d->spans), r->tensor->shape[k]));
+            d, k,
+            clip(d, gpuc_arith_eval_interval(d->l->analyzer, r->index[k], &d->spans), r->tensor->shape[k]));
     return true;
 }
 
 static gpuc_interval relax(gpuc_lowering *l, gpuc_interval v, const gpuc_map *relaxed)
 {
     if (relaxed->count == 0 || !v.min || !v.max) return v;
-    gpuc_expr low = gpuc_eval_interval(l->analyzer, v.min, relaxed).min;
-    gpuc_expr high = gpuc_eval_interval(l->analyzer, v.max, relaxed).max;
+    gpuc_expr low = gpuc_arith_eval_interval(l->analyzer, v.min, relaxed).min;
+    gpuc_expr high = gpuc_arith_eval_interval(l->analyzer, v.max, relaxed).max;
     return low && high ? (gpuc_interval){low, high} : (gpuc_interval){NULL, NULL};
 }
 
@@ -154,13 +155,14 @@ static void relax_loop(gpuc_lowering *l, gpuc_map *relaxed, const gpuc_nest_loop
 {
     gpuc_expr last = last_of(l->ctx, loop->opened ? loop->opened->extent : loop->extent);
     if (last->kind != GPUC_EXPR_INT && relaxed->count > 0)
-        last = gpuc_eval_interval(l->analyzer, last, relaxed).max;
+        last = gpuc_arith_eval_interval(l->analyzer, last, relaxed).max;
     gpuc_interval *v = gpuc_new(l->ctx, gpuc_interval);
     *v = (gpuc_interval){gpuc_int(l->ctx, 0), last};
     gpuc_map_set(relaxed, loop->var, v);
 }
 
-void gpuc_lowering_reader_spans(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest *m, gpuc_map *spans)
+void gpuc_schedule_lowering_reader_spans(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest *m,
+                                         gpuc_map *spans)
 {
     gpuc_ctx *ctx = l->ctx;
     const gpuc_nest *parent = n ? n->parent : NULL;
@@ -172,7 +174,7 @@ void gpuc_lowering_reader_spans(gpuc_lowering *l, const gpuc_nest *n, const gpuc
         bool open = parent == m && i <= n->parent_loop;
         if (parent && parent != m) open = is_inside(parent, m, i);
         bool fixed = open && (loop->note.tag == GPUC_THREAD_NONE ||
-                              gpuc_scope_is_per_thread(n->scope, loop->note.tag));
+                              gpuc_schedule_scope_is_per_thread(n->scope, loop->note.tag));
         gpuc_span *s = gpuc_new(ctx, gpuc_span);
         if (gpuc_tir_is_const(loop->value, 0))
             *s = (gpuc_span){loop->value, loop->value, true};
@@ -191,18 +193,19 @@ void gpuc_lowering_reader_spans(gpuc_lowering *l, const gpuc_nest *n, const gpuc
         if (!loop) break;
         bool open = parent && (parent == owner ? at <= n->parent_loop : is_inside(parent, owner, at));
         bool fixed = open && (loop->note.tag == GPUC_THREAD_NONE ||
-                              gpuc_scope_is_per_thread(n->scope, loop->note.tag));
+                              gpuc_schedule_scope_is_per_thread(n->scope, loop->note.tag));
         if (!fixed) gpuc_ptrs_push(ctx, &loose, loop);
     }
     for (size_t i = loose.count; i > 0; i--) relax_loop(l, &relaxed, loose.at[i - 1]);
-    gpuc_pass_up_span(ctx, l->analyzer, m->stage, &m->dom, &span);
+    gpuc_schedule_pass_up_span(ctx, l->analyzer, m->stage, &m->dom, &span);
     const gpuc_te_op *op = m->op;
     for (int i = 0; i < op->num_axes + op->num_reduce; i++) {
         const gpuc_iter *axis = i < op->num_axes ? op->axes[i] : op->reduce[i - op->num_axes];
         const gpuc_span *s = gpuc_map_get(&span, axis);
-        gpuc_interval v =
-            relax(l, (gpuc_interval){gpuc_simplify(l->analyzer, s->min), gpuc_simplify(l->analyzer, s->max)},
-                  &relaxed);
+        gpuc_interval v = relax(l,
+                                (gpuc_interval){gpuc_arith_simplify(l->analyzer, s->min),
+                                                gpuc_arith_simplify(l->analyzer, s->max)},
+                                &relaxed);
         gpuc_interval *out = gpuc_new(ctx, gpuc_interval);
         *out = v;
         gpuc_map_set(spans, axis->var, out);
@@ -249,7 +252,7 @@ static gpuc_expr align_part(gpuc_lowering *l, const gpuc_iter *axis, gpuc_expr l
     gpuc_ctx *ctx = l->ctx;
     gpuc_expr own = gpuc_int(ctx, part),
               whole = factor ? gpuc_int(ctx, (part + factor - 1) / factor * factor) : own;
-    return gpuc_prove(l->analyzer, gpuc_le(ctx, gpuc_add(ctx, low, whole), axis->extent)) ? whole : own;
+    return gpuc_arith_prove(l->analyzer, gpuc_le(ctx, gpuc_add(ctx, low, whole), axis->extent)) ? whole : own;
 }
 
 /* Chooses the range of an axis that is computed. The extent should be a constant, since storage in a kernel
@@ -263,11 +266,12 @@ static void choose_range(need *d, gpuc_nest *n, const gpuc_iter *axis, int k)
     gpuc_expr low = v.min, extent = NULL;
     int64_t part, size, start;
     if (d->known[k] && v.min && v.max) {
-        extent = gpuc_simplify(l->analyzer, gpuc_add(ctx, gpuc_sub(ctx, v.max, v.min), gpuc_int(ctx, 1)));
-        if (!is_const(extent, &part) && gpuc_prove_equal(l->analyzer, extent, axis->extent))
+        extent =
+            gpuc_arith_simplify(l->analyzer, gpuc_add(ctx, gpuc_sub(ctx, v.max, v.min), gpuc_int(ctx, 1)));
+        if (!is_const(extent, &part) && gpuc_arith_prove_equal(l->analyzer, extent, axis->extent))
             extent = axis->extent;
         if (!is_const(extent, &part)) {
-            gpuc_bounds b = gpuc_analyzer_bounds(l->analyzer, extent);
+            gpuc_bounds b = gpuc_arith_analyzer_bounds(l->analyzer, extent);
             int64_t limit = is_const(axis->extent, &size) ? size
                             : !n->parent                  ? 0
                             : extent == axis->extent      ? MAX_WHOLE
@@ -299,7 +303,7 @@ static void fill_blocks(gpuc_lowering *l, gpuc_nest *n)
         if (!d->inner || r->extent != axis->extent) continue;
         gpuc_expr factor = gpuc_int(l->ctx, d->factor), last = gpuc_int(l->ctx, d->factor - 1);
         gpuc_expr blocks = gpuc_floordiv_(l->ctx, gpuc_add(l->ctx, axis->extent, last), factor);
-        set_range(l, n, axis, r->min, gpuc_simplify(l->analyzer, gpuc_mul(l->ctx, blocks, factor)));
+        set_range(l, n, axis, r->min, gpuc_arith_simplify(l->analyzer, gpuc_mul(l->ctx, blocks, factor)));
     }
 }
 
@@ -323,12 +327,12 @@ static void infer_region(gpuc_lowering *l, gpuc_nest *n)
     bool whole = n->is_parameter;
     for (size_t i = 0; i < l->nests.count; i++) {
         const gpuc_nest *m = l->nests.at[i];
-        if (!gpuc_op_reads(m->op, n->stage->op)) continue;
+        if (!gpuc_schedule_op_reads(m->op, n->stage->op)) continue;
         if (n->parent && !is_inside(m, n->parent, n->parent_loop))
             gpuc_stage_fail(
                 n->stage,
                 "it is computed at loop '%s' of stage '%s', but stage '%s' reads it outside of that loop",
-                gpuc_iter_name(n->parent->loops[n->parent_loop].iter), n->parent->stage->name,
+                gpuc_schedule_iter_name(n->parent->loops[n->parent_loop].iter), n->parent->stage->name,
                 m->stage->name);
         if (whole || op->kind == GPUC_TE_EXTERN) continue;
         if (m->op->kind == GPUC_TE_EXTERN) {
@@ -336,7 +340,7 @@ static void infer_region(gpuc_lowering *l, gpuc_nest *n)
             continue;
         }
         gpuc_map_init(&d.spans, ctx);
-        gpuc_lowering_reader_spans(l, n, m, &d.spans);
+        gpuc_schedule_lowering_reader_spans(l, n, m, &d.spans);
         fill_spans(ctx, m->op, &d.spans);
         for (int k = 0; k < m->op->num_outputs; k++) gpuc_tir_visit(ctx, m->op->bodies[k], note_read, &d);
     }
@@ -367,23 +371,23 @@ static const char *loop_name(const gpuc_nest_loop *loop)
         [GPUC_BLOCK_X] = "bx",  [GPUC_BLOCK_Y] = "by",  [GPUC_BLOCK_Z] = "bz", [GPUC_THREAD_X] = "tx",
         [GPUC_THREAD_Y] = "ty", [GPUC_THREAD_Z] = "tz", [GPUC_VTHREAD] = "vt",
     };
-    return loop->note.tag == GPUC_THREAD_NONE ? gpuc_iter_name(loop->iter) : names[loop->note.tag];
+    return loop->note.tag == GPUC_THREAD_NONE ? gpuc_schedule_iter_name(loop->iter) : names[loop->note.tag];
 }
 
 static void check_thread(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_loop *loop)
 {
-    const char *tag = gpuc_thread_tag_name(loop->note.tag), *name = gpuc_iter_name(loop->iter);
+    const char *tag = gpuc_abi_thread_tag_name(loop->note.tag), *name = gpuc_schedule_iter_name(loop->iter);
     bool one = gpuc_tir_is_const(loop->extent, 1);
-    if (loop->opened && !gpuc_prove(l->analyzer, gpuc_le(l->ctx, loop->extent, loop->opened->extent)))
+    if (loop->opened && !gpuc_arith_prove(l->analyzer, gpuc_le(l->ctx, loop->extent, loop->opened->extent)))
         gpuc_stage_fail(
             n->stage, "'%s' is bound to %s with extent %s inside of a loop of that thread with extent %s",
             name, tag, gpuc_expr_text(l->ctx, loop->extent), gpuc_expr_text(l->ctx, loop->opened->extent));
     if (loop->iter->kind == GPUC_ITER_DATA && n->parent && !one &&
-        gpuc_scope_is_per_thread(n->scope, loop->note.tag))
+        gpuc_schedule_scope_is_per_thread(n->scope, loop->note.tag))
         gpuc_stage_fail(
             n->stage,
             "'%s' is bound to %s, but each thread has its own storage of scope %s and needs all of it", name,
-            tag, gpuc_scope_name(n->scope));
+            tag, gpuc_abi_scope_name(n->scope));
 }
 
 /* The leaves; but in a reduction over threads each thread first accumulates its own part: its serial
@@ -423,12 +427,13 @@ static void make_loops(gpuc_lowering *l, gpuc_nest *n)
         bool constant = is_const(loop->extent, &extent);
         if (!constant && (loop->note.kind == GPUC_LOOP_VECTORIZED || loop->note.kind == GPUC_LOOP_UNROLLED))
             gpuc_stage_fail(st, "'%s' cannot be %s: its extent %s is not a constant; split it",
-                            gpuc_iter_name(loop->iter),
+                            gpuc_schedule_iter_name(loop->iter),
                             loop->note.kind == GPUC_LOOP_VECTORIZED ? "vectorized" : "unrolled",
                             gpuc_expr_text(ctx, loop->extent));
         /* A thread loop of one iteration over storage of each thread: every thread runs it for itself. */
         if (loop->note.kind == GPUC_LOOP_THREAD && constant && extent == 1 && n->parent &&
-            loop->iter->kind == GPUC_ITER_DATA && gpuc_scope_is_per_thread(n->scope, loop->note.tag)) {
+            loop->iter->kind == GPUC_ITER_DATA &&
+            gpuc_schedule_scope_is_per_thread(n->scope, loop->note.tag)) {
             loop->note.kind = GPUC_LOOP_SERIAL;
             loop->note.tag = GPUC_THREAD_NONE;
         }
@@ -437,7 +442,7 @@ static void make_loops(gpuc_lowering *l, gpuc_nest *n)
             loop->var = loop->opened->var;
         } else {
             loop->var = gpuc_var(ctx, loop_name(loop), GPUC_INDEX);
-            gpuc_analyzer_bind(l->analyzer, loop->var, gpuc_int(ctx, 0), loop->extent);
+            gpuc_arith_analyzer_bind(l->analyzer, loop->var, gpuc_int(ctx, 0), loop->extent);
         }
         loop->launch = loop->opened ? loop->opened->launch : loop->extent;
         loop->value = constant && extent == 1 ? gpuc_int(ctx, 0) : loop->var;
@@ -474,12 +479,12 @@ static gpuc_expr max_iterations(gpuc_lowering *l, const gpuc_nest *n, const gpuc
     if (!varies) return loop->extent;
     gpuc_map_init(&relaxed, l->ctx);
     for (size_t i = around.count; i > 0; i--) relax_loop(l, &relaxed, around.at[i - 1]);
-    gpuc_expr max = gpuc_eval_interval(l->analyzer, loop->extent, &relaxed).max;
+    gpuc_expr max = gpuc_arith_eval_interval(l->analyzer, loop->extent, &relaxed).max;
     if (!max)
         gpuc_stage_fail(n->stage,
                         "'%s' is bound to threads and has %s iterations, whose maximum is not known, but "
                         "threads of the kernel reduce together",
-                        gpuc_iter_name(loop->iter), gpuc_expr_text(l->ctx, loop->extent));
+                        gpuc_schedule_iter_name(loop->iter), gpuc_expr_text(l->ctx, loop->extent));
     return max;
 }
 
@@ -501,8 +506,8 @@ static void widen_threads(gpuc_lowering *l)
                     gpuc_thread_tag tag = loop->note.tag;
                     if (!gpuc_is_thread_tag(tag)) continue;
                     if (pass == 0)
-                        max[tag] =
-                            gpuc_simplify(l->sizes, gpuc_max(l->ctx, max[tag], max_iterations(l, n, loop)));
+                        max[tag] = gpuc_arith_simplify(
+                            l->sizes, gpuc_max(l->ctx, max[tag], max_iterations(l, n, loop)));
                     else
                         loop->launch = max[tag];
                 }
@@ -549,13 +554,13 @@ static void refuse_blocks(const gpuc_nest *n, const gpuc_nest *m, const gpuc_nes
         "it is computed in global memory at loop '%s' of stage '%s', which is not bound, and '%s' "
         "of stage '%s' inside of that is bound to %s: groups cannot wait for each other; bind the "
         "loop that it is computed at or one around it, or compute it at root",
-        gpuc_iter_name(n->parent->loops[n->parent_loop].iter), n->parent->stage->name,
-        gpuc_iter_name(loop->iter), m->stage->name, gpuc_thread_tag_name(loop->note.tag));
+        gpuc_schedule_iter_name(n->parent->loops[n->parent_loop].iter), n->parent->stage->name,
+        gpuc_schedule_iter_name(loop->iter), m->stage->name, gpuc_abi_thread_tag_name(loop->note.tag));
 }
 
 static void refuse_outside(const gpuc_nest *n, const gpuc_nest *m, const gpuc_nest_loop *loop)
 {
-    const char *scope = gpuc_scope_name(n->scope), *tag = gpuc_thread_tag_name(loop->note.tag);
+    const char *scope = gpuc_abi_scope_name(n->scope), *tag = gpuc_abi_thread_tag_name(loop->note.tag);
     if (root_of(n) == root_of(m))
         gpuc_stage_fail(n->stage,
                         "storage of scope %s is made outside of the %s loop of stage '%s'; compute it inside "
@@ -576,13 +581,13 @@ static void check_equal(const gpuc_lowering *l, const gpuc_nest *n, const gpuc_n
     gpuc_path p = gpuc_path_start(n);
     for (const gpuc_nest_loop *thread; (thread = gpuc_path_next(&p));) {
         if (!gpuc_is_thread_tag(thread->note.tag)) continue;
-        if (gpuc_scope_is_per_thread(n->scope, thread->note.tag) && !together) continue;
+        if (gpuc_schedule_scope_is_per_thread(n->scope, thread->note.tag) && !together) continue;
         if (gpuc_tir_uses_var(l->ctx, loop->extent, thread->var))
             gpuc_stage_fail(
                 n->stage,
                 "threads compute it together inside of loop '%s', whose extent %s differs between "
                 "them; compute it outside of that loop, or for each thread in local storage",
-                gpuc_iter_name(loop->iter), gpuc_expr_text(l->ctx, loop->extent));
+                gpuc_schedule_iter_name(loop->iter), gpuc_expr_text(l->ctx, loop->extent));
     }
 }
 
@@ -618,13 +623,13 @@ static void check_storage(const gpuc_lowering *l, const gpuc_nest *n)
     }
 }
 
-void gpuc_lowering_infer(gpuc_lowering *l)
+void gpuc_schedule_lowering_infer(gpuc_lowering *l)
 {
     for (size_t i = l->nests.count; i > 0; i--) {
         gpuc_nest *n = l->nests.at[i - 1];
         attach(l, n);
         infer_region(l, n);
-        gpuc_pass_down_domain(l->analyzer, l->ctx, n->stage, &n->dom);
+        gpuc_schedule_pass_down_domain(l->analyzer, l->ctx, n->stage, &n->dom);
         make_loops(l, n);
     }
     widen_threads(l);
@@ -632,7 +637,7 @@ void gpuc_lowering_infer(gpuc_lowering *l)
         gpuc_nest *n = l->nests.at[i];
         check_storage(l, n);
         check_divergence(l, n);
-        gpuc_lowering_round_up(l, n);
+        gpuc_schedule_lowering_round_up(l, n);
         if (n->parent) gpuc_ptrs_push(l->ctx, &n->parent->loops[n->parent_loop].inside, n);
     }
 }

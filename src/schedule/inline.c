@@ -29,7 +29,7 @@ static const gpuc_te_op *inline_into(gpuc_ctx *ctx, const gpuc_te_op *op, const 
     return gpuc_te_op_with_bodies(ctx, op, bodies);
 }
 
-void gpuc_lowering_make_nests(gpuc_lowering *l)
+void gpuc_schedule_lowering_make_nests(gpuc_lowering *l)
 {
     gpuc_map inlined;
     gpuc_map_init(&inlined, l->ctx);

@@ -74,7 +74,7 @@ GPUC_NORETURN void gpuc_stage_fail(const gpuc_stage *st, const char *fmt, ...) G
 /* Fails if a factor or a number of parts is beyond what indices are computed with: sizes are less than 2^31.
  */
 void gpuc_stage_need_factor(const gpuc_stage *st, int64_t factor, const char *primitive);
-const char *gpuc_iter_name(const gpuc_iter *iter);
+const char *gpuc_schedule_iter_name(const gpuc_iter *iter);
 /* Fails if what a primitive was given is NULL. what: "thread axis". */
 void gpuc_stage_need(const gpuc_stage *st, const void *given, const char *primitive, const char *what);
 
@@ -87,8 +87,8 @@ int gpuc_stage_find_leaf(const gpuc_stage *st, const gpuc_iter *iter); /* -1: no
 int gpuc_stage_need_leaf(const gpuc_stage *st, const gpuc_iter *iter, const char *primitive);
 gpuc_loop_note gpuc_stage_note(const gpuc_stage *st, const gpuc_iter *iter);
 gpuc_loop_note *gpuc_stage_note_make(gpuc_stage *st, gpuc_iter *iter);
-bool gpuc_op_reads(const gpuc_te_op *op, const gpuc_te_op *producer);
-bool gpuc_op_is_reduction(const gpuc_te_op *op);
+bool gpuc_schedule_op_reads(const gpuc_te_op *op, const gpuc_te_op *producer);
+bool gpuc_schedule_op_is_reduction(const gpuc_te_op *op);
 
 /* ---- Relations ---- */
 
@@ -97,27 +97,27 @@ typedef struct gpuc_range {
 } gpuc_range;
 
 /* Maps are iter -> gpuc_range. Knows the root axes; adds what the relations derive. */
-void gpuc_pass_down_domain(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_stage *st, gpuc_map *dom);
+void gpuc_schedule_pass_down_domain(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_stage *st, gpuc_map *dom);
 /* iter -> gpuc_expr. Knows the leaves; adds the iterators that they were made from. Roots have their minimum
  * added. */
-void gpuc_pass_up_value(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_map *dom, gpuc_map *value);
+void gpuc_schedule_pass_up_value(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_map *dom, gpuc_map *value);
 
 typedef struct gpuc_span {
     gpuc_expr min, max; /* both ends included */
     bool full;          /* all of the iterator's domain */
 } gpuc_span;
 /* iter -> gpuc_span. Knows the leaves; adds the iterators that they were made from. */
-void gpuc_pass_up_span(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom,
-                       gpuc_map *span);
+void gpuc_schedule_pass_up_span(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom,
+                                gpuc_map *span);
 
 /* Conditions under which the values of the leaves stand for an element of the region of the stage, each
  * element once: a split whose factor does not divide the extent runs past the end. Iterators without a value
  * are left out. */
-void gpuc_pass_up_guards(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom,
-                         const gpuc_map *value, gpuc_ptrs *guards);
+void gpuc_schedule_pass_up_guards(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom,
+                                  const gpuc_map *value, gpuc_ptrs *guards);
 /* Marks the iterators made from marked ones, and the other way round. marks: iter -> anything. */
-void gpuc_pass_down_mark(const gpuc_stage *st, gpuc_map *marks);
-void gpuc_pass_up_mark(const gpuc_stage *st, gpuc_map *marks);
+void gpuc_schedule_pass_down_mark(const gpuc_stage *st, gpuc_map *marks);
+void gpuc_schedule_pass_up_mark(const gpuc_stage *st, gpuc_map *marks);
 
 /* ---- Tensorize ---- */
 
@@ -152,11 +152,11 @@ typedef struct gpuc_dataflow {
 } gpuc_dataflow;
 
 /* Stage st computes op from now on: the stages after it read op's outputs. */
-void gpuc_dataflow_replace(gpuc_dataflow *d, gpuc_stage *st, gpuc_te_op *op);
+void gpuc_schedule_dataflow_replace(gpuc_dataflow *d, gpuc_stage *st, gpuc_te_op *op);
 /* Carries replacements through all stages. In those of readers, t becomes cache (num_readers 0: none). */
-void gpuc_dataflow_carry(gpuc_dataflow *d, gpuc_tensor *t, gpuc_tensor *cache, int num_readers,
-                         gpuc_stage *const *readers);
+void gpuc_schedule_dataflow_carry(gpuc_dataflow *d, gpuc_tensor *t, gpuc_tensor *cache, int num_readers,
+                                  gpuc_stage *const *readers);
 /* Makes the changes; if there is no memory for that, none is made. */
-void gpuc_dataflow_commit(gpuc_dataflow *d);
+void gpuc_schedule_dataflow_commit(gpuc_dataflow *d);
 
 #endif

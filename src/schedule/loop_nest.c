@@ -24,19 +24,19 @@ static void start(emitter *e, gpuc_lowering *l, const gpuc_nest *n, const gpuc_n
     *e = (emitter){.l = l, .n = n};
     gpuc_map_init(&e->value, ctx);
     for (int i = 0; i < num_loops; i++) gpuc_map_set(&e->value, loops[i].iter, (void *)loops[i].value);
-    gpuc_pass_up_value(ctx, n->stage, &n->dom, &e->value);
+    gpuc_schedule_pass_up_value(ctx, n->stage, &n->dom, &e->value);
     for (int i = 0; i < op->num_axes + op->num_reduce; i++) {
         const gpuc_iter *axis = i < op->num_axes ? op->axes[i] : op->reduce[i - op->num_axes];
         gpuc_expr v = gpuc_map_get(&e->value, axis);
         if (!v) continue;
         if (n->past_end == GPUC_PAST_END_CLAMPED && i < op->num_axes)
-            v = gpuc_lowering_clamp(l, n, i, gpuc_simplify(l->analyzer, v));
+            v = gpuc_schedule_lowering_clamp(l, n, i, gpuc_arith_simplify(l->analyzer, v));
         gpuc_ptrs_push(ctx, &e->vars, axis->var);
-        gpuc_ptrs_push(ctx, &e->with, gpuc_simplify(l->analyzer, v));
+        gpuc_ptrs_push(ctx, &e->with, gpuc_arith_simplify(l->analyzer, v));
     }
     e->index = gpuc_new_array(ctx, gpuc_expr, op->num_axes);
     for (int i = 0; i < op->num_axes; i++)
-        e->index[i] = gpuc_simplify(l->analyzer, gpuc_map_get(&e->value, op->axes[i]));
+        e->index[i] = gpuc_arith_simplify(l->analyzer, gpuc_map_get(&e->value, op->axes[i]));
     e->emit = (gpuc_te_emit){.places = &l->places,
                              .op = op,
                              .n = (int)e->vars.count,
@@ -56,7 +56,7 @@ static void add_guard(emitter *e, gpuc_ptrs *list, gpuc_expr cond)
 
 static void guard(emitter *e, gpuc_ptrs *list, gpuc_expr cond)
 {
-    if (!gpuc_prove(e->l->analyzer, cond)) add_guard(e, list, cond);
+    if (!gpuc_arith_prove(e->l->analyzer, cond)) add_guard(e, list, cond);
 }
 
 /* Adds guards of loops that are launched with more threads than they have iterations, or that run in the
@@ -99,7 +99,7 @@ static void guard_lead(emitter *e, gpuc_ptrs *list)
     gpuc_path p = gpuc_path_start(n);
     for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));) {
         if (!gpuc_is_thread_tag(loop->note.tag) || loop->opened) continue;
-        if (gpuc_scope_is_per_thread(n->scope, loop->note.tag)) continue;
+        if (gpuc_schedule_scope_is_per_thread(n->scope, loop->note.tag)) continue;
         if (n->scope == GPUC_SCOPE_COOPMAT) continue;
         bool bound = false;
         for (int i = 0; i < n->num_loops; i++) bound |= n->loops[i].note.tag == loop->note.tag;
@@ -130,7 +130,7 @@ typedef struct tidier {
 static const gpuc_expr *tidy_indices(tidier *t, int n, const gpuc_expr *index)
 {
     gpuc_expr *out = gpuc_new_array(t->m.ctx, gpuc_expr, n);
-    for (int i = 0; i < n; i++) out[i] = gpuc_simplify(t->a, index[i]);
+    for (int i = 0; i < n; i++) out[i] = gpuc_arith_simplify(t->a, index[i]);
     return out;
 }
 
@@ -210,7 +210,8 @@ static gpuc_stmt close_loops(gpuc_lowering *l, const gpuc_nest_loop *loops, int 
             if (level == i) gpuc_ptrs_push(l->ctx, &here, guards->at[k]);
         }
         body = guarded(l->ctx, &here, body);
-        if (i >= first) body = close_loop(l, &loops[i], gpuc_lowering_produce(l, &loops[i].inside, body));
+        if (i >= first)
+            body = close_loop(l, &loops[i], gpuc_schedule_lowering_produce(l, &loops[i].inside, body));
     }
     return body;
 }
@@ -244,7 +245,7 @@ static gpuc_stmt run_intrin(emitter *e, int level, const gpuc_ptrs *guards)
     const gpuc_iter **loops = gpuc_new_array(ctx, const gpuc_iter *, n->num_loops);
     for (int i = level; i < n->num_loops; i++) {
         const gpuc_nest_loop *loop = &n->loops[i];
-        const char *name = gpuc_iter_name(loop->iter);
+        const char *name = gpuc_schedule_iter_name(loop->iter);
         vars[i - level] = loop->var;
         loops[i - level] = loop->iter;
         if (loop->inside.count) gpuc_stage_fail(n->stage, "tensorize: '%s' has stages computed in it", name);
@@ -257,7 +258,7 @@ static gpuc_stmt run_intrin(emitter *e, int level, const gpuc_ptrs *guards)
                     "tensorize: %s runs for all of '%s', of which some is left out (%s); split by a "
                     "factor that divides, or align_bounds",
                     intrin->name, name, gpuc_expr_text(ctx, guards->at[k]));
-        if (!gpuc_prove_equal(e->l->analyzer, loop->extent, loop->iter->extent))
+        if (!gpuc_arith_prove_equal(e->l->analyzer, loop->extent, loop->iter->extent))
             gpuc_stage_fail(n->stage, "tensorize: %s needs all of '%s', of which %s are computed",
                             intrin->name, name, gpuc_expr_text(ctx, loop->extent));
     }
@@ -270,7 +271,7 @@ static gpuc_stmt emit_plain(gpuc_lowering *l, const gpuc_nest *n)
     emitter e;
     gpuc_ptrs guards = {0};
     start(&e, l, n, n->loops, n->num_loops);
-    gpuc_pass_up_guards(l->ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
+    gpuc_schedule_pass_up_guards(l->ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
     guard_threads(&e, n->loops, n->num_loops, &guards);
     guard_domain(&e, &guards);
     guard_lead(&e, &guards);
@@ -293,7 +294,7 @@ static gpuc_nest_loop *init_loops(gpuc_lowering *l, const gpuc_nest *n, int firs
         if (i >= first && !loop.opened) {
             bool once = loop.value != loop.var;
             loop.var = gpuc_var(l->ctx, gpuc_as_var(loop.var)->name, GPUC_INDEX);
-            gpuc_analyzer_bind(l->analyzer, loop.var, gpuc_int(l->ctx, 0), loop.extent);
+            gpuc_arith_analyzer_bind(l->analyzer, loop.var, gpuc_int(l->ctx, 0), loop.extent);
             if (!once) loop.value = loop.var;
         }
         loops[count++] = loop;
@@ -333,13 +334,13 @@ static gpuc_stmt emit_reduction(gpuc_lowering *l, const gpuc_nest *n)
     emitter e;
     gpuc_ptrs init_guards = {0}, guards = {0};
     start(&e, l, n, loops, num_init);
-    gpuc_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &init_guards);
+    gpuc_schedule_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &init_guards);
     guard_threads(&e, loops, num_init, &init_guards);
     guard_lead(&e, &init_guards);
     gpuc_stmt init = tidy(l, gpuc_te_emit_init(ctx, &e.emit));
 
     start(&e, l, n, n->loops, n->num_loops);
-    gpuc_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
+    gpuc_schedule_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
     guard_threads(&e, n->loops, n->num_loops, &guards);
     guard_domain(&e, &guards);
     guard_lead(&e, &guards);
@@ -370,19 +371,21 @@ static void check_allreduce(gpuc_lowering *l, const gpuc_nest *n)
     for (int i = 0; i < n->num_loops; i++) {
         if (!is_reduce_thread(&n->loops[i])) continue;
         gpuc_thread_tag tag = n->loops[i].note.tag;
-        if (n->scope != GPUC_SCOPE_LOCAL && gpuc_scope_is_per_thread(n->scope, tag))
+        if (n->scope != GPUC_SCOPE_LOCAL && gpuc_schedule_scope_is_per_thread(n->scope, tag))
             gpuc_stage_fail(
                 n->stage,
                 "'%s' is reduced over %s into storage of scope %s, of which each of these threads "
                 "has its own; use local or shared",
-                gpuc_iter_name(n->loops[i].iter), gpuc_thread_tag_name(tag), gpuc_scope_name(n->scope));
+                gpuc_schedule_iter_name(n->loops[i].iter), gpuc_abi_thread_tag_name(tag),
+                gpuc_abi_scope_name(n->scope));
         for (int k = 0; k < n->op->num_axes; k++) {
             const gpuc_range *r = gpuc_map_get(&n->dom, n->op->axes[k]);
             if (gpuc_tir_uses_var(l->ctx, r->min, n->loops[i].var))
                 gpuc_stage_fail(
                     n->stage,
                     "'%s' is reduced over %s, but each of these threads needs another part of the result",
-                    gpuc_iter_name(n->loops[i].iter), gpuc_thread_tag_name(n->loops[i].note.tag));
+                    gpuc_schedule_iter_name(n->loops[i].iter),
+                    gpuc_abi_thread_tag_name(n->loops[i].note.tag));
         }
     }
 }
@@ -393,7 +396,7 @@ static const char *reduced_tags(gpuc_lowering *l, const gpuc_nest *n)
     for (int i = 0; i < n->num_loops; i++)
         if (is_reduce_thread(&n->loops[i]))
             text = gpuc_ctx_printf(l->ctx, "%s%s%s", text, text[0] ? "," : "",
-                                   gpuc_thread_tag_name(n->loops[i].note.tag));
+                                   gpuc_abi_thread_tag_name(n->loops[i].note.tag));
     return text;
 }
 
@@ -458,13 +461,13 @@ static gpuc_stmt emit_allreduce(gpuc_lowering *l, const gpuc_nest *n)
     emitter e;
     gpuc_ptrs store_guards = {0}, guards = {0};
     start(&e, l, n, data, num_data);
-    gpuc_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &store_guards);
+    gpuc_schedule_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &store_guards);
     guard_threads(&e, data, num_data, &store_guards);
     guard_domain(&e, &store_guards);
     guard_lead(&e, &store_guards);
 
     start(&e, l, n, n->loops, n->num_loops);
-    gpuc_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
+    gpuc_schedule_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
     guard_threads(&e, n->loops, n->num_loops, &guards);
     guard_domain(&e, &guards);
     if (r->condition) gpuc_ptrs_push(ctx, &guards, gpuc_te_emit_expr(ctx, &e.emit, r->condition));
@@ -496,20 +499,20 @@ static gpuc_stmt emit_allreduce(gpuc_lowering *l, const gpuc_nest *n)
 
 /* ---- Nests -------------------------------------------------------------------------------------------- */
 
-gpuc_stmt gpuc_lowering_emit(gpuc_lowering *l, const gpuc_nest *n)
+gpuc_stmt gpuc_schedule_lowering_emit(gpuc_lowering *l, const gpuc_nest *n)
 {
     if (n->op->kind == GPUC_TE_EXTERN) return gpuc_te_emit_extern(l->ctx, &l->places, n->op);
-    if (!gpuc_op_is_reduction(n->op)) return emit_plain(l, n);
+    if (!gpuc_schedule_op_is_reduction(n->op)) return emit_plain(l, n);
     for (int i = 0; i < n->num_loops; i++)
         if (is_reduce_thread(&n->loops[i])) return emit_allreduce(l, n);
     return emit_reduction(l, n);
 }
 
-gpuc_stmt gpuc_lowering_produce(gpuc_lowering *l, const gpuc_ptrs *nests, gpuc_stmt body)
+gpuc_stmt gpuc_schedule_lowering_produce(gpuc_lowering *l, const gpuc_ptrs *nests, gpuc_stmt body)
 {
     for (size_t i = nests->count; i > 0; i--) {
         const gpuc_nest *n = nests->at[i - 1];
-        body = gpuc_tir_seq2(l->ctx, gpuc_lowering_emit(l, n), body);
+        body = gpuc_tir_seq2(l->ctx, gpuc_schedule_lowering_emit(l, n), body);
         for (int k = n->op->num_outputs - 1; k >= 0; k--) {
             const gpuc_tir_buffer *b = gpuc_map_get(&l->allocs, n->op->outputs[k]);
             if (b && body) body = gpuc_tir_alloc(l->ctx, b, body);

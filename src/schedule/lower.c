@@ -17,7 +17,7 @@ static void check_arguments(gpuc_lowering *l, int n, gpuc_tensor *const *args)
         if (!nest) gpuc_stage_fail(st, "it is an argument of the function, so it cannot be inlined");
         if (st->has_scope && st->scope != GPUC_SCOPE_GLOBAL)
             gpuc_stage_fail(st, "it is an argument of the function, so it cannot be in scope %s",
-                            gpuc_scope_name(st->scope));
+                            gpuc_abi_scope_name(st->scope));
         nest->is_parameter = true;
     }
     for (size_t i = 0; i < s->stages.count; i++) {
@@ -47,10 +47,10 @@ static const gpuc_expr *strides_of(gpuc_lowering *l, const gpuc_stage *st, int n
         if (a->factor > 0) {
             gpuc_expr factor = gpuc_int(ctx, a->factor);
             gpuc_expr missing = gpuc_floormod_(ctx, gpuc_sub(ctx, gpuc_int(ctx, a->offset), stride), factor);
-            stride = gpuc_simplify(l->analyzer, gpuc_add(ctx, stride, missing));
+            stride = gpuc_arith_simplify(l->analyzer, gpuc_add(ctx, stride, missing));
         }
         strides[k] = stride;
-        stride = gpuc_simplify(l->analyzer, gpuc_mul(ctx, stride, shape[k]));
+        stride = gpuc_arith_simplify(l->analyzer, gpuc_mul(ctx, stride, shape[k]));
     }
     return strides;
 }
@@ -79,7 +79,7 @@ static void make_storage(gpuc_lowering *l, const gpuc_nest *n, const gpuc_tensor
         ndim = place->layout->n;
         gpuc_expr *laid = gpuc_new_array(ctx, gpuc_expr, ndim);
         gpuc_te_layout_shape(ctx, place->layout, shape, laid);
-        for (int k = 0; k < ndim; k++) laid[k] = gpuc_simplify(l->analyzer, laid[k]);
+        for (int k = 0; k < ndim; k++) laid[k] = gpuc_arith_simplify(l->analyzer, laid[k]);
         shape = laid;
     }
     gpuc_tir_buffer *b = gpuc_tir_buffer_make(ctx, t->name, t->dtype, ndim, shape, n->scope);
@@ -123,25 +123,28 @@ gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_a
     gpuc_te_params params;
     gpuc_te_params_init(ctx, &params, num_args, current, &ops);
 
-    gpuc_lowering l = {
-        .ctx = ctx, .schedule = s, .analyzer = gpuc_analyzer_create(ctx), .sizes = gpuc_analyzer_create(ctx)};
+    gpuc_lowering l = {.ctx = ctx,
+                       .schedule = s,
+                       .analyzer = gpuc_arith_analyzer_create(ctx),
+                       .sizes = gpuc_arith_analyzer_create(ctx)};
     gpuc_map_init(&l.of_op, ctx);
     gpuc_map_init(&l.places, ctx);
     gpuc_map_init(&l.allocs, ctx);
     for (size_t i = 0; i < params.extents.count; i++) {
         gpuc_expr none = gpuc_int(ctx, 0), end = gpuc_int(ctx, (int64_t)1 << 31);
-        gpuc_analyzer_bind(l.analyzer, params.extents.at[i], none, end);
-        gpuc_analyzer_bind(l.sizes, params.extents.at[i], none, end);
+        gpuc_arith_analyzer_bind(l.analyzer, params.extents.at[i], none, end);
+        gpuc_arith_analyzer_bind(l.sizes, params.extents.at[i], none, end);
     }
-    gpuc_lowering_make_nests(&l);
+    gpuc_schedule_lowering_make_nests(&l);
     check_arguments(&l, num_args, current);
-    gpuc_lowering_infer(&l);
+    gpuc_schedule_lowering_infer(&l);
     make_places(&l, &params, num_args, current);
 
     gpuc_ptrs roots = {0};
     for (size_t i = 0; i < l.nests.count; i++)
         if (!((const gpuc_nest *)l.nests.at[i])->parent) gpuc_ptrs_push(ctx, &roots, l.nests.at[i]);
-    gpuc_tir_func *f = gpuc_te_params_func(ctx, &params, name, gpuc_lowering_produce(&l, &roots, NULL));
+    gpuc_tir_func *f =
+        gpuc_te_params_func(ctx, &params, name, gpuc_schedule_lowering_produce(&l, &roots, NULL));
     gpuc_tir_validate(ctx, f, "schedule lowering");
     return f;
 }

@@ -68,22 +68,23 @@ static inline gpuc_nest_loop *gpuc_path_next(gpuc_path *p) /* NULL at the end */
 
 /* Whether each thread of this tag has storage of its own in that scope. If so, the storage holds what this
  * thread needs; else it holds what all threads of the tag need together. */
-bool gpuc_scope_is_per_thread(gpuc_scope scope, gpuc_thread_tag tag);
+bool gpuc_schedule_scope_is_per_thread(gpuc_scope scope, gpuc_thread_tag tag);
 
 /* Makes the nests of stages that are computed, inlined stages put into their readers' bodies. */
-void gpuc_lowering_make_nests(gpuc_lowering *l);
+void gpuc_schedule_lowering_make_nests(gpuc_lowering *l);
 /* Attachments, scopes, domains and loops of all nests. */
-void gpuc_lowering_infer(gpuc_lowering *l);
+void gpuc_schedule_lowering_infer(gpuc_lowering *l);
 /* Reader m's iterations while n's result is in use (n NULL: all iterations): axis variable -> gpuc_interval,
  * in terms of the loops that are open there. Ends are NULL where nothing is known. */
-void gpuc_lowering_reader_spans(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest *m, gpuc_map *spans);
+void gpuc_schedule_lowering_reader_spans(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest *m,
+                                         gpuc_map *spans);
 /* Sets past_end of a nest whose domain is known. Its producers' is set. */
-void gpuc_lowering_round_up(gpuc_lowering *l, gpuc_nest *n);
+void gpuc_schedule_lowering_round_up(gpuc_lowering *l, gpuc_nest *n);
 /* The value of axis k that an element is computed from, if elements beyond the end are those at the end. */
-gpuc_expr gpuc_lowering_clamp(gpuc_lowering *l, const gpuc_nest *n, int k, gpuc_expr index);
+gpuc_expr gpuc_schedule_lowering_clamp(gpuc_lowering *l, const gpuc_nest *n, int k, gpuc_expr index);
 /* The statement of a nest and of all that is computed in its loops. NULL: nothing to do. */
-gpuc_stmt gpuc_lowering_emit(gpuc_lowering *l, const gpuc_nest *n);
+gpuc_stmt gpuc_schedule_lowering_emit(gpuc_lowering *l, const gpuc_nest *n);
 /* body preceded by the nests (producers first), with their storage around. */
-gpuc_stmt gpuc_lowering_produce(gpuc_lowering *l, const gpuc_ptrs *nests, gpuc_stmt body);
+gpuc_stmt gpuc_schedule_lowering_produce(gpuc_lowering *l, const gpuc_ptrs *nests, gpuc_stmt body);
 
 #endif

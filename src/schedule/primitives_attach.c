@@ -31,7 +31,7 @@ static void refuse_extern_readers(const gpuc_stage *st, const char *primitive)
 {
     for (size_t i = 0; i < st->schedule->stages.count; i++) {
         const gpuc_stage *other = st->schedule->stages.at[i];
-        if (other->op->kind == GPUC_TE_EXTERN && gpuc_op_reads(other->op, st->op))
+        if (other->op->kind == GPUC_TE_EXTERN && gpuc_schedule_op_reads(other->op, st->op))
             gpuc_stage_fail(st, "%s: the extern operation '%s' reads it from memory", primitive, other->name);
     }
 }
@@ -60,7 +60,7 @@ void gpuc_stage_compute_inline(gpuc_stage *st)
     need_intermediate(st, "compute_inline");
     if (st->op->kind == GPUC_TE_EXTERN)
         gpuc_stage_fail(st, "compute_inline: an extern operation cannot be inlined");
-    if (gpuc_op_is_reduction(st->op))
+    if (gpuc_schedule_op_is_reduction(st->op))
         gpuc_stage_fail(st, "compute_inline: a reduction cannot be inlined; use compute_at");
     for (size_t i = 0; i < s->stages.count; i++) {
         const gpuc_stage *other = s->stages.at[i];
@@ -85,7 +85,7 @@ void gpuc_stage_set_scope(gpuc_stage *st, const char *scope)
 {
     gpuc_scope value;
     gpuc_stage_need(st, scope, "set_scope", "scope");
-    if (!gpuc_scope_parse(scope, &value))
+    if (!gpuc_abi_scope_parse(scope, &value))
         gpuc_stage_fail(
             st,
             "set_scope: there is no storage scope '%s'; use global, global.texture, shared, warp or local",
@@ -164,7 +164,7 @@ void gpuc_stage_non_temporal(gpuc_stage *st)
         gpuc_stage_fail(st, "non_temporal: it is a placeholder, which nothing stores to");
     if (st->op->kind == GPUC_TE_EXTERN)
         gpuc_stage_fail(st, "non_temporal: an extern operation writes its result as it is");
-    if (gpuc_op_is_reduction(st->op))
+    if (gpuc_schedule_op_is_reduction(st->op))
         gpuc_stage_fail(st,
                         "non_temporal: a reduction updates its result; cache_write makes a stage that does");
     st->non_temporal = true;

@@ -16,13 +16,13 @@ static void need_plain(const gpuc_stage *st, const gpuc_iter *iter, const char *
     gpuc_loop_note note = gpuc_stage_note(st, iter);
     if (note.kind == GPUC_LOOP_THREAD)
         gpuc_stage_fail(st, "%s: '%s' is bound to %s; do this before binding", primitive,
-                        gpuc_iter_name(iter), gpuc_thread_tag_name(note.tag));
+                        gpuc_schedule_iter_name(iter), gpuc_abi_thread_tag_name(note.tag));
     if (note.intrin)
-        gpuc_stage_fail(st, "%s: '%s' is tensorized (%s); do this before", primitive, gpuc_iter_name(iter),
-                        note.intrin->name);
+        gpuc_stage_fail(st, "%s: '%s' is tensorized (%s); do this before", primitive,
+                        gpuc_schedule_iter_name(iter), note.intrin->name);
     if (note.kind != GPUC_LOOP_SERIAL || note.pragmas)
         gpuc_stage_fail(st, "%s: '%s' is annotated (vectorize, unroll, parallel or pragma); do this before",
-                        primitive, gpuc_iter_name(iter));
+                        primitive, gpuc_schedule_iter_name(iter));
 }
 
 /* Stages that are computed at a loop follow it when it is split or fused. */
@@ -46,14 +46,14 @@ static gpuc_relation *make_split(gpuc_stage *st, gpuc_iter *iter, int64_t factor
     gpuc_ctx *ctx = st->schedule->ctx;
     gpuc_stage_need_leaf(st, iter, "split");
     if (factor <= 0 && nparts <= 0)
-        gpuc_stage_fail(st, "split: '%s' by %s %lld; it must be at least 1", gpuc_iter_name(iter),
+        gpuc_stage_fail(st, "split: '%s' by %s %lld; it must be at least 1", gpuc_schedule_iter_name(iter),
                         nparts ? "number of parts" : "factor", (long long)(nparts ? nparts : factor));
     gpuc_stage_need_factor(st, factor > nparts ? factor : nparts, "split");
     need_plain(st, iter, "split");
 
     gpuc_expr part = gpuc_int(ctx, factor > 0 ? factor : nparts);
     gpuc_expr other = ceil_div(ctx, iter->extent, part);
-    const char *name = gpuc_iter_name(iter);
+    const char *name = gpuc_schedule_iter_name(iter);
     gpuc_relation *r = gpuc_new(ctx, gpuc_relation);
     r->kind = GPUC_RELATION_SPLIT;
     r->whole = iter;
@@ -116,7 +116,8 @@ void gpuc_stage_overlap(gpuc_stage *st, gpuc_iter *inner)
         gpuc_relation *r = st->relations.at[i];
         if (r->kind == GPUC_RELATION_SPLIT && r->inner == inner) split = r;
     }
-    if (!split) gpuc_stage_fail(st, "overlap: '%s' is not the inner loop of a split", gpuc_iter_name(inner));
+    if (!split)
+        gpuc_stage_fail(st, "overlap: '%s' is not the inner loop of a split", gpuc_schedule_iter_name(inner));
     split->overlap = true;
 }
 
@@ -127,25 +128,26 @@ gpuc_iter *gpuc_stage_fuse(gpuc_stage *st, gpuc_iter *outer, gpuc_iter *inner)
     int next = gpuc_stage_need_leaf(st, inner, "fuse");
     if (next != at + 1)
         gpuc_stage_fail(st, "fuse: '%s' is not the loop directly inside of '%s'; reorder them first",
-                        gpuc_iter_name(inner), gpuc_iter_name(outer));
+                        gpuc_schedule_iter_name(inner), gpuc_schedule_iter_name(outer));
     if (outer->kind != inner->kind)
         gpuc_stage_fail(st, "fuse: '%s' and '%s': one is reduced over, the other is not",
-                        gpuc_iter_name(outer), gpuc_iter_name(inner));
+                        gpuc_schedule_iter_name(outer), gpuc_schedule_iter_name(inner));
     need_plain(st, outer, "fuse");
     need_plain(st, inner, "fuse");
     int64_t n, m;
     if (gpuc_expr_is_int(outer->extent, &n) && gpuc_expr_is_int(inner->extent, &m) &&
         __builtin_mul_overflow(n, m, &n))
         gpuc_stage_fail(st, "fuse: '%s' and '%s' have more than 2^63 iterations together",
-                        gpuc_iter_name(outer), gpuc_iter_name(inner));
+                        gpuc_schedule_iter_name(outer), gpuc_schedule_iter_name(inner));
 
     gpuc_relation *r = gpuc_new(ctx, gpuc_relation);
     r->kind = GPUC_RELATION_FUSE;
     r->outer = outer;
     r->inner = inner;
-    r->whole =
-        derived_iter(st, gpuc_ctx_printf(ctx, "%s.%s.fused", gpuc_iter_name(outer), gpuc_iter_name(inner)),
-                     gpuc_mul(ctx, outer->extent, inner->extent), outer->kind);
+    r->whole = derived_iter(
+        st,
+        gpuc_ctx_printf(ctx, "%s.%s.fused", gpuc_schedule_iter_name(outer), gpuc_schedule_iter_name(inner)),
+        gpuc_mul(ctx, outer->extent, inner->extent), outer->kind);
     gpuc_ptrs_push(ctx, &st->relations, r);
     st->leaves[at] = r->whole;
     for (int i = next; i + 1 < st->num_leaves; i++) st->leaves[i] = st->leaves[i + 1];
@@ -169,7 +171,7 @@ void gpuc_stage_reorder(gpuc_stage *st, int n, gpuc_iter *const *order)
     if (n > 0) gpuc_stage_need(st, order, "reorder", "list of loops");
     for (int i = 0; i < n; i++) {
         int at = gpuc_stage_need_leaf(st, order[i], "reorder");
-        if (taken[at]) gpuc_stage_fail(st, "reorder: '%s' is named twice", gpuc_iter_name(order[i]));
+        if (taken[at]) gpuc_stage_fail(st, "reorder: '%s' is named twice", gpuc_schedule_iter_name(order[i]));
         taken[at] = true;
     }
     permute(st, n, order, taken);
@@ -179,7 +181,7 @@ void gpuc_stage_tile(gpuc_stage *st, gpuc_iter *x, gpuc_iter *y, int64_t xf, int
                      gpuc_iter **yo, gpuc_iter **xi, gpuc_iter **yi)
 {
     int at_x = gpuc_stage_need_leaf(st, x, "tile"), at_y = gpuc_stage_need_leaf(st, y, "tile");
-    if (x == y) gpuc_stage_fail(st, "tile: '%s' is named twice", gpuc_iter_name(x));
+    if (x == y) gpuc_stage_fail(st, "tile: '%s' is named twice", gpuc_schedule_iter_name(x));
     if (xf <= 0 || yf <= 0)
         gpuc_stage_fail(st, "tile: factors %lld and %lld; they must be at least 1", (long long)xf,
                         (long long)yf);
@@ -205,7 +207,7 @@ void gpuc_stage_bind(gpuc_stage *st, gpuc_iter *iter, const char *thread)
     gpuc_stage_need_leaf(st, iter, "bind");
     gpuc_thread_tag tag;
     gpuc_stage_need(st, thread, "bind", "thread axis");
-    if (!gpuc_thread_tag_parse(thread, &tag) || tag == GPUC_THREAD_NONE)
+    if (!gpuc_abi_thread_tag_parse(thread, &tag) || tag == GPUC_THREAD_NONE)
         gpuc_stage_fail(
             st, "bind: there is no thread axis '%s'; use blockIdx.x, .y, .z, threadIdx.x, .y, .z or vthread",
             thread);
@@ -213,12 +215,12 @@ void gpuc_stage_bind(gpuc_stage *st, gpuc_iter *iter, const char *thread)
     if (iter->kind == GPUC_ITER_REDUCE && !gpuc_is_thread_tag(tag))
         gpuc_stage_fail(
             st, "bind: '%s' is reduced over; it can be bound to threadIdx.x, .y or .z only, not to %s",
-            gpuc_iter_name(iter), thread);
+            gpuc_schedule_iter_name(iter), thread);
     for (int i = 0; i < st->num_leaves && tag != GPUC_VTHREAD; i++) {
         gpuc_loop_note other = gpuc_stage_note(st, st->leaves[i]);
         if (other.kind == GPUC_LOOP_THREAD && other.tag == tag)
             gpuc_stage_fail(st, "bind: '%s' is bound to %s already; fuse the loops to bind both",
-                            gpuc_iter_name(st->leaves[i]), thread);
+                            gpuc_schedule_iter_name(st->leaves[i]), thread);
     }
     gpuc_loop_note *note = gpuc_stage_note_make(st, iter);
     note->kind = GPUC_LOOP_THREAD;
@@ -230,12 +232,12 @@ static void annotate(gpuc_stage *st, gpuc_iter *iter, gpuc_loop_kind kind, const
     gpuc_stage_need_leaf(st, iter, primitive);
     gpuc_loop_note note = gpuc_stage_note(st, iter);
     if (note.kind != GPUC_LOOP_SERIAL && note.kind != kind)
-        gpuc_stage_fail(st, "%s: '%s' is %s already", primitive, gpuc_iter_name(iter),
+        gpuc_stage_fail(st, "%s: '%s' is %s already", primitive, gpuc_schedule_iter_name(iter),
                         note.kind == GPUC_LOOP_THREAD ? "bound to a thread" : "annotated in another way");
     if (iter->kind == GPUC_ITER_REDUCE && kind != GPUC_LOOP_UNROLLED)
         gpuc_stage_fail(st,
                         "%s: '%s' is reduced over: its iterations depend on each other; use rfactor first",
-                        primitive, gpuc_iter_name(iter));
+                        primitive, gpuc_schedule_iter_name(iter));
     gpuc_stage_note_make(st, iter)->kind = kind;
 }
 
@@ -259,7 +261,7 @@ void gpuc_stage_pragma(gpuc_stage *st, gpuc_iter *iter, const char *key, int64_t
     gpuc_ctx *ctx = st->schedule->ctx;
     gpuc_stage_need_leaf(st, iter, "pragma");
     if (!key || !key[0])
-        gpuc_stage_fail(st, "pragma: '%s' gets a pragma without a name", gpuc_iter_name(iter));
+        gpuc_stage_fail(st, "pragma: '%s' gets a pragma without a name", gpuc_schedule_iter_name(iter));
     gpuc_pragma *p = gpuc_new(ctx, gpuc_pragma);
     p->key = gpuc_ctx_strdup(ctx, key);
     p->value = value;

@@ -55,14 +55,14 @@ static gpuc_expr clamp_part(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_rela
 static bool overlaps(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_relation *r, const gpuc_map *dom)
 {
     int64_t whole, part;
-    if (!r->overlap || gpuc_op_is_reduction(st->op)) return false;
+    if (!r->overlap || gpuc_schedule_op_is_reduction(st->op)) return false;
     if (!gpuc_expr_is_int(range_of(dom, r->whole)->extent, &whole) ||
         !gpuc_expr_is_int(range_of(dom, r->inner)->extent, &part) || whole <= part || whole % part == 0)
         return false;
     gpuc_map marks;
     gpuc_map_init(&marks, ctx);
     gpuc_map_set(&marks, r->whole, (void *)r);
-    gpuc_pass_down_mark(st, &marks);
+    gpuc_schedule_pass_down_mark(st, &marks);
     for (int i = 0; i < st->num_leaves; i++) {
         gpuc_loop_kind kind = gpuc_stage_note(st, st->leaves[i]).kind;
         if (gpuc_map_has(&marks, st->leaves[i]) && (kind == GPUC_LOOP_THREAD || kind == GPUC_LOOP_PARALLEL))
@@ -80,7 +80,7 @@ static gpuc_expr start_of(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_relati
     return gpuc_min(ctx, start, gpuc_sub(ctx, range_of(dom, r->whole)->extent, part));
 }
 
-void gpuc_pass_down_domain(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_stage *st, gpuc_map *dom)
+void gpuc_schedule_pass_down_domain(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_stage *st, gpuc_map *dom)
 {
     for (size_t i = 0; i < st->relations.count; i++) {
         const gpuc_relation *r = st->relations.at[i];
@@ -88,15 +88,15 @@ void gpuc_pass_down_domain(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_stage *st
         case GPUC_RELATION_SPLIT: {
             gpuc_expr extent = range_of(dom, r->whole)->extent;
             gpuc_expr part = clamp_part(ctx, st, r, extent);
-            gpuc_expr other = gpuc_simplify(a, ceil_div(ctx, extent, part));
+            gpuc_expr other = gpuc_arith_simplify(a, ceil_div(ctx, extent, part));
             set_extent(ctx, dom, r->outer, r->factor ? other : part);
             set_extent(ctx, dom, r->inner, r->factor ? part : other);
             break;
         }
         case GPUC_RELATION_FUSE:
             set_extent(ctx, dom, r->whole,
-                       gpuc_simplify(a, gpuc_mul(ctx, range_of(dom, r->outer)->extent,
-                                                 range_of(dom, r->inner)->extent)));
+                       gpuc_arith_simplify(a, gpuc_mul(ctx, range_of(dom, r->outer)->extent,
+                                                       range_of(dom, r->inner)->extent)));
             break;
         }
     }
@@ -114,7 +114,7 @@ static void set_value(gpuc_ctx *ctx, gpuc_map *value, const gpuc_map *dom, const
     gpuc_map_set(value, iter, (void *)gpuc_add(ctx, v, range_of(dom, iter)->min));
 }
 
-void gpuc_pass_up_value(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_map *dom, gpuc_map *value)
+void gpuc_schedule_pass_up_value(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_map *dom, gpuc_map *value)
 {
     /* Leaves that are axes: their loops start at 0, the axis at its region's minimum. */
     for (int i = 0; i < st->num_leaves; i++) {
@@ -170,7 +170,7 @@ static void set_full(gpuc_ctx *ctx, gpuc_map *span, const gpuc_map *dom, const g
 
 static bool divides(gpuc_ctx *ctx, gpuc_analyzer *a, gpuc_expr x, gpuc_expr by)
 {
-    return gpuc_prove_equal(a, gpuc_floormod_(ctx, x, by), gpuc_int(ctx, 0));
+    return gpuc_arith_prove_equal(a, gpuc_floormod_(ctx, x, by), gpuc_int(ctx, 0));
 }
 
 static void span_of_fused(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_relation *r, const gpuc_map *dom,
@@ -186,7 +186,7 @@ static void span_of_fused(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_relation *
     gpuc_expr low = gpuc_floordiv_(ctx, whole->min, size), high = gpuc_floordiv_(ctx, whole->max, size);
     gpuc_expr in_low = gpuc_floormod_(ctx, whole->min, size);
     gpuc_expr length =
-        gpuc_simplify(a, gpuc_add(ctx, gpuc_sub(ctx, whole->max, whole->min), gpuc_int(ctx, 1)));
+        gpuc_arith_simplify(a, gpuc_add(ctx, gpuc_sub(ctx, whole->max, whole->min), gpuc_int(ctx, 1)));
     if (whole->min == whole->max) {
         set_span(ctx, span, dom, r->outer, low, low);
         set_span(ctx, span, dom, r->inner, in_low, in_low);
@@ -210,8 +210,8 @@ static void span_of_fused(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_relation *
     }
 }
 
-void gpuc_pass_up_span(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom,
-                       gpuc_map *span)
+void gpuc_schedule_pass_up_span(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom,
+                                gpuc_map *span)
 {
     for (int i = 0; i < st->num_leaves; i++) {
         const gpuc_span *s = span_of(span, st->leaves[i]);
@@ -243,9 +243,9 @@ static void add_guard(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_map *dom, cons
                       const gpuc_iter *iter, gpuc_ptrs *guards)
 {
     const gpuc_range *r = range_of(dom, iter);
-    gpuc_expr at = gpuc_simplify(a, gpuc_sub(ctx, value_of(value, iter), r->min));
+    gpuc_expr at = gpuc_arith_simplify(a, gpuc_sub(ctx, value_of(value, iter), r->min));
     gpuc_expr cond = gpuc_lt(ctx, at, r->extent);
-    if (!gpuc_prove(a, cond)) gpuc_ptrs_push(ctx, guards, cond);
+    if (!gpuc_arith_prove(a, cond)) gpuc_ptrs_push(ctx, guards, cond);
 }
 
 static bool passes_end(const gpuc_map *over, const gpuc_iter *iter)
@@ -256,8 +256,8 @@ static bool passes_end(const gpuc_map *over, const gpuc_iter *iter)
 /* `over` holds the iterators whose value may exceed their extent. If the outer part of a split does, the
  * whole does too, and the guard of the whole is enough. If the inner part does, it would compute an element
  * of the next outer iteration once more, so it needs a guard of its own. */
-void gpuc_pass_up_guards(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom,
-                         const gpuc_map *value, gpuc_ptrs *guards)
+void gpuc_schedule_pass_up_guards(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom,
+                                  const gpuc_map *value, gpuc_ptrs *guards)
 {
     gpuc_map over;
     gpuc_map_init(&over, ctx);
@@ -273,7 +273,8 @@ void gpuc_pass_up_guards(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, 
             }
             gpuc_expr product =
                 gpuc_mul(ctx, range_of(dom, r->outer)->extent, range_of(dom, r->inner)->extent);
-            if (passes_end(&over, r->outer) || !gpuc_prove_equal(a, product, range_of(dom, r->whole)->extent))
+            if (passes_end(&over, r->outer) ||
+                !gpuc_arith_prove_equal(a, product, range_of(dom, r->whole)->extent))
                 gpuc_map_set(&over, r->whole, (void *)r);
             break;
         }
@@ -296,7 +297,7 @@ static void mark(gpuc_map *marks, const gpuc_iter *iter)
     if (!gpuc_map_has(marks, iter)) gpuc_map_set(marks, iter, (void *)iter);
 }
 
-void gpuc_pass_down_mark(const gpuc_stage *st, gpuc_map *marks)
+void gpuc_schedule_pass_down_mark(const gpuc_stage *st, gpuc_map *marks)
 {
     for (size_t i = 0; i < st->relations.count; i++) {
         const gpuc_relation *r = st->relations.at[i];
@@ -309,7 +310,7 @@ void gpuc_pass_down_mark(const gpuc_stage *st, gpuc_map *marks)
     }
 }
 
-void gpuc_pass_up_mark(const gpuc_stage *st, gpuc_map *marks)
+void gpuc_schedule_pass_up_mark(const gpuc_stage *st, gpuc_map *marks)
 {
     for (size_t i = st->relations.count; i > 0; i--) {
         const gpuc_relation *r = st->relations.at[i - 1];

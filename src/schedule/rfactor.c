@@ -17,14 +17,14 @@ typedef struct factoring {
 static void check(const gpuc_stage *st, const gpuc_iter *iter)
 {
     const gpuc_schedule *s = st->schedule;
-    if (!gpuc_op_is_reduction(st->op)) gpuc_stage_fail(st, "rfactor: it is not a reduction");
+    if (!gpuc_schedule_op_is_reduction(st->op)) gpuc_stage_fail(st, "rfactor: it is not a reduction");
     gpuc_stage_need_leaf(st, iter, "rfactor");
     if (iter->kind != GPUC_ITER_REDUCE)
-        gpuc_stage_fail(st, "rfactor: '%s' is not reduced over", gpuc_iter_name(iter));
+        gpuc_stage_fail(st, "rfactor: '%s' is not reduced over", gpuc_schedule_iter_name(iter));
     for (int i = 0; i < st->num_leaves; i++) {
         if (st->leaves[i]->kind == GPUC_ITER_REDUCE && gpuc_map_has(&st->notes, st->leaves[i]))
             gpuc_stage_fail(st, "rfactor: '%s' is bound or annotated; do this before",
-                            gpuc_iter_name(st->leaves[i]));
+                            gpuc_schedule_iter_name(st->leaves[i]));
     }
     for (size_t i = 0; i < s->stages.count; i++) {
         const gpuc_stage *other = s->stages.at[i];
@@ -59,29 +59,29 @@ static void factor_axes(factoring *f)
     gpuc_ctx *ctx = f->ctx;
     const gpuc_stage *st = f->st;
     const gpuc_te_op *op = st->op;
-    gpuc_analyzer *a = gpuc_analyzer_create(ctx);
+    gpuc_analyzer *a = gpuc_arith_analyzer_create(ctx);
     gpuc_map touched, dom, value;
     gpuc_map_init(&touched, ctx);
     gpuc_map_init(&dom, ctx);
     gpuc_map_init(&value, ctx);
     gpuc_map_set(&touched, f->factored, f->factored);
-    gpuc_pass_up_mark(st, &touched);
-    gpuc_pass_down_mark(st, &touched);
+    gpuc_schedule_pass_up_mark(st, &touched);
+    gpuc_schedule_pass_down_mark(st, &touched);
     for (int i = 0; i < op->num_axes + op->num_reduce; i++) {
         const gpuc_iter *axis = i < op->num_axes ? op->axes[i] : op->reduce[i - op->num_axes];
         gpuc_range *r = gpuc_new(ctx, gpuc_range);
         *r = (gpuc_range){.min = axis->min, .extent = axis->extent};
         gpuc_map_set(&dom, axis, r);
     }
-    gpuc_pass_down_domain(a, ctx, st, &dom);
+    gpuc_schedule_pass_down_domain(a, ctx, st, &dom);
 
     const gpuc_range *r = gpuc_map_get(&dom, f->factored);
-    gpuc_iter *own = gpuc_te_axis(ctx, r->extent, gpuc_iter_name(f->factored));
+    gpuc_iter *own = gpuc_te_axis(ctx, r->extent, gpuc_schedule_iter_name(f->factored));
     gpuc_ptrs_push(ctx, &f->axes, own);
-    gpuc_analyzer_bind(a, own->var, own->min, own->extent);
+    gpuc_arith_analyzer_bind(a, own->var, own->min, own->extent);
     gpuc_map_set(&value, f->factored, (void *)own->var);
     for (int i = 0; i < op->num_axes; i++) {
-        gpuc_iter *axis = gpuc_te_axis(ctx, op->axes[i]->extent, gpuc_iter_name(op->axes[i]));
+        gpuc_iter *axis = gpuc_te_axis(ctx, op->axes[i]->extent, gpuc_schedule_iter_name(op->axes[i]));
         gpuc_ptrs_push(ctx, &f->axes, axis);
         rename_var(f, op->axes[i]->var, axis->var);
     }
@@ -91,18 +91,18 @@ static void factor_axes(factoring *f)
         const gpuc_iter *leaf = st->leaves[i];
         if (leaf == f->factored || !gpuc_map_has(&touched, leaf)) continue;
         r = gpuc_map_get(&dom, leaf);
-        gpuc_iter *copy = gpuc_te_reduce_axis(ctx, r->extent, gpuc_iter_name(leaf));
-        gpuc_analyzer_bind(a, copy->var, copy->min, copy->extent);
+        gpuc_iter *copy = gpuc_te_reduce_axis(ctx, r->extent, gpuc_schedule_iter_name(leaf));
+        gpuc_arith_analyzer_bind(a, copy->var, copy->min, copy->extent);
         gpuc_ptrs_push(ctx, &f->reduce_axes, copy);
         gpuc_map_set(&value, leaf, (void *)copy->var);
     }
-    gpuc_pass_up_value(ctx, st, &dom, &value);
+    gpuc_schedule_pass_up_value(ctx, st, &dom, &value);
 
     gpuc_ptrs guards = {0};
-    gpuc_pass_up_guards(ctx, a, st, &dom, &value, &guards);
+    gpuc_schedule_pass_up_guards(ctx, a, st, &dom, &value, &guards);
     for (int i = 0; i < op->num_reduce; i++)
         if (gpuc_map_has(&touched, op->reduce[i]))
-            rename_var(f, op->reduce[i]->var, gpuc_simplify(a, gpuc_map_get(&value, op->reduce[i])));
+            rename_var(f, op->reduce[i]->var, gpuc_arith_simplify(a, gpuc_map_get(&value, op->reduce[i])));
     for (size_t i = 0; i < guards.count; i++) add_condition(f, guards.at[i]);
     if (f->reduce->condition) add_condition(f, rewrite(f, f->reduce->condition));
 }
@@ -133,7 +133,7 @@ static gpuc_te_op *final_op(const factoring *f, const gpuc_te_op *partial)
     const gpuc_te_op *op = f->st->op;
     const gpuc_tir_reducer *r = f->reduce->reducer;
     gpuc_iter *over = gpuc_te_reduce_axis(ctx, partial->axes[0]->extent,
-                                          gpuc_ctx_printf(ctx, "%s.v", gpuc_iter_name(f->factored)));
+                                          gpuc_ctx_printf(ctx, "%s.v", gpuc_schedule_iter_name(f->factored)));
     gpuc_expr *index = gpuc_new_array(ctx, gpuc_expr, op->num_axes + 1);
     index[0] = over->var;
     for (int i = 0; i < op->num_axes; i++) index[i + 1] = op->axes[i]->var;
@@ -174,14 +174,14 @@ gpuc_tensor *gpuc_rfactor(gpuc_schedule *s, gpuc_tensor *t, gpuc_iter *iter)
     gpuc_te_op *partial = partial_op(&f);
     gpuc_te_op *final = final_op(&f, partial);
     gpuc_dataflow d = {.schedule = s, .added = gpuc_stage_make(s, partial), .beside = st};
-    gpuc_dataflow_replace(&d, st, final);
-    gpuc_dataflow_carry(&d, NULL, NULL, 0, NULL);
+    gpuc_schedule_dataflow_replace(&d, st, final);
+    gpuc_schedule_dataflow_carry(&d, NULL, NULL, 0, NULL);
     gpuc_ptrs kept = {0};
     for (size_t i = 0; i < st->relations.count; i++) {
         const gpuc_relation *r = st->relations.at[i];
         if (r->whole->kind != GPUC_ITER_REDUCE) gpuc_ptrs_push(s->ctx, &kept, r);
     }
-    gpuc_dataflow_commit(&d);
+    gpuc_schedule_dataflow_commit(&d);
     replace_reduce_loops(st, kept);
     return partial->outputs[t->value_index];
 }

@@ -81,11 +81,11 @@ static bool clamp_vector(gpuc_lowering *l, const gpuc_nest *n, gpuc_expr *index,
         gpuc_expr coeff, rest, var = loop->var;
         int64_t lanes;
         if (loop->note.kind != GPUC_LOOP_VECTORIZED || !gpuc_expr_is_int(loop->extent, &lanes)) continue;
-        if (!gpuc_linear(l->analyzer, *index, 1, &var, &coeff, &rest) || !gpuc_tir_is_const(coeff, 1))
+        if (!gpuc_arith_linear(l->analyzer, *index, 1, &var, &coeff, &rest) || !gpuc_tir_is_const(coeff, 1))
             continue;
         gpuc_expr width = gpuc_int(ctx, lanes), zero = gpuc_int(ctx, 0);
-        if (!gpuc_prove_equal(l->analyzer, gpuc_floormod_(ctx, rest, width), zero) ||
-            !gpuc_prove_equal(l->analyzer, gpuc_floormod_(ctx, end, width), zero))
+        if (!gpuc_arith_prove_equal(l->analyzer, gpuc_floormod_(ctx, rest, width), zero) ||
+            !gpuc_arith_prove_equal(l->analyzer, gpuc_floormod_(ctx, end, width), zero))
             return false;
         *index = gpuc_add(ctx, gpuc_min(ctx, rest, gpuc_sub(ctx, end, width)), var);
         return true;
@@ -93,12 +93,12 @@ static bool clamp_vector(gpuc_lowering *l, const gpuc_nest *n, gpuc_expr *index,
     return false;
 }
 
-gpuc_expr gpuc_lowering_clamp(gpuc_lowering *l, const gpuc_nest *n, int k, gpuc_expr index)
+gpuc_expr gpuc_schedule_lowering_clamp(gpuc_lowering *l, const gpuc_nest *n, int k, gpuc_expr index)
 {
     gpuc_ctx *ctx = l->ctx;
     gpuc_expr end = end_of(l, n, k), zero = gpuc_int(ctx, 0);
-    bool above = gpuc_prove(l->analyzer, gpuc_lt(ctx, index, end)),
-         below = gpuc_prove(l->analyzer, gpuc_le(ctx, zero, index));
+    bool above = gpuc_arith_prove(l->analyzer, gpuc_lt(ctx, index, end)),
+         below = gpuc_arith_prove(l->analyzer, gpuc_le(ctx, zero, index));
     if (!above && !clamp_vector(l, n, &index, end))
         index = gpuc_min(ctx, index, gpuc_sub(ctx, end, gpuc_int(ctx, 1)));
     return below ? index : gpuc_max(ctx, index, zero);
@@ -127,11 +127,11 @@ static void clamp_span(const check *c, int k, gpuc_interval *v)
             lanes > width)
             width = lanes;
     }
-    if (!gpuc_prove(a, gpuc_lt(ctx, v->max, end))) {
+    if (!gpuc_arith_prove(a, gpuc_lt(ctx, v->max, end))) {
         v->min = gpuc_min(ctx, v->min, gpuc_sub(ctx, end, gpuc_int(ctx, width)));
         v->max = gpuc_min(ctx, v->max, last_of(ctx, end));
     }
-    if (!gpuc_prove(a, gpuc_le(ctx, zero, v->min))) {
+    if (!gpuc_arith_prove(a, gpuc_le(ctx, zero, v->min))) {
         v->min = gpuc_max(ctx, v->min, zero);
         v->max = gpuc_max(ctx, v->max, zero);
     }
@@ -140,7 +140,7 @@ static void clamp_span(const check *c, int k, gpuc_interval *v)
 static void spans_of(const check *c, const gpuc_nest *in, gpuc_map *spans)
 {
     gpuc_map_init(spans, c->l->ctx);
-    gpuc_lowering_reader_spans(c->l, in, c->n, spans);
+    gpuc_schedule_lowering_reader_spans(c->l, in, c->n, spans);
     for (int k = 0; c->clamped && k < c->n->op->num_axes; k++)
         clamp_span(c, k, gpuc_map_get(spans, c->n->op->axes[k]->var));
 }
@@ -149,8 +149,8 @@ static bool is_between(const check *c, gpuc_interval v, gpuc_expr min, gpuc_expr
 {
     gpuc_ctx *ctx = c->l->ctx;
     gpuc_analyzer *a = c->l->analyzer;
-    gpuc_expr length = gpuc_simplify(a, gpuc_sub(ctx, v.max, min));
-    return gpuc_prove(a, gpuc_le(ctx, min, v.min)) && gpuc_prove(a, gpuc_lt(ctx, length, extent));
+    gpuc_expr length = gpuc_arith_simplify(a, gpuc_sub(ctx, v.max, min));
+    return gpuc_arith_prove(a, gpuc_le(ctx, min, v.min)) && gpuc_arith_prove(a, gpuc_lt(ctx, length, extent));
 }
 
 static bool covers(const check *c, const gpuc_nest *in, const gpuc_tir_read_node *read, int k,
@@ -166,7 +166,7 @@ static bool covers(const check *c, const gpuc_nest *in, const gpuc_tir_read_node
         const gpuc_interval *span = gpuc_map_get(spans, var);
         if ((!span->min || !span->max) && gpuc_tir_uses_var(c->l->ctx, read->index[k], var)) return false;
     }
-    gpuc_interval v = gpuc_eval_interval(c->l->analyzer, read->index[k], spans);
+    gpuc_interval v = gpuc_arith_eval_interval(c->l->analyzer, read->index[k], spans);
     if (!v.min || !v.max) return false;
     if (part) {
         const gpuc_range *r = gpuc_map_get(&in->dom, in->op->axes[k]);
@@ -200,8 +200,9 @@ static bool is_nothing(const runs *r, gpuc_expr extent, gpuc_expr size)
 {
     gpuc_expr zero = gpuc_int(r->l->ctx, 0);
     return gpuc_tir_uses_var(r->l->ctx, extent, size) &&
-           gpuc_prove(r->l->sizes,
-                      gpuc_le(r->l->ctx, gpuc_tir_substitute(r->l->ctx, extent, 1, &size, &zero), zero));
+           gpuc_arith_prove(
+               r->l->sizes,
+               gpuc_le(r->l->ctx, gpuc_tir_substitute(r->l->ctx, extent, 1, &size, &zero), zero));
 }
 
 /* Notes a size that is at least 1 where the loop runs, since the loop has no iterations if it is 0. */
@@ -216,7 +217,7 @@ static bool note_size(gpuc_expr e, void *arg)
     for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));) more |= is_nothing(r, loop->extent, e);
     if (!more) return true;
     gpuc_expr rest = gpuc_var(ctx, "rest", e->dtype);
-    gpuc_analyzer_bind(r->l->sizes, rest, gpuc_int(ctx, 0), gpuc_int(ctx, (int64_t)1 << 31));
+    gpuc_arith_analyzer_bind(r->l->sizes, rest, gpuc_int(ctx, 0), gpuc_int(ctx, (int64_t)1 << 31));
     gpuc_ptrs_push(ctx, &r->vars, e);
     gpuc_ptrs_push(ctx, &r->more, gpuc_add(ctx, rest, gpuc_int(ctx, 1)));
     return true;
@@ -228,12 +229,12 @@ static bool has_elements(gpuc_lowering *l, const gpuc_nest *n)
     gpuc_ctx *ctx = l->ctx;
     for (int k = 0; k < n->op->num_axes; k++) {
         gpuc_expr size = n->op->axes[k]->extent, one = gpuc_int(ctx, 1);
-        if (is_whole(n, k) || gpuc_prove(l->sizes, gpuc_le(ctx, one, size))) continue;
+        if (is_whole(n, k) || gpuc_arith_prove(l->sizes, gpuc_le(ctx, one, size))) continue;
         runs r = {.l = l, .n = n};
         gpuc_tir_visit(ctx, size, note_size, &r);
         size = gpuc_tir_substitute(ctx, size, (int)r.vars.count, (const gpuc_expr *)r.vars.at,
                                    (const gpuc_expr *)r.more.at);
-        if (!gpuc_prove(l->sizes, gpuc_le(ctx, one, gpuc_simplify(l->sizes, size)))) return false;
+        if (!gpuc_arith_prove(l->sizes, gpuc_le(ctx, one, gpuc_arith_simplify(l->sizes, size)))) return false;
     }
     return true;
 }
@@ -259,7 +260,7 @@ static bool reads_parts(const gpuc_lowering *l, const gpuc_nest *n)
     return false;
 }
 
-void gpuc_lowering_round_up(gpuc_lowering *l, gpuc_nest *n)
+void gpuc_schedule_lowering_round_up(gpuc_lowering *l, gpuc_nest *n)
 {
     n->past_end = GPUC_PAST_END_GUARDED;
     if (!n->stage->round_up) return;

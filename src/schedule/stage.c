@@ -28,17 +28,17 @@ void gpuc_stage_need_factor(const gpuc_stage *st, int64_t factor, const char *pr
         gpuc_stage_fail(st, "%s: %lld is too much; it must be less than 2^31", primitive, (long long)factor);
 }
 
-const char *gpuc_iter_name(const gpuc_iter *iter)
+const char *gpuc_schedule_iter_name(const gpuc_iter *iter)
 {
     return gpuc_as_var(iter->var)->name;
 }
 
-bool gpuc_op_is_reduction(const gpuc_te_op *op)
+bool gpuc_schedule_op_is_reduction(const gpuc_te_op *op)
 {
     return op->kind == GPUC_TE_COMPUTE && op->bodies[0]->kind == GPUC_EXPR_REDUCE;
 }
 
-bool gpuc_op_reads(const gpuc_te_op *op, const gpuc_te_op *producer)
+bool gpuc_schedule_op_reads(const gpuc_te_op *op, const gpuc_te_op *producer)
 {
     for (int i = 0; i < op->num_inputs; i++)
         if (op->inputs[i]->op == producer) return true;
@@ -171,8 +171,8 @@ static const char *leaf_names(const gpuc_stage *st)
 {
     const char *names = "";
     for (int i = 0; i < st->num_leaves; i++)
-        names =
-            gpuc_ctx_printf(st->schedule->ctx, "%s%s%s", names, i ? ", " : "", gpuc_iter_name(st->leaves[i]));
+        names = gpuc_ctx_printf(st->schedule->ctx, "%s%s%s", names, i ? ", " : "",
+                                gpuc_schedule_iter_name(st->leaves[i]));
     return names;
 }
 
@@ -190,10 +190,10 @@ int gpuc_stage_need_leaf(const gpuc_stage *st, const gpuc_iter *iter, const char
         bool fused = r->kind == GPUC_RELATION_FUSE && (r->outer == iter || r->inner == iter);
         if (split || fused)
             gpuc_stage_fail(st, "%s: '%s' has been %s and is no loop any more; the loops are %s", primitive,
-                            gpuc_iter_name(iter), split ? "split" : "fused", leaf_names(st));
+                            gpuc_schedule_iter_name(iter), split ? "split" : "fused", leaf_names(st));
     }
     gpuc_stage_fail(st, "%s: '%s' is not a loop of this stage; its loops are %s", primitive,
-                    gpuc_iter_name(iter), leaf_names(st));
+                    gpuc_schedule_iter_name(iter), leaf_names(st));
 }
 
 gpuc_loop_note gpuc_stage_note(const gpuc_stage *st, const gpuc_iter *iter)

@@ -90,7 +90,7 @@ gpuc_tensor_intrin *gpuc_tensor_intrin_declare(gpuc_ctx *ctx, const char *name, 
     for (int i = 0; i < pattern_rank(p); i++)
         if (!gpuc_expr_is_int(pattern_axis(p, i)->extent, &extent))
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "intrinsic '%s': the extent of axis '%s' is not constant",
-                       name, gpuc_iter_name(pattern_axis(p, i)));
+                       name, gpuc_schedule_iter_name(pattern_axis(p, i)));
     for (int i = 0; i < num_inputs; i++)
         if (inputs[i]->op->kind != GPUC_TE_PLACEHOLDER || inputs[i]->ndim > MAX_AXES)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "intrinsic '%s': input %d is no placeholder", name, i);
@@ -193,14 +193,15 @@ static void need_axes(const gpuc_stage *st, const gpuc_tensor_intrin *t, int n, 
     int next[2] = {0, p->num_axes}, end[2] = {p->num_axes, pattern_rank(p)};
     if (n != pattern_rank(p))
         gpuc_stage_fail(st, "tensorize: %d loops from '%s' inwards, %s has %d axes", n,
-                        gpuc_iter_name(loops[0]), t->name, pattern_rank(p));
+                        gpuc_schedule_iter_name(loops[0]), t->name, pattern_rank(p));
     for (int i = 0; i < n; i++) {
         int kind = loops[i]->kind == GPUC_ITER_REDUCE, k = next[kind]++;
         int64_t have = -1, want = -2;
         if (k < end[kind]) gpuc_expr_is_int(pattern_axis(p, k)->extent, &want);
         gpuc_expr_is_int(loops[i]->extent, &have);
         if (have != want)
-            gpuc_stage_fail(st, "tensorize: '%s' of extent %s fits no axis of %s", gpuc_iter_name(loops[i]),
+            gpuc_stage_fail(st, "tensorize: '%s' of extent %s fits no axis of %s",
+                            gpuc_schedule_iter_name(loops[i]),
                             gpuc_expr_text(st->schedule->ctx, loops[i]->extent), t->name);
         axes[i] = k;
     }
@@ -215,7 +216,8 @@ void gpuc_stage_tensorize(gpuc_stage *st, gpuc_iter *iter, const gpuc_tensor_int
     need_axes(st, intrin, st->num_leaves - at, (const gpuc_iter *const *)st->leaves + at, axes);
     for (int i = at; i < st->num_leaves; i++)
         if (gpuc_stage_note(st, st->leaves[i]).kind == GPUC_LOOP_THREAD)
-            gpuc_stage_fail(st, "tensorize: '%s' is bound to a thread", gpuc_iter_name(st->leaves[i]));
+            gpuc_stage_fail(st, "tensorize: '%s' is bound to a thread",
+                            gpuc_schedule_iter_name(st->leaves[i]));
     gpuc_stage_note_make(st, iter)->intrin = intrin;
 }
 
@@ -244,14 +246,15 @@ static const gpuc_tensor_region *region(runner *r, const char *name, const gpuc_
         used[axes[d]] = true;
     }
     for (int i = 0; i < b->ndim; i++) {
-        gpuc_expr coeff[MAX_AXES], at = gpuc_simplify(r->a, index[i]);
-        if (!gpuc_linear(r->a, at, r->rank, r->var, coeff, &base[i]))
+        gpuc_expr coeff[MAX_AXES], at = gpuc_arith_simplify(r->a, index[i]);
+        if (!gpuc_arith_linear(r->a, at, r->rank, r->var, coeff, &base[i]))
             gpuc_stage_fail(r->st, "tensorize: %s needs elements of '%s' at equal distances; index %d is %s",
                             r->intrin->name, name, i, gpuc_expr_text(r->ctx, at));
         for (int x = 0; x < r->rank; x++)
             if (!used[x] && !gpuc_tir_is_const(coeff[x], 0))
                 gpuc_stage_fail(r->st, "tensorize: '%s' depends on axis '%s' of %s, whose pattern's does not",
-                                name, gpuc_iter_name(pattern_axis(r->intrin->pattern, x)), r->intrin->name);
+                                name, gpuc_schedule_iter_name(pattern_axis(r->intrin->pattern, x)),
+                                r->intrin->name);
         for (int d = 0; d < ndim; d++) step[d][i] = coeff[axes[d]];
     }
     g->intrin = r->intrin;
@@ -272,7 +275,7 @@ static bool reads_fit(const match *m, void *arg)
             bool may = false, does = false;
             for (int d = 0; d < p->n; d++) may |= axis_of(r->intrin->pattern, p->index[d]) == x;
             for (int d = 0; d < load->n; d++)
-                does |= gpuc_tir_uses_var(r->ctx, gpuc_simplify(r->a, load->index[d]), r->var[x]);
+                does |= gpuc_tir_uses_var(r->ctx, gpuc_arith_simplify(r->a, load->index[d]), r->var[x]);
             if (does && !may) return false;
         }
     }
@@ -360,7 +363,7 @@ gpuc_stmt gpuc_tensor_region_store_at(gpuc_ctx *ctx, const gpuc_tensor_region *r
 
 const char *gpuc_tensor_region_scope(const gpuc_tensor_region *r)
 {
-    return r ? gpuc_scope_name(r->buffer->scope) : NULL;
+    return r ? gpuc_abi_scope_name(r->buffer->scope) : NULL;
 }
 
 gpuc_expr gpuc_tensor_region_load(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index, int lanes)

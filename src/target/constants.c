@@ -33,7 +33,7 @@ static const gpuc_constants classes[NUM_CLASSES] = {
         },
 };
 
-const gpuc_constant_info gpuc_constant_infos[GPUC_CONSTANT_COUNT] = {
+const gpuc_constant_info gpuc_target_constant_infos[GPUC_CONSTANT_COUNT] = {
 #define GPUC_CONSTANT(type, id, gpu, lanes, simd, c, how, of, about)                                         \
     [GPUC_CONSTANT_##id] = {.name = #id, .unit = (of), .meaning = (about), .fitted = (how)},
 #include "target/constants.def"
@@ -50,7 +50,7 @@ static const struct {
 #include "target/constants.def"
 };
 
-const gpuc_constants *gpuc_constants_of(const gpuc_target *t)
+const gpuc_constants *gpuc_target_constants_of(const gpuc_target *t)
 {
     if (gpuc_target_keeps_channels_last(t)) return &classes[BY_LANES];
     switch (gpuc_target_classify(t)) {
@@ -61,13 +61,13 @@ const gpuc_constants *gpuc_constants_of(const gpuc_target *t)
     return &classes[IN_C];
 }
 
-double gpuc_constant_get(const gpuc_constants *c, gpuc_constant_id id)
+double gpuc_target_constant_get(const gpuc_constants *c, gpuc_constant_id id)
 {
     const char *at = (const char *)c + fields[id].offset;
     return fields[id].real ? *(const double *)at : (double)*(const int64_t *)at;
 }
 
-void gpuc_constant_set(gpuc_constants *c, gpuc_constant_id id, double value)
+void gpuc_target_constant_set(gpuc_constants *c, gpuc_constant_id id, double value)
 {
     char *at = (char *)c + fields[id].offset;
     if (fields[id].real)

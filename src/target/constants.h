@@ -28,13 +28,13 @@ typedef struct gpuc_constant_info {
     const char *name, *unit, *meaning;
     bool fitted; /* bench/fit.sh measures it */
 } gpuc_constant_info;
-extern const gpuc_constant_info gpuc_constant_infos[GPUC_CONSTANT_COUNT];
+extern const gpuc_constant_info gpuc_target_constant_infos[GPUC_CONSTANT_COUNT];
 
 struct gpuc_target;
 /* Those of the class that a target belongs to; gpuc_target.constants, unless a developer's tool sets others. */
-const gpuc_constants *gpuc_constants_of(const struct gpuc_target *t);
+const gpuc_constants *gpuc_target_constants_of(const struct gpuc_target *t);
 /* By number, for tools that print and vary them. An integer is set to the nearest one. */
-double gpuc_constant_get(const gpuc_constants *c, gpuc_constant_id id);
-void gpuc_constant_set(gpuc_constants *c, gpuc_constant_id id, double value);
+double gpuc_target_constant_get(const gpuc_constants *c, gpuc_constant_id id);
+void gpuc_target_constant_set(gpuc_constants *c, gpuc_constant_id id, double value);
 
 #endif

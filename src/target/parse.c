@@ -102,7 +102,7 @@ static int64_t parse_int(gpuc_ctx *ctx, const char *name, const char *text)
 static void set_attr(gpuc_ctx *ctx, gpuc_target_draft *d, const char *name, const char *text, int64_t number,
                      bool by_user)
 {
-    name = gpuc_name_now("target", name);
+    name = gpuc_names_now("target", name);
     const char **string = strcmp(name, "cc") == 0       ? &d->t.cc
                           : strcmp(name, "mcpu") == 0   ? &d->t.mcpu
                           : strcmp(name, "cflags") == 0 ? &d->t.cflags
@@ -210,7 +210,7 @@ static const gpuc_target *finish(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_devic
     }
     gpuc_target *t = gpuc_new(ctx, gpuc_target);
     *t = d->t;
-    t->constants = gpuc_constants_of(t);
+    t->constants = gpuc_target_constants_of(t);
     return t;
 }
 

@@ -138,7 +138,7 @@ gpuc_device_type gpuc_target_device_type(const gpuc_target *t)
 int64_t gpuc_target_attr(const gpuc_target *t, const char *name)
 {
     for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++)
-        if (strcmp(gpuc_target_attrs[i].name, gpuc_name_now("target", name)) == 0)
+        if (strcmp(gpuc_target_attrs[i].name, gpuc_names_now("target", name)) == 0)
             return gpuc_target_value(t, i);
     return 0;
 }

@@ -24,7 +24,7 @@ static gpuc_expr extreme(const read_check *c, gpuc_expr rest, bool max)
         gpuc_expr last = gpuc_sub(ctx, c->axes[i]->extent, gpuc_int(ctx, 1));
         rest = gpuc_add(ctx, rest, gpuc_mul(ctx, last, c->coeff[i]));
     }
-    return gpuc_simplify(c->a, rest);
+    return gpuc_arith_simplify(c->a, rest);
 }
 
 static void check_index(read_check *c, const gpuc_tir_read_node *r, int d)
@@ -34,11 +34,11 @@ static void check_index(read_check *c, const gpuc_tir_read_node *r, int d)
     for (int i = 0; i < c->n; i++)
         if (index == c->vars[i] && dim == c->axes[i]->extent) return;
     if (index->flags & (GPUC_TIR_HAS_TE | GPUC_TIR_HAS_LOAD)) return;
-    if (!gpuc_linear(c->a, index, c->n, c->vars, c->coeff, &rest)) return;
+    if (!gpuc_arith_linear(c->a, index, c->n, c->vars, c->coeff, &rest)) return;
     gpuc_expr low = extreme(c, rest, false), high = extreme(c, rest, true);
     if (!low || !high) return;
-    bool below = gpuc_prove(c->a, gpuc_lt(ctx, low, gpuc_int(ctx, 0)));
-    if (!below && !gpuc_prove(c->a, gpuc_ge(ctx, high, dim))) return;
+    bool below = gpuc_arith_prove(c->a, gpuc_lt(ctx, low, gpuc_int(ctx, 0)));
+    if (!below && !gpuc_arith_prove(c->a, gpuc_ge(ctx, high, dim))) return;
     gpuc_raise(
         ctx, GPUC_INVALID_ARGUMENT,
         "compute '%s' reads '%s' out of bounds: index %d is %s, which %s %s, and the extent is %s; guard "
@@ -83,6 +83,6 @@ void gpuc_te_check_reads(gpuc_ctx *ctx, const gpuc_te_op *op)
         c.vars[i] = c.axes[i]->var;
         if (gpuc_tir_is_const(c.axes[i]->extent, 0)) return; /* nothing is read */
     }
-    c.a = gpuc_analyzer_create(ctx);
+    c.a = gpuc_arith_analyzer_create(ctx);
     for (int i = 0; i < op->num_outputs; i++) check_expr(&c, op->bodies[i]);
 }

@@ -145,7 +145,7 @@ gpuc_status gpuc_npz_parse(const void *bytes, size_t size, const char *name, con
     *out = NULL;
     if (!a) return no_memory(name);
     a->codec = codec;
-    gpuc_status status = zip_open(bytes, size, name, &a->zip);
+    gpuc_status status = gpuc_npz_zip_open(bytes, size, name, &a->zip);
     if (!status) {
         a->files = calloc(a->zip.count + 1, sizeof *a->files);
         a->bases = calloc(a->zip.count + 1, sizeof *a->bases);
@@ -200,7 +200,7 @@ void gpuc_npz_close(gpuc_npz *a)
     }
     free(a->files);
     free(a->bases);
-    zip_close(&a->zip);
+    gpuc_npz_zip_close(&a->zip);
     gpuc_file_unmap(&a->map);
     free(a);
 }

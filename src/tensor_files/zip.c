@@ -201,13 +201,13 @@ static gpuc_status read_directory(zip_archive *a)
     return a->count ? check_together(a, d.offset) : NULL;
 }
 
-gpuc_status zip_open(const void *bytes, size_t size, const char *path, zip_archive *out)
+gpuc_status gpuc_npz_zip_open(const void *bytes, size_t size, const char *path, zip_archive *out)
 {
     *out = (zip_archive){.path = path, .data = bytes, .size = size};
     return read_directory(out);
 }
 
-void zip_close(zip_archive *a)
+void gpuc_npz_zip_close(zip_archive *a)
 {
     for (size_t i = 0; i < a->count; i++) free(a->members[i].name);
     free(a->members);

@@ -27,7 +27,8 @@ enum { ZIP_STORED = 0, ZIP_DEFLATED = 8 };
 /* Reads the directory. Afterwards names are unique and hold no 0 byte; members lie inside of the archive and
  * do not overlap; none is encrypted, and each is stored or deflated, to a size that is possible. The bytes
  * and the path are borrowed. Free it in any case. */
-GPUC_NODISCARD gpuc_status zip_open(const void *bytes, size_t size, const char *path, zip_archive *out);
-void zip_close(zip_archive *a);
+GPUC_NODISCARD gpuc_status gpuc_npz_zip_open(const void *bytes, size_t size, const char *path,
+                                             zip_archive *out);
+void gpuc_npz_zip_close(zip_archive *a);
 
 #endif

@@ -16,6 +16,6 @@ gpuc_expr gpuc_tir_const(gpuc_ctx *ctx, gpuc_dtype t, gpuc_tir_value v);
  * a[1] to put constants right. */
 gpuc_expr gpuc_tir_fold_op(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr *a);
 gpuc_expr gpuc_tir_fold_cast(gpuc_ctx *ctx, gpuc_dtype to, gpuc_expr a);
-const gpuc_rule_table *const *gpuc_tir_fold_rules(void); /* for gpuc_rule_name */
+const gpuc_rule_table *const *gpuc_tir_fold_rules(void); /* for gpuc_tir_rule_name */
 
 #endif

@@ -67,6 +67,6 @@ void gpuc_tir_printer_func(gpuc_tir_printer *p, const gpuc_tir_func *f);
 gpuc_dtype gpuc_tir_call_default_type(gpuc_tir_intrin fn, const gpuc_tir_buffer *buffer, int n,
                                       const gpuc_expr *args);
 extern const char *const gpuc_tir_stage_names[4];
-extern const char *const gpuc_loop_names[GPUC_LOOP_KIND_COUNT];
+extern const char *const gpuc_tir_loop_names[GPUC_LOOP_KIND_COUNT];
 
 #endif

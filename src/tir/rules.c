@@ -9,7 +9,7 @@
 
 #include "base/map.h"
 
-const char *gpuc_rule_name(const gpuc_rule_table *const *tables, int i)
+const char *gpuc_tir_rule_name(const gpuc_rule_table *const *tables, int i)
 {
     for (; *tables; tables++)
         for (size_t row = 0; row < (*tables)->count; row++) {
@@ -20,7 +20,7 @@ const char *gpuc_rule_name(const gpuc_rule_table *const *tables, int i)
     return NULL;
 }
 
-void gpuc_rule_note(gpuc_ctx *ctx, const char *name)
+void gpuc_tir_rule_note(gpuc_ctx *ctx, const char *name)
 {
     gpuc_strmap *counts = ctx->slots[GPUC_CTX_RULES];
     if (!counts) {
@@ -39,7 +39,7 @@ static int compare_counts(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-int gpuc_rule_counts(gpuc_ctx *ctx, const gpuc_rule_count **out)
+int gpuc_tir_rule_counts(gpuc_ctx *ctx, const gpuc_rule_count **out)
 {
     const gpuc_strmap *counts = ctx->slots[GPUC_CTX_RULES];
     *out = NULL;
@@ -55,11 +55,11 @@ int gpuc_rule_counts(gpuc_ctx *ctx, const gpuc_rule_count **out)
     return n;
 }
 
-void gpuc_rule_print(gpuc_ctx *ctx, const char *function)
+void gpuc_tir_rule_print(gpuc_ctx *ctx, const char *function)
 {
     const gpuc_rule_count *counts;
     if (!(ctx->debug & GPUC_DEBUG_RULES)) return;
-    int n = gpuc_rule_counts(ctx, &counts);
+    int n = gpuc_tir_rule_counts(ctx, &counts);
     for (int i = 0; i < n; i++)
         fprintf(stderr, "%10" PRId64 " x   %-28s %s\n", counts[i].times, counts[i].name, function);
 }

@@ -17,12 +17,12 @@ typedef struct gpuc_rule_table {
         (table), sizeof(table) / sizeof(table)[0], sizeof(table)[0]                                          \
     }
 /* The i-th name of all tables, of which the last one is followed by NULL; NULL: there are no more. */
-const char *gpuc_rule_name(const gpuc_rule_table *const *tables, int i);
+const char *gpuc_tir_rule_name(const gpuc_rule_table *const *tables, int i);
 
-void gpuc_rule_note(gpuc_ctx *ctx, const char *name);
+void gpuc_tir_rule_note(gpuc_ctx *ctx, const char *name);
 static inline void gpuc_rule_fired(gpuc_ctx *ctx, const char *name)
 {
-    if (ctx->debug & (GPUC_DEBUG_RULES | GPUC_DEBUG_RULE_COUNTS)) gpuc_rule_note(ctx, name);
+    if (ctx->debug & (GPUC_DEBUG_RULES | GPUC_DEBUG_RULE_COUNTS)) gpuc_tir_rule_note(ctx, name);
 }
 
 typedef struct gpuc_rule_count {
@@ -30,8 +30,8 @@ typedef struct gpuc_rule_count {
     int64_t times;
 } gpuc_rule_count;
 /* What fired since the last call, most often first. Memory of the context. */
-int gpuc_rule_counts(gpuc_ctx *ctx, const gpuc_rule_count **out);
+int gpuc_tir_rule_counts(gpuc_ctx *ctx, const gpuc_rule_count **out);
 /* Prints it to stderr, a line each, if GPUC_DEBUG_RULES is on. */
-void gpuc_rule_print(gpuc_ctx *ctx, const char *function);
+void gpuc_tir_rule_print(gpuc_ctx *ctx, const char *function);
 
 #endif

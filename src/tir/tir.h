@@ -186,7 +186,7 @@ typedef struct gpuc_tir_arg {
  * threads are looked for at stage TARGET, and at stage KERNEL if there is a barrier. Threads may write
  * the same value to the same place.
  * check false: trusted code, index checks only, as fast as it goes (constant folding). */
-GPUC_NODISCARD gpuc_status gpuc_tir_run(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_arg *buffers,
-                                        const int64_t *scalars, bool check);
+GPUC_NODISCARD gpuc_status gpuc_ev_run(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_arg *buffers,
+                                       const int64_t *scalars, bool check);
 
 #endif

@@ -180,8 +180,8 @@ static void execute(gpuc_ctx *ctx, void *arg)
     gpuc_ctx_pop_cleanup(ctx, true);
 }
 
-gpuc_status gpuc_tir_run(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_arg *buffers,
-                         const int64_t *scalars, bool check)
+gpuc_status gpuc_ev_run(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_tir_arg *buffers,
+                        const int64_t *scalars, bool check)
 {
     call a = {.f = f, .buffers = buffers, .scalars = scalars, .check = check};
     return gpuc_ctx_protect(ctx, execute, &a);

@@ -5,8 +5,8 @@
 #include "op/table.h"
 
 #define GPUC_OP_FAMILY(name)                                                                                 \
-    extern const gpuc_op gpuc_ops_##name[];                                                                  \
-    extern const size_t gpuc_ops_##name##_count;
+    extern const gpuc_op gpuc_topi_ops_##name[];                                                             \
+    extern const size_t gpuc_topi_ops_##name##_count;
 #include "topi/families.def"
 #undef GPUC_OP_FAMILY
 

@@ -2,67 +2,68 @@
 /* Builds the loops, cells and index arithmetic of extern operations' bodies. */
 #include "topi/parallel.h"
 
-gpuc_stmt gpuc_par_loop(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body)
+gpuc_stmt gpuc_topi_par_loop(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body)
 {
     return gpuc_tir_for_(ctx, var, gpuc_int(ctx, 0), extent, GPUC_LOOP_PARALLEL, GPUC_THREAD_NONE, body);
 }
 
-gpuc_stmt gpuc_par_serial(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body)
+gpuc_stmt gpuc_topi_par_serial(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body)
 {
     return gpuc_tir_for_(ctx, var, gpuc_int(ctx, 0), extent, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, body);
 }
 
-gpuc_tir_buffer *gpuc_par_workspace(gpuc_ctx *ctx, const char *name, gpuc_dtype t, gpuc_expr size)
+gpuc_tir_buffer *gpuc_topi_par_workspace(gpuc_ctx *ctx, const char *name, gpuc_dtype t, gpuc_expr size)
 {
     return gpuc_tir_buffer_make(ctx, name, t, 1, &size, GPUC_SCOPE_GLOBAL);
 }
 
-gpuc_tir_buffer *gpuc_par_cell(gpuc_ctx *ctx, const char *name, gpuc_dtype t)
+gpuc_tir_buffer *gpuc_topi_par_cell(gpuc_ctx *ctx, const char *name, gpuc_dtype t)
 {
     gpuc_expr one = gpuc_int(ctx, 1);
     return gpuc_tir_buffer_make(ctx, name, t, 1, &one, GPUC_SCOPE_LOCAL);
 }
 
-gpuc_expr gpuc_par_get(gpuc_ctx *ctx, const gpuc_tir_buffer *cell)
+gpuc_expr gpuc_topi_par_get(gpuc_ctx *ctx, const gpuc_tir_buffer *cell)
 {
     return gpuc_tir_load1(ctx, cell, gpuc_int(ctx, 0));
 }
 
-gpuc_stmt gpuc_par_set(gpuc_ctx *ctx, const gpuc_tir_buffer *cell, gpuc_expr value)
+gpuc_stmt gpuc_topi_par_set(gpuc_ctx *ctx, const gpuc_tir_buffer *cell, gpuc_expr value)
 {
     return gpuc_tir_store1(ctx, cell, gpuc_int(ctx, 0), value);
 }
 
-gpuc_expr gpuc_par_i32(gpuc_ctx *ctx, int64_t value)
+gpuc_expr gpuc_topi_par_i32(gpuc_ctx *ctx, int64_t value)
 {
     return gpuc_imm_int(ctx, GPUC_INT32, value);
 }
 
-gpuc_expr gpuc_par_to_i32(gpuc_ctx *ctx, gpuc_expr e)
+gpuc_expr gpuc_topi_par_to_i32(gpuc_ctx *ctx, gpuc_expr e)
 {
     return gpuc_cast(ctx, GPUC_INT32, e);
 }
 
-gpuc_expr gpuc_par_index(gpuc_ctx *ctx, gpuc_expr e)
+gpuc_expr gpuc_topi_par_index(gpuc_ctx *ctx, gpuc_expr e)
 {
     return gpuc_cast(ctx, GPUC_INDEX, e);
 }
 
-gpuc_expr gpuc_par_clamp(gpuc_ctx *ctx, gpuc_expr e, gpuc_expr lo, gpuc_expr hi)
+gpuc_expr gpuc_topi_par_clamp(gpuc_ctx *ctx, gpuc_expr e, gpuc_expr lo, gpuc_expr hi)
 {
     return gpuc_max(ctx, lo, gpuc_min(ctx, e, hi));
 }
 
-gpuc_stmt gpuc_par_each(gpuc_ctx *ctx, gpuc_expr i, gpuc_expr n, const gpuc_tir_buffer *count,
-                        const gpuc_tir_buffer *to, gpuc_expr at, gpuc_expr value)
+gpuc_stmt gpuc_topi_par_each(gpuc_ctx *ctx, gpuc_expr i, gpuc_expr n, const gpuc_tir_buffer *count,
+                             const gpuc_tir_buffer *to, gpuc_expr at, gpuc_expr value)
 {
-    gpuc_stmt put = gpuc_tir_store1(ctx, to, gpuc_par_index(ctx, at), value);
+    gpuc_stmt put = gpuc_tir_store1(ctx, to, gpuc_topi_par_index(ctx, at), value);
     if (count)
-        put = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_par_to_i32(ctx, i), gpuc_par_get(ctx, count)), put, NULL);
-    return gpuc_par_loop(ctx, i, n, put);
+        put = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_topi_par_to_i32(ctx, i), gpuc_topi_par_get(ctx, count)),
+                           put, NULL);
+    return gpuc_topi_par_loop(ctx, i, n, put);
 }
 
-void gpuc_par_unravel(gpuc_ctx *ctx, int ndim, const gpuc_expr *dims, gpuc_expr linear, gpuc_expr *index)
+void gpuc_topi_par_unravel(gpuc_ctx *ctx, int ndim, const gpuc_expr *dims, gpuc_expr linear, gpuc_expr *index)
 {
     for (int k = ndim - 1; k >= 0; k--) {
         index[k] = k ? gpuc_floormod_(ctx, linear, dims[k]) : linear;
@@ -70,7 +71,7 @@ void gpuc_par_unravel(gpuc_ctx *ctx, int ndim, const gpuc_expr *dims, gpuc_expr 
     }
 }
 
-gpuc_expr gpuc_par_countable(const gpuc_op_call *call, gpuc_expr n)
+gpuc_expr gpuc_topi_par_countable(const gpuc_op_call *call, gpuc_expr n)
 {
     if (!n)
         gpuc_raise(call->ctx, GPUC_UNSUPPORTED, "%s: the number of elements is not known: give it by --shape",
@@ -80,27 +81,27 @@ gpuc_expr gpuc_par_countable(const gpuc_op_call *call, gpuc_expr n)
     return n;
 }
 
-gpuc_expr gpuc_par_count(const gpuc_op_call *call, const gpuc_tensor_type *t, int ndim)
+gpuc_expr gpuc_topi_par_count(const gpuc_op_call *call, const gpuc_tensor_type *t, int ndim)
 {
     gpuc_expr n = gpuc_int(call->ctx, 1);
     for (int k = 0; k < ndim && n; k++) n = t->dims[k] ? gpuc_mul(call->ctx, n, t->dims[k]) : NULL;
-    return gpuc_par_countable(call, n);
+    return gpuc_topi_par_countable(call, n);
 }
 
-gpuc_expr gpuc_par_ceildiv(gpuc_ctx *ctx, gpuc_expr n, gpuc_expr by)
+gpuc_expr gpuc_topi_par_ceildiv(gpuc_ctx *ctx, gpuc_expr n, gpuc_expr by)
 {
     return gpuc_floordiv_(ctx, gpuc_add(ctx, n, gpuc_sub(ctx, by, gpuc_int(ctx, 1))), by);
 }
 
-gpuc_tensor *gpuc_par_number(const gpuc_op_call *call, int i, gpuc_tensor *count)
+gpuc_tensor *gpuc_topi_par_number(const gpuc_op_call *call, int i, gpuc_tensor *count)
 {
     gpuc_expr zero = gpuc_int(call->ctx, 0), value = gpuc_te_read(call->ctx, count, 1, &zero);
     return gpuc_topi_compute(call->ctx, "T_count", "injective", 0, NULL,
                              gpuc_cast(call->ctx, call->out[i].dtype, value));
 }
 
-gpuc_te_op *gpuc_par_extern(const gpuc_op_call *call, const char *name, int num_in, gpuc_tensor *const *ins,
-                            int num_out, const gpuc_tensor_type *outs)
+gpuc_te_op *gpuc_topi_par_extern(const gpuc_op_call *call, const char *name, int num_in,
+                                 gpuc_tensor *const *ins, int num_out, const gpuc_tensor_type *outs)
 {
     enum { MAX = 8 };
     int ndims[MAX];
@@ -115,7 +116,7 @@ gpuc_te_op *gpuc_par_extern(const gpuc_op_call *call, const char *name, int num_
     return gpuc_te_extern(call->ctx, name, num_in, ins, num_out, ndims, shapes, dtypes);
 }
 
-gpuc_tensor_type gpuc_par_type(gpuc_ctx *ctx, gpuc_dtype t, int ndim, const gpuc_expr *dims)
+gpuc_tensor_type gpuc_topi_par_type(gpuc_ctx *ctx, gpuc_dtype t, int ndim, const gpuc_expr *dims)
 {
     gpuc_expr *copy = gpuc_new_array(ctx, gpuc_expr, ndim + 1);
     for (int k = 0; k < ndim; k++) copy[k] = dims[k];
@@ -124,23 +125,23 @@ gpuc_tensor_type gpuc_par_type(gpuc_ctx *ctx, gpuc_dtype t, int ndim, const gpuc
 
 /* ---- Rows ---- */
 
-gpuc_rows gpuc_rows_of(const gpuc_op_call *call, const gpuc_tensor_type *t, int axis)
+gpuc_rows gpuc_topi_rows_of(const gpuc_op_call *call, const gpuc_tensor_type *t, int axis)
 {
     gpuc_expr one = gpuc_int(call->ctx, 1);
     gpuc_rows r = {.ndim = t->ndim, .axis = axis, .dims = t->dims, .count = one, .n = one};
     if (t->ndim == 0) return r;
-    r.n = gpuc_par_countable(call, t->dims[axis]);
+    r.n = gpuc_topi_par_countable(call, t->dims[axis]);
     for (int k = 0; k < t->ndim; k++)
         if (k != axis) r.count = gpuc_mul(call->ctx, r.count, t->dims[k]);
     return r;
 }
 
-void gpuc_rows_index(gpuc_ctx *ctx, const gpuc_rows *r, gpuc_expr row, gpuc_expr i, gpuc_expr *index)
+void gpuc_topi_rows_index(gpuc_ctx *ctx, const gpuc_rows *r, gpuc_expr row, gpuc_expr i, gpuc_expr *index)
 {
     int first = r->axis == 0 ? 1 : 0; /* the outermost needs no remainder */
     for (int k = r->ndim - 1; k >= 0; k--) {
         if (k == r->axis) {
-            index[k] = gpuc_par_index(ctx, i);
+            index[k] = gpuc_topi_par_index(ctx, i);
             continue;
         }
         index[k] = k == first ? row : gpuc_floormod_(ctx, row, r->dims[k]);
@@ -148,7 +149,7 @@ void gpuc_rows_index(gpuc_ctx *ctx, const gpuc_rows *r, gpuc_expr row, gpuc_expr
     }
 }
 
-gpuc_expr gpuc_rows_number(gpuc_ctx *ctx, const gpuc_rows *r, const gpuc_expr *index)
+gpuc_expr gpuc_topi_rows_number(gpuc_ctx *ctx, const gpuc_rows *r, const gpuc_expr *index)
 {
     gpuc_expr row = gpuc_int(ctx, 0);
     for (int k = 0; k < r->ndim; k++)
@@ -158,25 +159,26 @@ gpuc_expr gpuc_rows_number(gpuc_ctx *ctx, const gpuc_rows *r, const gpuc_expr *i
 
 /* ---- Search ---- */
 
-int gpuc_par_steps(int64_t n)
+int gpuc_topi_par_steps(int64_t n)
 {
     int steps = 0;
     for (; n > 0; n >>= 1) steps++;
     return steps;
 }
 
-gpuc_stmt gpuc_par_search(gpuc_ctx *ctx, gpuc_expr from, gpuc_expr to, int steps, gpuc_expr mid,
-                          const gpuc_tir_buffer *lo, const gpuc_tir_buffer *hi, gpuc_stmt before,
-                          gpuc_expr found)
+gpuc_stmt gpuc_topi_par_search(gpuc_ctx *ctx, gpuc_expr from, gpuc_expr to, int steps, gpuc_expr mid,
+                               const gpuc_tir_buffer *lo, const gpuc_tir_buffer *hi, gpuc_stmt before,
+                               gpuc_expr found)
 {
-    gpuc_expr low = gpuc_par_get(ctx, lo), high = gpuc_par_get(ctx, hi), one = gpuc_par_i32(ctx, 1);
-    gpuc_expr middle = gpuc_add(ctx, low, gpuc_div(ctx, gpuc_sub(ctx, high, low), gpuc_par_i32(ctx, 2)));
-    gpuc_stmt step =
-        gpuc_tir_if_(ctx, found, gpuc_par_set(ctx, hi, mid), gpuc_par_set(ctx, lo, gpuc_add(ctx, mid, one)));
+    gpuc_expr low = gpuc_topi_par_get(ctx, lo), high = gpuc_topi_par_get(ctx, hi),
+              one = gpuc_topi_par_i32(ctx, 1);
+    gpuc_expr middle = gpuc_add(ctx, low, gpuc_div(ctx, gpuc_sub(ctx, high, low), gpuc_topi_par_i32(ctx, 2)));
+    gpuc_stmt step = gpuc_tir_if_(ctx, found, gpuc_topi_par_set(ctx, hi, mid),
+                                  gpuc_topi_par_set(ctx, lo, gpuc_add(ctx, mid, one)));
     step = gpuc_tir_let(ctx, mid, middle, gpuc_tir_seq2(ctx, before, step));
     step = gpuc_tir_if_(ctx, gpuc_lt(ctx, low, high), step, NULL);
     gpuc_expr s = gpuc_var(ctx, "step", GPUC_INDEX);
-    gpuc_stmt all[] = {gpuc_par_set(ctx, lo, from), gpuc_par_set(ctx, hi, to),
-                       gpuc_par_serial(ctx, s, gpuc_int(ctx, steps), step)};
+    gpuc_stmt all[] = {gpuc_topi_par_set(ctx, lo, from), gpuc_topi_par_set(ctx, hi, to),
+                       gpuc_topi_par_serial(ctx, s, gpuc_int(ctx, steps), step)};
     return gpuc_tir_seq(ctx, 3, all);
 }

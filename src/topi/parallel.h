@@ -8,35 +8,36 @@
 #include "topi/util.h"
 
 /* ---- Statements ---- */
-gpuc_stmt gpuc_par_loop(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body); /* parallel */
-gpuc_stmt gpuc_par_serial(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body);
-gpuc_tir_buffer *gpuc_par_workspace(gpuc_ctx *ctx, const char *name, gpuc_dtype t, gpuc_expr size);
+gpuc_stmt gpuc_topi_par_loop(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body); /* parallel */
+gpuc_stmt gpuc_topi_par_serial(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body);
+gpuc_tir_buffer *gpuc_topi_par_workspace(gpuc_ctx *ctx, const char *name, gpuc_dtype t, gpuc_expr size);
 /* A variable of an invocation: a local buffer of one element. */
-gpuc_tir_buffer *gpuc_par_cell(gpuc_ctx *ctx, const char *name, gpuc_dtype t);
-gpuc_expr gpuc_par_get(gpuc_ctx *ctx, const gpuc_tir_buffer *cell);
-gpuc_stmt gpuc_par_set(gpuc_ctx *ctx, const gpuc_tir_buffer *cell, gpuc_expr value);
-gpuc_expr gpuc_par_i32(gpuc_ctx *ctx, int64_t value);
-gpuc_expr gpuc_par_to_i32(gpuc_ctx *ctx, gpuc_expr e);
-gpuc_expr gpuc_par_index(gpuc_ctx *ctx, gpuc_expr e); /* as GPUC_INDEX */
-gpuc_expr gpuc_par_clamp(gpuc_ctx *ctx, gpuc_expr e, gpuc_expr lo, gpuc_expr hi);
+gpuc_tir_buffer *gpuc_topi_par_cell(gpuc_ctx *ctx, const char *name, gpuc_dtype t);
+gpuc_expr gpuc_topi_par_get(gpuc_ctx *ctx, const gpuc_tir_buffer *cell);
+gpuc_stmt gpuc_topi_par_set(gpuc_ctx *ctx, const gpuc_tir_buffer *cell, gpuc_expr value);
+gpuc_expr gpuc_topi_par_i32(gpuc_ctx *ctx, int64_t value);
+gpuc_expr gpuc_topi_par_to_i32(gpuc_ctx *ctx, gpuc_expr e);
+gpuc_expr gpuc_topi_par_index(gpuc_ctx *ctx, gpuc_expr e); /* as GPUC_INDEX */
+gpuc_expr gpuc_topi_par_clamp(gpuc_ctx *ctx, gpuc_expr e, gpuc_expr lo, gpuc_expr hi);
 /* for each i of [0, n), below count[0] if that is given: to[at] = value */
-gpuc_stmt gpuc_par_each(gpuc_ctx *ctx, gpuc_expr i, gpuc_expr n, const gpuc_tir_buffer *count,
-                        const gpuc_tir_buffer *to, gpuc_expr at, gpuc_expr value);
+gpuc_stmt gpuc_topi_par_each(gpuc_ctx *ctx, gpuc_expr i, gpuc_expr n, const gpuc_tir_buffer *count,
+                             const gpuc_tir_buffer *to, gpuc_expr at, gpuc_expr value);
 /* The index of an element by its number in row-major order. */
-void gpuc_par_unravel(gpuc_ctx *ctx, int ndim, const gpuc_expr *dims, gpuc_expr linear, gpuc_expr *index);
+void gpuc_topi_par_unravel(gpuc_ctx *ctx, int ndim, const gpuc_expr *dims, gpuc_expr linear,
+                           gpuc_expr *index);
 /* Returns n after checking that int32 can number so many elements; raises if not. Operators that number
  * elements also call it in infer, so that the program checks sizes known only at run time. */
-gpuc_expr gpuc_par_countable(const gpuc_op_call *call, gpuc_expr n);
-/* The number of elements in the first ndim dimensions of a type, checked by gpuc_par_countable. */
-gpuc_expr gpuc_par_count(const gpuc_op_call *call, const gpuc_tensor_type *t, int ndim);
-gpuc_expr gpuc_par_ceildiv(gpuc_ctx *ctx, gpuc_expr n, gpuc_expr by);
+gpuc_expr gpuc_topi_par_countable(const gpuc_op_call *call, gpuc_expr n);
+/* The number of elements in the first ndim dimensions of a type, checked by gpuc_topi_par_countable. */
+gpuc_expr gpuc_topi_par_count(const gpuc_op_call *call, const gpuc_tensor_type *t, int ndim);
+gpuc_expr gpuc_topi_par_ceildiv(gpuc_ctx *ctx, gpuc_expr n, gpuc_expr by);
 /* Output i of the call, 0-D: the number in a tensor of one int32. */
-gpuc_tensor *gpuc_par_number(const gpuc_op_call *call, int i, gpuc_tensor *count);
+gpuc_tensor *gpuc_topi_par_number(const gpuc_op_call *call, int i, gpuc_tensor *count);
 /* An extern operation with the outputs of these types; its body is set by the caller. */
-gpuc_te_op *gpuc_par_extern(const gpuc_op_call *call, const char *name, int num_in, gpuc_tensor *const *ins,
-                            int num_out, const gpuc_tensor_type *outs);
-gpuc_tensor_type gpuc_par_type(gpuc_ctx *ctx, gpuc_dtype t, int ndim,
-                               const gpuc_expr *dims); /* copies dims */
+gpuc_te_op *gpuc_topi_par_extern(const gpuc_op_call *call, const char *name, int num_in,
+                                 gpuc_tensor *const *ins, int num_out, const gpuc_tensor_type *outs);
+gpuc_tensor_type gpuc_topi_par_type(gpuc_ctx *ctx, gpuc_dtype t, int ndim,
+                                    const gpuc_expr *dims); /* copies dims */
 
 /* ---- Rows: the elements along one axis of a tensor, for each index of the other axes ---- */
 typedef struct gpuc_rows {
@@ -45,11 +46,11 @@ typedef struct gpuc_rows {
     gpuc_expr count; /* of rows */
     gpuc_expr n;     /* elements of one */
 } gpuc_rows;
-/* The rows along an axis, whose extent gpuc_par_countable checks. */
-gpuc_rows gpuc_rows_of(const gpuc_op_call *call, const gpuc_tensor_type *t, int axis);
-void gpuc_rows_index(gpuc_ctx *ctx, const gpuc_rows *r, gpuc_expr row, gpuc_expr i, gpuc_expr *index);
+/* The rows along an axis, whose extent gpuc_topi_par_countable checks. */
+gpuc_rows gpuc_topi_rows_of(const gpuc_op_call *call, const gpuc_tensor_type *t, int axis);
+void gpuc_topi_rows_index(gpuc_ctx *ctx, const gpuc_rows *r, gpuc_expr row, gpuc_expr i, gpuc_expr *index);
 /* The number of the row that holds the element at an index. */
-gpuc_expr gpuc_rows_number(gpuc_ctx *ctx, const gpuc_rows *r, const gpuc_expr *index);
+gpuc_expr gpuc_topi_rows_number(gpuc_ctx *ctx, const gpuc_rows *r, const gpuc_expr *index);
 
 /* ---- The order of elements (merge_sort.c) ---- */
 /* Sets less to 1 if element a of the row goes before b, else to another number. */
@@ -64,16 +65,16 @@ struct gpuc_order {
     void *arg;
 };
 /* out[row * keep + k] is the position of the element that is k-th in the order; equal ones by position. */
-gpuc_stmt gpuc_order_emit(const gpuc_order *o, const gpuc_tir_buffer *out);
+gpuc_stmt gpuc_topi_order_emit(const gpuc_order *o, const gpuc_tir_buffer *out);
 /* a < b, where NaN is greater than any number. */
-gpuc_expr gpuc_order_below(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b);
+gpuc_expr gpuc_topi_order_below(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b);
 /* Finds the first position in [from, to) for which `found` holds, which must then hold for all later ones;
  * `to` if there is none. The position goes to lo; found reads the one that is tested in `mid`. steps must be
  * enough to halve to - from down to 0. */
-gpuc_stmt gpuc_par_search(gpuc_ctx *ctx, gpuc_expr from, gpuc_expr to, int steps, gpuc_expr mid,
-                          const gpuc_tir_buffer *lo, const gpuc_tir_buffer *hi, gpuc_stmt before,
-                          gpuc_expr found);
-int gpuc_par_steps(int64_t n); /* halvings of n elements down to 0 */
+gpuc_stmt gpuc_topi_par_search(gpuc_ctx *ctx, gpuc_expr from, gpuc_expr to, int steps, gpuc_expr mid,
+                               const gpuc_tir_buffer *lo, const gpuc_tir_buffer *hi, gpuc_stmt before,
+                               gpuc_expr found);
+int gpuc_topi_par_steps(int64_t n); /* halvings of n elements down to 0 */
 
 /* ---- Running sums along rows (scan.c) ---- */
 typedef struct gpuc_scan gpuc_scan;
@@ -86,7 +87,7 @@ struct gpuc_scan {
     const void *arg;
 };
 /* out[row * n + i] */
-gpuc_stmt gpuc_scan_emit(const gpuc_scan *s, const gpuc_tir_buffer *out);
+gpuc_stmt gpuc_topi_scan_emit(const gpuc_scan *s, const gpuc_tir_buffer *out);
 
 /* ---- Positions of flags ---- */
 /* at[row * n + k] becomes the position of the k-th element of the row that flag holds for, count[row] their
@@ -98,7 +99,7 @@ typedef struct gpuc_compact {
     gpuc_expr (*flag)(const struct gpuc_compact *c, gpuc_expr row, gpuc_expr i); /* bool */
     const void *arg;
 } gpuc_compact;
-gpuc_stmt gpuc_compact_emit(const gpuc_compact *c, const gpuc_tir_buffer *at, const gpuc_tir_buffer *count,
-                            const gpuc_tir_buffer *place);
+gpuc_stmt gpuc_topi_compact_emit(const gpuc_compact *c, const gpuc_tir_buffer *at,
+                                 const gpuc_tir_buffer *count, const gpuc_tir_buffer *place);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "topi/families.h"
 
-const gpuc_op_family gpuc_op_families[] = {
-#define GPUC_OP_FAMILY(name) {gpuc_ops_##name, &gpuc_ops_##name##_count},
+const gpuc_op_family gpuc_topi_op_families[] = {
+#define GPUC_OP_FAMILY(name) {gpuc_topi_ops_##name, &gpuc_topi_ops_##name##_count},
 #include "topi/families.def"
 #undef GPUC_OP_FAMILY
     {NULL, NULL},

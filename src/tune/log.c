@@ -118,7 +118,7 @@ static bool is_name(const char *s)
 static const char *knob_name(gpuc_ctx *ctx, const char *name)
 {
     size_t n = strcspn(name, ".");
-    return gpuc_ctx_printf(ctx, "%s%s", gpuc_name_now("knob", gpuc_ctx_printf(ctx, "%.*s", (int)n, name)),
+    return gpuc_ctx_printf(ctx, "%s%s", gpuc_names_now("knob", gpuc_ctx_printf(ctx, "%.*s", (int)n, name)),
                            name + n);
 }
 
@@ -304,7 +304,7 @@ gpuc_status gpuc_tune_log_append(int fd, const char *path, const char *line)
 gpuc_tuning *gpuc_tuning_load(gpuc_ctx *ctx, int num_logs, const char *const *paths,
                               void (*warning)(void *user, const char *text), void *warning_user)
 {
-    gpuc_tuning *out = gpuc_tuning_create(ctx);
+    gpuc_tuning *out = gpuc_compile_tuning_create(ctx);
     gpuc_tune_warnings w = {.fn = warning, .user = warning_user};
     for (int i = 0; i < num_logs; i++) {
         gpuc_ptrs records = {0};
@@ -314,7 +314,7 @@ gpuc_tuning *gpuc_tuning_load(gpuc_ctx *ctx, int num_logs, const char *const *pa
             const gpuc_tune_record *r = records.at[k];
             gpuc_tuned tuned = {
                 .config = r->config, .seconds = gpuc_tune_seconds(r), .source = slash ? slash + 1 : paths[i]};
-            if (isfinite(tuned.seconds)) gpuc_tuning_add(ctx, out, r->workload, r->target, &tuned);
+            if (isfinite(tuned.seconds)) gpuc_compile_tuning_add(ctx, out, r->workload, r->target, &tuned);
         }
     }
     return out;

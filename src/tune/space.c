@@ -93,8 +93,8 @@ static int64_t answer(void *user, const gpuc_asked *knob)
 static void body(gpuc_ctx *ctx, void *arg)
 {
     run *r = arg;
-    const gpuc_rfunction *f = gpuc_relay_clone_function(ctx, r->space->f);
-    gpuc_schedule_function(ctx, r->space->target, f, &r->knobs);
+    const gpuc_rfunction *f = gpuc_compile_clone_function(ctx, r->space->f);
+    gpuc_compile_schedule_function(ctx, r->space->target, f, &r->knobs);
 }
 
 static void keep_node(gpuc_tune_space *s, const gpuc_asked *knob, bool impossible)

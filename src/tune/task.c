@@ -15,7 +15,7 @@ typedef struct asking {
 static void ask(gpuc_ctx *ctx, void *arg)
 {
     asking *a = arg;
-    gpuc_schedule_function(ctx, a->target, a->f, &a->knobs);
+    gpuc_compile_schedule_function(ctx, a->target, a->f, &a->knobs);
 }
 
 /* In a context of its own: schedules are large. */
@@ -24,7 +24,7 @@ static bool has_knobs(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunc
     gpuc_ctx *scratch;
     GPUC_RAISE_IF(ctx, gpuc_ctx_create(&ctx->allocator, &scratch));
     asking a = {.target = target, .knobs = {.ctx = scratch}};
-    a.f = gpuc_relay_clone_function(scratch, f);
+    a.f = gpuc_compile_clone_function(scratch, f);
     gpuc_status status = gpuc_ctx_protect(scratch, ask, &a);
     bool found = !status && a.knobs.asked.count > 0;
     gpuc_status_release(status);
@@ -88,10 +88,10 @@ void gpuc_tune_extract(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *t
                        const gpuc_build_options *options, gpuc_tune_tasks *out)
 {
     gpuc_relay_pass_ctx passes = gpuc_build_passes(ctx, module, options);
-    gpuc_relay_optimize(&passes);
+    gpuc_relay_pass_optimize(&passes);
     passes.target = target;
-    gpuc_relay_optimize_for_target(&passes);
-    gpuc_graph *g = gpuc_graph_create(ctx, module, target, gpuc_build_fallback(ctx, 1, &target));
+    gpuc_relay_pass_optimize_for_target(&passes);
+    gpuc_graph *g = gpuc_compile_graph_create(ctx, module, target, gpuc_build_fallback(ctx, 1, &target));
     gpuc_tune_task *tasks = gpuc_new_array(ctx, gpuc_tune_task, g->functions.count);
     *out = (gpuc_tune_tasks){.target = target, .target_text = gpuc_target_text(ctx, target), .at = tasks};
     for (size_t i = 0; i < g->functions.count; i++) {

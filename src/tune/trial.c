@@ -27,16 +27,16 @@ gpuc_bytes gpuc_tune_build(gpuc_ctx *ctx, const gpuc_tune_task *task, const gpuc
     gpuc_buf *out = gpuc_new(ctx, gpuc_buf);
     options.num_threads = 1;
     if (config) {
-        gpuc_tuning *tuning = gpuc_tuning_create(ctx);
+        gpuc_tuning *tuning = gpuc_compile_tuning_create(ctx);
         gpuc_tuned tuned = {.config = config, .source = "the search"};
-        gpuc_tuning_add(ctx, tuning, task->workload, gpuc_target_text(ctx, target), &tuned);
+        gpuc_compile_tuning_add(ctx, tuning, task->workload, gpuc_target_text(ctx, target), &tuned);
         options.tuning = tuning;
         options.warning = note_misfit;
         options.warning_user = misfit;
     }
     gpuc_buf_init(out, ctx->allocator);
     gpuc_ctx_push_cleanup(ctx, deinit, out);
-    gpuc_build_function_bytes(ctx, gpuc_relay_clone_function(ctx, task->f), target, &options, out, &report);
+    gpuc_build_function_bytes(ctx, gpuc_compile_clone_function(ctx, task->f), target, &options, out, &report);
     if (config && report.num_tuned == 0)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s", *misfit ? misfit : "the function changed");
     gpuc_bytes bytes = {.data = gpuc_ctx_memdup(ctx, out->data, out->size), .size = out->size};

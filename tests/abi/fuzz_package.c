@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gpuc_arena arena;
     gpuc_package p;
     gpuc_arena_init(&arena, (gpuc_allocator){0});
-    gpuc_status status = gpuc_package_read(bytes, size, true, &arena, &p, NULL, NULL);
+    gpuc_status status = gpuc_abi_package_read(bytes, size, true, &arena, &p, NULL, NULL);
     if (!status) walk_package(&p);
     gpuc_status_release(status);
     gpuc_arena_deinit(&arena);

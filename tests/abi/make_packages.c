@@ -40,8 +40,8 @@ static gpuc_rmodule *symbolic(gpuc_ctx *ctx)
 {
     gpuc_expr n = gpuc_var(ctx, "n", GPUC_INDEX), m = gpuc_var(ctx, "m", GPUC_INDEX);
     gpuc_expr half[] = {gpuc_int(ctx, 2), gpuc_int(ctx, -1)};
-    gpuc_rexpr *in[] = {gpuc_relay_var(ctx, "x", gpuc_rtype_tensor(ctx, GPUC_FLOAT32, 1, &n)),
-                        gpuc_relay_var(ctx, "y", gpuc_rtype_tensor(ctx, GPUC_FLOAT32, 1, &m))};
+    gpuc_rexpr *in[] = {gpuc_relay_var(ctx, "x", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 1, &n)),
+                        gpuc_relay_var(ctx, "y", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 1, &m))};
     gpuc_rexpr *sum = fx_op2(ctx, "add", in[0], in[1]);
     sum = gpuc_relay_op1(ctx, "reshape", gpuc_attrs_sizes(ctx, NULL, "newshape", 2, half), sum);
     return fx_module(ctx, sum, 2, in);
@@ -52,7 +52,7 @@ static gpuc_rmodule *computed(gpuc_ctx *ctx)
 {
     gpuc_ptrs reads = {0};
     gpuc_rexpr *in[] = {fx_var(ctx, "x", FX_DIMS(8)),
-                        gpuc_relay_var(ctx, "n", gpuc_rtype_tensor(ctx, GPUC_INT64, 0, NULL))};
+                        gpuc_relay_var(ctx, "n", gpuc_relay_rtype_tensor(ctx, GPUC_INT64, 0, NULL))};
     gpuc_rexpr *positive = fx_op2(ctx, "greater", in[0], gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 0));
     positive = fx_op1(ctx, "sum", NULL, fx_op1(ctx, "cast", "dtype=int64", positive));
     gpuc_expr few = gpuc_relay_read_size(ctx, &reads, "few", positive, gpuc_int(ctx, 8));
@@ -73,7 +73,7 @@ static void make_all(gpuc_ctx *ctx, void *arg)
     sample s;
     sample_init(&s);
     gpuc_status status =
-        gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, path_of(ctx, "sample", "vulkan_c"));
+        gpuc_abi_package_write(NULL, (gpuc_allocator){0}, &s.package, path_of(ctx, "sample", "vulkan_c"));
     if (status) fail_msg("%s", gpuc_status_message(status));
     write_for_all(ctx, "fixed", fixed);
     write_for_all(ctx, "symbolic", symbolic);

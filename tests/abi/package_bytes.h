@@ -51,7 +51,7 @@ static inline uint64_t walk_package(const gpuc_package *p)
     for (int i = 0; i < 64; i++) symbols[i] = i + 1;
 #define EVAL(e, n)                                                                                           \
     do {                                                                                                     \
-        gpuc_status s_ = (n) <= 64 ? gpuc_xexpr_eval((e), symbols, (n), &v) : NULL;                          \
+        gpuc_status s_ = (n) <= 64 ? gpuc_abi_xexpr_eval((e), symbols, (n), &v) : NULL;                      \
         sum += s_ ? 1 : (uint64_t)v;                                                                         \
         gpuc_status_release(s_);                                                                             \
     } while (0)
@@ -68,7 +68,7 @@ static inline uint64_t walk_package(const gpuc_package *p)
                    strlen(prog->modules[m].type_key);
         for (uint32_t k = 0; k < prog->num_kernels; k++) {
             const gpuc_kernel *kernel = &prog->kernels[k];
-            sum += gpuc_kernel_param_layout(kernel, NULL) + prog->modules[kernel->module].size;
+            sum += gpuc_abi_kernel_param_layout(kernel, NULL) + prog->modules[kernel->module].size;
             for (int d = 0; d < 3; d++) EVAL(kernel->launch[d], kernel->num_scalars);
         }
         for (uint32_t s = 0; s < e->num_slots; s++) EVAL(e->slots[s].size, e->num_symbols);

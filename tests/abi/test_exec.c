@@ -22,9 +22,9 @@ static gpuc_status read_back(const gpuc_exec *e, gpuc_exec *out)
 {
     gpuc_buf b;
     gpuc_buf_init(&b, (gpuc_allocator){0});
-    gpuc_exec_write(&b, e);
+    gpuc_abi_exec_write(&b, e);
     gpuc_reader r = {.data = (const uint8_t *)b.data, .size = b.size};
-    gpuc_status status = gpuc_exec_read(&r, &arena, sample_kernels, 1, 512, out);
+    gpuc_status status = gpuc_abi_exec_read(&r, &arena, sample_kernels, 1, 512, out);
     assert_true(status || r.pos == r.size);
     gpuc_buf_deinit(&b);
     return status;
@@ -38,8 +38,8 @@ static void round_trip(void **state)
     gpuc_buf a, b;
     gpuc_buf_init(&a, (gpuc_allocator){0});
     gpuc_buf_init(&b, (gpuc_allocator){0});
-    gpuc_exec_write(&a, &e);
-    gpuc_exec_write(&b, &back);
+    gpuc_abi_exec_write(&a, &e);
+    gpuc_abi_exec_write(&b, &back);
     assert_int_equal(a.size, b.size);
     assert_memory_equal(a.data, b.data, a.size);
     gpuc_buf_deinit(&a);
@@ -48,7 +48,7 @@ static void round_trip(void **state)
     assert_string_equal(back.nodes[0].source, "Add_17");
     assert_int_equal(back.steps[1].kind, GPUC_STEP_COPY);
     int64_t n = 3, size;
-    expect_success(gpuc_xexpr_eval(back.slots[0].size, &n, 1, &size));
+    expect_success(gpuc_abi_xexpr_eval(back.slots[0].size, &n, 1, &size));
     assert_int_equal(size, 48);
 }
 

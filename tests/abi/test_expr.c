@@ -27,16 +27,16 @@ static const int64_t symbols[] = {10, 0, -7, INT64_MAX, INT64_MIN};
 static void evals_to(gpuc_xexpr e, int64_t want)
 {
     int64_t v;
-    expect_success(gpuc_xexpr_verify(e, NUM_SYMBOLS));
-    expect_success(gpuc_xexpr_eval(e, symbols, NUM_SYMBOLS, &v));
+    expect_success(gpuc_abi_xexpr_verify(e, NUM_SYMBOLS));
+    expect_success(gpuc_abi_xexpr_eval(e, symbols, NUM_SYMBOLS, &v));
     assert_true(v == want);
 }
 
 static void eval_fails(gpuc_xexpr e, const char *part)
 {
     int64_t v = 5;
-    expect_success(gpuc_xexpr_verify(e, NUM_SYMBOLS));
-    expect_failure(gpuc_xexpr_eval(e, symbols, NUM_SYMBOLS, &v), GPUC_INVALID_ARGUMENT, part);
+    expect_success(gpuc_abi_xexpr_verify(e, NUM_SYMBOLS));
+    expect_failure(gpuc_abi_xexpr_eval(e, symbols, NUM_SYMBOLS, &v), GPUC_INVALID_ARGUMENT, part);
     assert_true(v == 0);
 }
 
@@ -107,26 +107,26 @@ static void unsound_code_is_refused(void **state)
     };
     int64_t v;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        expect_failure(gpuc_xexpr_verify(cases[i].e, NUM_SYMBOLS), GPUC_INVALID_DATA, cases[i].part);
-        expect_failure(gpuc_xexpr_eval(cases[i].e, symbols, NUM_SYMBOLS, &v), GPUC_INVALID_DATA,
+        expect_failure(gpuc_abi_xexpr_verify(cases[i].e, NUM_SYMBOLS), GPUC_INVALID_DATA, cases[i].part);
+        expect_failure(gpuc_abi_xexpr_eval(cases[i].e, symbols, NUM_SYMBOLS, &v), GPUC_INVALID_DATA,
                        cases[i].part);
-        assert_false(cases[i].e.code[0].op != GPUC_XOP_DIM && gpuc_xexpr_is_const(cases[i].e, &v));
+        assert_false(cases[i].e.code[0].op != GPUC_XOP_DIM && gpuc_abi_xexpr_is_const(cases[i].e, &v));
     }
     gpuc_xinstr deep[GPUC_XEXPR_MAX_STACK + 1];
     for (int i = 0; i <= GPUC_XEXPR_MAX_STACK; i++) deep[i] = (gpuc_xinstr)C(1);
     gpuc_xexpr e = {.code = deep, .count = GPUC_XEXPR_MAX_STACK + 1};
-    expect_failure(gpuc_xexpr_verify(e, 0), GPUC_INVALID_DATA, "open at once");
-    expect_failure(gpuc_xexpr_eval(e, NULL, 0, &v), GPUC_INVALID_DATA, "open at once");
+    expect_failure(gpuc_abi_xexpr_verify(e, 0), GPUC_INVALID_DATA, "open at once");
+    expect_failure(gpuc_abi_xexpr_eval(e, NULL, 0, &v), GPUC_INVALID_DATA, "open at once");
 }
 
 static void constants_are_found(void **state)
 {
     (void)state;
     int64_t v;
-    assert_true(gpuc_xexpr_is_const((gpuc_xexpr){0}, &v) && v == 0);
-    assert_true(gpuc_xexpr_is_const(EXPR(C(2), C(3), O(MUL)), &v) && v == 6);
-    assert_false(gpuc_xexpr_is_const(EXPR(D(0)), &v));
-    assert_false(gpuc_xexpr_is_const(EXPR(C(1), C(0), O(FLOORDIV)), &v));
+    assert_true(gpuc_abi_xexpr_is_const((gpuc_xexpr){0}, &v) && v == 0);
+    assert_true(gpuc_abi_xexpr_is_const(EXPR(C(2), C(3), O(MUL)), &v) && v == 6);
+    assert_false(gpuc_abi_xexpr_is_const(EXPR(D(0)), &v));
+    assert_false(gpuc_abi_xexpr_is_const(EXPR(C(1), C(0), O(FLOORDIV)), &v));
 }
 
 static void expect_text(gpuc_xexpr e, const char *const *names, const char *want)
@@ -134,7 +134,7 @@ static void expect_text(gpuc_xexpr e, const char *const *names, const char *want
     gpuc_buf b;
     gpuc_buf_init(&b, (gpuc_allocator){0});
     gpuc_buf_str(&b, "> ");
-    gpuc_xexpr_print(&b, e, names);
+    gpuc_abi_xexpr_print(&b, e, names);
     assert_string_equal(gpuc_buf_cstr(&b) + 2, want);
     gpuc_buf_deinit(&b);
 }
@@ -162,14 +162,14 @@ static gpuc_status read_back(gpuc_xexpr e, uint32_t num_symbols, gpuc_arena *are
 {
     gpuc_buf b;
     gpuc_buf_init(&b, (gpuc_allocator){0});
-    gpuc_xexpr_write(&b, e);
+    gpuc_abi_xexpr_write(&b, e);
     gpuc_reader r = {.data = (const uint8_t *)b.data, .size = b.size};
-    gpuc_status status = gpuc_xexpr_read(&r, arena, num_symbols, out);
+    gpuc_status status = gpuc_abi_xexpr_read(&r, arena, num_symbols, out);
     assert_true(status || r.pos == r.size);
     for (size_t n = 0; n < b.size; n++) {
         gpuc_reader cut = {.data = (const uint8_t *)b.data, .size = n};
         gpuc_xexpr part;
-        gpuc_status s = gpuc_xexpr_read(&cut, arena, num_symbols, &part);
+        gpuc_status s = gpuc_abi_xexpr_read(&cut, arena, num_symbols, &part);
         assert_non_null(s);
         gpuc_status_release(s);
     }
@@ -227,7 +227,7 @@ static void random_arithmetic(void **state)
             code[n++] = (gpuc_xinstr){op, 0};
         }
         int64_t v;
-        gpuc_status status = gpuc_xexpr_eval((gpuc_xexpr){.code = code, .count = n}, NULL, 0, &v);
+        gpuc_status status = gpuc_abi_xexpr_eval((gpuc_xexpr){.code = code, .count = n}, NULL, 0, &v);
         assert_int_equal(status != NULL, overflow);
         if (!status) assert_true(v == (int64_t)stack[0]);
         gpuc_status_release(status);
@@ -239,18 +239,19 @@ static void scopes_and_tags_have_names(void **state)
     (void)state;
     for (int i = 0; i < GPUC_SCOPE_COUNT; i++) {
         gpuc_scope s;
-        assert_true(gpuc_scope_parse(gpuc_scope_name((gpuc_scope)i), &s) && (int)s == i);
+        assert_true(gpuc_abi_scope_parse(gpuc_abi_scope_name((gpuc_scope)i), &s) && (int)s == i);
     }
     for (int i = 1; i < GPUC_THREAD_TAG_COUNT; i++) {
         gpuc_thread_tag t;
-        assert_true(gpuc_thread_tag_parse(gpuc_thread_tag_name((gpuc_thread_tag)i), &t) && (int)t == i);
+        assert_true(gpuc_abi_thread_tag_parse(gpuc_abi_thread_tag_name((gpuc_thread_tag)i), &t) &&
+                    (int)t == i);
     }
     gpuc_scope s;
     gpuc_thread_tag t;
-    assert_false(gpuc_scope_parse("globa", &s));
-    assert_false(gpuc_thread_tag_parse("", &t));
-    assert_string_equal(gpuc_scope_name(GPUC_SCOPE_TEXTURE), "global.texture");
-    assert_string_equal(gpuc_thread_tag_name(GPUC_THREAD_Y), "threadIdx.y");
+    assert_false(gpuc_abi_scope_parse("globa", &s));
+    assert_false(gpuc_abi_thread_tag_parse("", &t));
+    assert_string_equal(gpuc_abi_scope_name(GPUC_SCOPE_TEXTURE), "global.texture");
+    assert_string_equal(gpuc_abi_thread_tag_name(GPUC_THREAD_Y), "threadIdx.y");
 }
 
 int main(void)

@@ -22,9 +22,9 @@ static gpuc_status read_back(const gpuc_kernel *k, gpuc_kernel *out)
 {
     gpuc_buf b;
     gpuc_buf_init(&b, (gpuc_allocator){0});
-    gpuc_kernel_write(&b, k);
+    gpuc_abi_kernel_write(&b, k);
     gpuc_reader r = {.data = (const uint8_t *)b.data, .size = b.size};
-    gpuc_status status = gpuc_kernel_read(&r, &arena, out);
+    gpuc_status status = gpuc_abi_kernel_read(&r, &arena, out);
     assert_true(status || r.pos == r.size);
     gpuc_buf_deinit(&b);
     return status;
@@ -46,14 +46,14 @@ static void round_trip(void **state)
         assert_true(gpuc_dtype_equal(k.scalars[i], sample_scalars[i]));
     }
     int64_t end, symbols[9] = {[6] = 7};
-    expect_success(gpuc_xexpr_eval(k.tensors[2].end, symbols, 9, &end));
+    expect_success(gpuc_abi_xexpr_eval(k.tensors[2].end, symbols, 9, &end));
     assert_int_equal(end, 2048);
     assert_int_equal(k.local_size[0], 64);
     int64_t groups, n[3] = {1000, 0, 0};
-    expect_success(gpuc_xexpr_eval(k.launch[0], n, 3, &groups));
+    expect_success(gpuc_abi_xexpr_eval(k.launch[0], n, 3, &groups));
     assert_int_equal(groups, 63);
     int64_t iterations, scalars[3] = {0, 0, 70000};
-    expect_success(gpuc_xexpr_eval(k.iterations, scalars, 3, &iterations));
+    expect_success(gpuc_abi_xexpr_eval(k.iterations, scalars, 3, &iterations));
     assert_int_equal(iterations, 70001);
     assert_int_equal(k.features, GPUC_FEATURE_SUBGROUP | GPUC_FEATURE_INT64);
     assert_int_equal(k.subgroup_size, 32);
@@ -68,13 +68,13 @@ static void parameter_layout(void **state)
     (void)state;
     uint32_t offsets[3];
     /* Three element offsets, then int32 at 12, float at 16, int64 at 24. */
-    assert_int_equal(gpuc_kernel_param_layout(&sample_kernels[0], offsets), 32);
+    assert_int_equal(gpuc_abi_kernel_param_layout(&sample_kernels[0], offsets), 32);
     assert_int_equal(offsets[0], 12);
     assert_int_equal(offsets[1], 16);
     assert_int_equal(offsets[2], 24);
-    assert_int_equal(gpuc_kernel_param_layout(&sample_kernels[0], NULL), 32);
+    assert_int_equal(gpuc_abi_kernel_param_layout(&sample_kernels[0], NULL), 32);
     gpuc_kernel none = {.num_tensors = 2};
-    assert_int_equal(gpuc_kernel_param_layout(&none, NULL), 8);
+    assert_int_equal(gpuc_abi_kernel_param_layout(&none, NULL), 8);
 }
 
 static void feature_names(void **state)
@@ -141,11 +141,11 @@ static void truncation_is_refused(void **state)
     (void)state;
     gpuc_buf b;
     gpuc_buf_init(&b, (gpuc_allocator){0});
-    gpuc_kernel_write(&b, &sample_kernels[0]);
+    gpuc_abi_kernel_write(&b, &sample_kernels[0]);
     for (size_t n = 0; n < b.size; n++) {
         gpuc_reader r = {.data = (const uint8_t *)b.data, .size = n};
         gpuc_kernel k;
-        gpuc_status status = gpuc_kernel_read(&r, &arena, &k);
+        gpuc_status status = gpuc_abi_kernel_read(&r, &arena, &k);
         assert_int_equal(gpuc_status_code(status), GPUC_INVALID_DATA);
         assert_null(k.name);
         gpuc_status_release(status);

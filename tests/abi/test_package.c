@@ -36,8 +36,8 @@ static void expect_same_exec(const gpuc_exec *a, const gpuc_exec *b)
     gpuc_buf x, y;
     gpuc_buf_init(&x, (gpuc_allocator){0});
     gpuc_buf_init(&y, (gpuc_allocator){0});
-    gpuc_exec_write(&x, a);
-    gpuc_exec_write(&y, b);
+    gpuc_abi_exec_write(&x, a);
+    gpuc_abi_exec_write(&y, b);
     assert_int_equal(x.size, y.size);
     assert_memory_equal(x.data, y.data, x.size);
     gpuc_buf_deinit(&x);
@@ -54,12 +54,12 @@ static void round_trip(void **state)
     const gpuc_section_info *sections;
     uint32_t count;
     sample_init(&s);
-    expect_success(gpuc_package_write(NULL, test_heap_allocator(&heap), &s.package, "a.gpuc"));
+    expect_success(gpuc_abi_package_write(NULL, test_heap_allocator(&heap), &s.package, "a.gpuc"));
     assert_int_equal(heap.live, 0);
     expect_success(gpuc_file_map("a.gpuc", &m));
     gpuc_arena arena;
     gpuc_arena_init(&arena, test_heap_allocator(&heap));
-    expect_success(gpuc_package_read(m.data, m.size, true, &arena, &p, &sections, &count));
+    expect_success(gpuc_abi_package_read(m.data, m.size, true, &arena, &p, &sections, &count));
     assert_int_equal(count, 3 + 2 * 2 + 3 + 1);
     assert_int_equal(sections[count - 1].type, GPUC_SECTION_WEIGHTS);
     assert_int_equal(sections[count - 1].offset % GPUC_WEIGHT_ALIGN, 0);
@@ -107,11 +107,11 @@ static void equal_packages_give_equal_bytes(void **state)
     sample s;
     gpuc_mapping a, b, c;
     sample_init(&s);
-    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
-    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "b.gpuc"));
+    expect_success(gpuc_abi_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_abi_package_write(NULL, (gpuc_allocator){0}, &s.package, "b.gpuc"));
     char other[512] = "other weights";
     s.programs[1].weights = other;
-    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "c.gpuc"));
+    expect_success(gpuc_abi_package_write(NULL, (gpuc_allocator){0}, &s.package, "c.gpuc"));
     expect_success(gpuc_file_map("a.gpuc", &a));
     expect_success(gpuc_file_map("b.gpuc", &b));
     expect_success(gpuc_file_map("c.gpuc", &c));
@@ -121,7 +121,7 @@ static void equal_packages_give_equal_bytes(void **state)
     gpuc_arena arena;
     gpuc_package p;
     gpuc_arena_init(&arena, (gpuc_allocator){0});
-    expect_success(gpuc_package_read(c.data, c.size, true, &arena, &p, NULL, NULL));
+    expect_success(gpuc_abi_package_read(c.data, c.size, true, &arena, &p, NULL, NULL));
     assert_memory_equal(p.programs[1].weights, other, sizeof other);
     gpuc_arena_deinit(&arena);
     gpuc_file_unmap(&a);
@@ -147,11 +147,11 @@ static void without_weights_or_provenance(void **state)
         e->outputs = values; /* the input itself */
     }
     s.package.provenance = NULL;
-    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_abi_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
     expect_success(gpuc_file_map("a.gpuc", &m));
     gpuc_arena arena;
     gpuc_arena_init(&arena, (gpuc_allocator){0});
-    expect_success(gpuc_package_read(m.data, m.size, true, &arena, &p, NULL, &count));
+    expect_success(gpuc_abi_package_read(m.data, m.size, true, &arena, &p, NULL, &count));
     assert_int_equal(count, 2 + 4 + 3);
     assert_null(p.programs[0].weights);
     assert_string_equal(p.provenance, "");
@@ -166,7 +166,7 @@ static void writing_without_memory(void **state)
     sample_init(&s);
     for (size_t n = 1;; n++) {
         test_heap heap = {.fail_at = n};
-        gpuc_status status = gpuc_package_write(NULL, test_heap_allocator(&heap), &s.package, "a.gpuc");
+        gpuc_status status = gpuc_abi_package_write(NULL, test_heap_allocator(&heap), &s.package, "a.gpuc");
         assert_int_equal(heap.live, 0);
         if (!status) break;
         assert_int_not_equal(access("a.gpuc", F_OK), 0);
@@ -181,14 +181,14 @@ static void reading_without_memory(void **state)
     gpuc_mapping m;
     gpuc_package p;
     sample_init(&s);
-    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_abi_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
     expect_success(gpuc_file_map("a.gpuc", &m));
     size_t n = 1;
     for (;; n++) {
         test_heap heap = {.fail_at = n};
         gpuc_arena arena;
         gpuc_arena_init(&arena, test_heap_allocator(&heap));
-        gpuc_status status = gpuc_package_read(m.data, m.size, false, &arena, &p, NULL, NULL);
+        gpuc_status status = gpuc_abi_package_read(m.data, m.size, false, &arena, &p, NULL, NULL);
         gpuc_arena_deinit(&arena);
         assert_int_equal(heap.live, 0);
         if (!status) break;
@@ -210,7 +210,7 @@ static void a_full_disk_is_an_error(void **state)
         signal(SIGXFSZ, SIG_IGN);
         struct rlimit limit = {.rlim_cur = 3000, .rlim_max = 3000};
         setrlimit(RLIMIT_FSIZE, &limit);
-        gpuc_status status = gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc");
+        gpuc_status status = gpuc_abi_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc");
         bool good = gpuc_status_code(status) == GPUC_IO && strstr(gpuc_status_message(status), "'a.gpuc'");
         gpuc_status_release(status);
         _exit(good ? 0 : 1);
@@ -243,7 +243,7 @@ static void described(void **state)
     gpuc_package_view *v;
     sample_init(&s);
     s.package.provenance = "model m\nkernel 1 add_kernel0: {\"rows\":4} from LOG\nlevel 3\n";
-    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_abi_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
     expect_success(gpuc_package_view_load(&allocator, "a.gpuc", false, &v));
     assert_string_equal(v->provenance, "model m\nlevel 3\n");
     assert_string_equal(v->gpuc_version, "0.1.0");
@@ -309,20 +309,20 @@ static void scalars_of_kernels(void **state)
     kernels[1].variant = true;
     s.programs[0].kernels = kernels;
     s.programs[0].num_kernels = 2;
-    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_abi_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
     expect_success(gpuc_package_view_load(NULL, "a.gpuc", true, &v));
     for (int k = 0; k < 2; k++) expect_number(&v->programs[0].kernels[k].iterations, false, 0, "-1 + 1");
     gpuc_package_view_release(v);
     steps[2].scalars = other;
     s.programs[0].exec.steps = steps;
     s.programs[0].exec.num_steps = 3;
-    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_abi_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
     expect_success(gpuc_package_view_load(NULL, "a.gpuc", true, &v));
     for (int k = 0; k < 2; k++) expect_number(&v->programs[0].kernels[k].iterations, false, 0, "scalar2 + 1");
     assert_non_null(strstr(v->programs[0].kernels[1].launch[0].text, "n")); /* both pass it */
     gpuc_package_view_release(v);
     steps[0].scalars = other;
-    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
+    expect_success(gpuc_abi_package_write(NULL, (gpuc_allocator){0}, &s.package, "a.gpuc"));
     expect_success(gpuc_package_view_load(NULL, "a.gpuc", true, &v));
     expect_number(&v->programs[0].kernels[0].iterations, false, 0, "(n * 2) + 1");
     gpuc_package_view_release(v);

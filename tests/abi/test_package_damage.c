@@ -23,7 +23,7 @@ static int set_up(void **state)
     sample s;
     gpuc_mapping m;
     sample_init(&s);
-    expect_success(gpuc_package_write(NULL, (gpuc_allocator){0}, &s.package, path));
+    expect_success(gpuc_abi_package_write(NULL, (gpuc_allocator){0}, &s.package, path));
     expect_success(gpuc_file_map(path, &m));
     original_size = m.size;
     original = malloc(m.size);
@@ -54,7 +54,7 @@ static gpuc_status read_bytes(const uint8_t *bytes, size_t size, bool check_weig
     gpuc_arena arena;
     gpuc_package p;
     gpuc_arena_init(&arena, test_heap_allocator(&heap));
-    gpuc_status status = gpuc_package_read(bytes, size, check_weights, &arena, &p, NULL, NULL);
+    gpuc_status status = gpuc_abi_package_read(bytes, size, check_weights, &arena, &p, NULL, NULL);
     if (heap.live > 64 * size + (64 << 10)) fail_msg("%zu bytes of memory for %zu", heap.live, size);
     if (!status)
         walk_package(&p);

@@ -63,7 +63,7 @@ static gpuc_status check_part(void *user, const gpuc_groups *g)
     parts *p = user;
     for (uint32_t t = 0; t < 2; t++) {
         gpuc_window w;
-        assert_null(gpuc_window_of(p->l, g, t, p->arena, &w));
+        assert_null(gpuc_abi_window_of(p->l, g, t, p->arena, &w));
         assert_true(w.begin <= w.end && w.end - w.begin <= p->limit);
         assert_true(w.end <= p->l->tensors[t].offset + p->l->tensors[t].size);
     }
@@ -80,7 +80,7 @@ static gpuc_status cut(uint64_t limit, parts *p)
     gpuc_arena_init(&arena, (gpuc_allocator){0});
     gpuc_launch_shape l = {.kernel = &kernel, .tensors = at, .scalars = values, .groups = {7, 100, 1}};
     *p = (parts){.l = &l, .arena = &arena, .limit = limit};
-    gpuc_status status = gpuc_launch_cut(&l, (gpuc_window_limits){.range = limit}, &arena, check_part, p);
+    gpuc_status status = gpuc_abi_launch_cut(&l, (gpuc_window_limits){.range = limit}, &arena, check_part, p);
     gpuc_arena_deinit(&arena);
     return status;
 }

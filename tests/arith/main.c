@@ -15,7 +15,7 @@ static void body(gpuc_ctx *ctx, void *arg)
     job *j = arg;
     fixture *f = &j->f;
     f->ctx = ctx;
-    f->a = gpuc_analyzer_create(ctx);
+    f->a = gpuc_arith_analyzer_create(ctx);
     f->x = gpuc_var(ctx, "x", GPUC_INDEX);
     f->y = gpuc_var(ctx, "y", GPUC_INDEX);
     f->z = gpuc_var(ctx, "z", GPUC_INDEX);
@@ -24,9 +24,9 @@ static void body(gpuc_ctx *ctx, void *arg)
     f->i = gpuc_var(ctx, "i", GPUC_INDEX);
     f->j = gpuc_var(ctx, "j", GPUC_INDEX);
     f->k = gpuc_var(ctx, "k", GPUC_INDEX);
-    gpuc_analyzer_bind(f->a, f->i, gpuc_int(ctx, 0), gpuc_int(ctx, 16));
-    gpuc_analyzer_bind(f->a, f->j, gpuc_int(ctx, 0), gpuc_int(ctx, 4));
-    gpuc_analyzer_bind(f->a, f->k, gpuc_int(ctx, 0), gpuc_int(ctx, 64));
+    gpuc_arith_analyzer_bind(f->a, f->i, gpuc_int(ctx, 0), gpuc_int(ctx, 16));
+    gpuc_arith_analyzer_bind(f->a, f->j, gpuc_int(ctx, 0), gpuc_int(ctx, 4));
+    gpuc_arith_analyzer_bind(f->a, f->k, gpuc_int(ctx, 0), gpuc_int(ctx, 64));
     j->test->body(f);
 }
 
@@ -54,18 +54,18 @@ bool same_text(const char *p, const char *q)
 
 void check_text(fixture *f, gpuc_expr e, const char *text, int line)
 {
-    gpuc_expr s = gpuc_simplify(f->a, e);
+    gpuc_expr s = gpuc_arith_simplify(f->a, e);
     const char *got = gpuc_expr_text(f->ctx, s);
     if (!same_text(got, text))
         failures++, print_error("line %d: %s gives %s, not %s\n", line, gpuc_expr_text(f->ctx, e), got, text);
-    if (gpuc_simplify(f->a, s) != s)
+    if (gpuc_arith_simplify(f->a, s) != s)
         failures++, print_error("line %d: %s is simplified again to %s\n", line, got,
-                                gpuc_expr_text(f->ctx, gpuc_simplify(f->a, s)));
+                                gpuc_expr_text(f->ctx, gpuc_arith_simplify(f->a, s)));
 }
 
 void check_same(fixture *f, gpuc_expr e, gpuc_expr expected, int line)
 {
-    gpuc_expr s = gpuc_simplify(f->a, e);
+    gpuc_expr s = gpuc_arith_simplify(f->a, e);
     if (s != expected)
         failures++, print_error("line %d: %s gives %s, not %s\n", line, gpuc_expr_text(f->ctx, e),
                                 gpuc_expr_text(f->ctx, s), gpuc_expr_text(f->ctx, expected));

@@ -320,7 +320,7 @@ static rule_totals totals;
 static gpuc_expr simplify(fuzz *z, gpuc_expr e)
 {
     rule_totals_add(&totals, z->ctx);
-    return gpuc_simplify(z->a, e);
+    return gpuc_arith_simplify(z->a, e);
 }
 
 static void report(fuzz *z, const char *what, gpuc_expr e, gpuc_expr s, int64_t before, int64_t after)
@@ -332,7 +332,7 @@ static void report(fuzz *z, const char *what, gpuc_expr e, gpuc_expr s, int64_t 
                     gpuc_expr_text(z->ctx, z->min[i]), gpuc_expr_text(z->ctx, z->extent[i]));
     print_error("\nafter:");
     const gpuc_rule_count *fired;
-    int n = gpuc_rule_counts(z->ctx, &fired);
+    int n = gpuc_tir_rule_counts(z->ctx, &fired);
     for (int i = 0; i < n; i++) print_error(" %s %lld", fired[i].name, (long long)fired[i].times);
     print_error("\n");
     fail();
@@ -340,11 +340,11 @@ static void report(fuzz *z, const char *what, gpuc_expr e, gpuc_expr s, int64_t 
 
 static void check_expression(fuzz *z, gpuc_expr e, gpuc_expr fact)
 {
-    size_t mark = gpuc_analyzer_mark(z->a);
-    if (fact) gpuc_analyzer_assume(z->a, fact);
+    size_t mark = gpuc_arith_analyzer_mark(z->a);
+    if (fact) gpuc_arith_analyzer_assume(z->a, fact);
     gpuc_expr s = simplify(z, e);
-    gpuc_bounds b = gpuc_analyzer_bounds(z->a, e);
-    gpuc_modular m = gpuc_analyzer_modular(z->a, e);
+    gpuc_bounds b = gpuc_arith_analyzer_bounds(z->a, e);
+    gpuc_modular m = gpuc_arith_analyzer_modular(z->a, e);
     z->changed += s != e;
     for (int k = 0; k < POINTS; k++) {
         if (!draw(z)) continue;
@@ -360,12 +360,12 @@ static void check_expression(fuzz *z, gpuc_expr e, gpuc_expr fact)
         if (m.coeff == 0 ? before != m.remainder : gpuc_floormod(before, m.coeff) != m.remainder)
             report(z, "modular", e, s, m.coeff, m.remainder);
     }
-    gpuc_analyzer_rewind(z->a, mark);
+    gpuc_arith_analyzer_rewind(z->a, mark);
 }
 
 static void check_proof(fuzz *z, gpuc_expr cond)
 {
-    bool yes = gpuc_prove(z->a, cond), no = gpuc_prove(z->a, gpuc_not(z->ctx, cond));
+    bool yes = gpuc_arith_prove(z->a, cond), no = gpuc_arith_prove(z->a, gpuc_not(z->ctx, cond));
     z->proven += yes || no;
     for (int k = 0; k < POINTS && (yes || no); k++) {
         if (!draw(z)) continue;
@@ -384,7 +384,7 @@ static void check_interval(fuzz *z, gpuc_expr e)
         ranges[i].max = gpuc_sub(z->ctx, gpuc_add(z->ctx, z->min[i], z->extent[i]), constant(z, 1));
         gpuc_map_set(&relax, z->vars[i], &ranges[i]);
     }
-    gpuc_interval r = gpuc_eval_interval(z->a, e, &relax);
+    gpuc_interval r = gpuc_arith_eval_interval(z->a, e, &relax);
     for (int k = 0; k < POINTS; k++) {
         if (!draw(z)) continue;
         int64_t v = eval(z, e, 0).i;
@@ -397,7 +397,7 @@ static void check_interval(fuzz *z, gpuc_expr e)
 static void check_linear(fuzz *z, gpuc_expr e)
 {
     gpuc_expr coeff[2], rest;
-    if (z->num_vars < 2 || !gpuc_linear(z->a, e, 2, z->vars, coeff, &rest)) return;
+    if (z->num_vars < 2 || !gpuc_arith_linear(z->a, e, 2, z->vars, coeff, &rest)) return;
     for (int k = 0; k < POINTS; k++) {
         if (!draw(z)) continue;
         int64_t v =
@@ -410,7 +410,7 @@ static void declare(fuzz *z, gpuc_dtype t)
 {
     z->type = t;
     z->num_vars = 0;
-    z->a = gpuc_analyzer_create(z->ctx);
+    z->a = gpuc_arith_analyzer_create(z->ctx);
     int n = 3 + below(z, MAX_VARS - 3);
     for (int i = 0; i < n; i++) {
         static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
@@ -423,7 +423,7 @@ static void declare(fuzz *z, gpuc_dtype t)
             z->extent[i] = x;
         }
         z->num_vars++;
-        gpuc_analyzer_bind(z->a, z->vars[i], z->min[i], z->extent[i]);
+        gpuc_arith_analyzer_bind(z->a, z->vars[i], z->min[i], z->extent[i]);
     }
 }
 

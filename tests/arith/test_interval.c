@@ -3,7 +3,7 @@
 
 static void expect(fixture *f, gpuc_expr e, const gpuc_map *relax, const char *min, const char *max)
 {
-    gpuc_interval i = gpuc_eval_interval(f->a, e, relax);
+    gpuc_interval i = gpuc_arith_eval_interval(f->a, e, relax);
     const char *lo = i.min ? gpuc_expr_text(f->ctx, i.min) : "-",
                *hi = i.max ? gpuc_expr_text(f->ctx, i.max) : "-";
     if (!same_text(lo, min) || !same_text(hi, max))
@@ -30,9 +30,9 @@ static void relax_loops(fixture *f)
     expect(f, gpuc_select(f->ctx, gpuc_eq(f->ctx, f->n, I(f, 1)), I(f, 0), f->y), &relax,
            "select(n == 1, 0, z)", "select(n == 1, 0, z)");
     gpuc_map_set(&relax, f->y, &y);
-    size_t mark = gpuc_analyzer_assume(f->a, gpuc_le(f->ctx, I(f, 1), f->n));
+    size_t mark = gpuc_arith_analyzer_assume(f->a, gpuc_le(f->ctx, I(f, 1), f->n));
     expect(f, add(f, mul(f, f->x, f->n), f->y), &relax, "0", "n * 8 - 1");
-    gpuc_analyzer_rewind(f->a, mark);
+    gpuc_arith_analyzer_rewind(f->a, mark);
     gpuc_map_set(&relax, f->y, &open);
     expect(f, add(f, f->x, f->y), &relax, "-", "10");
     expect(f, f->z, &relax, "z", "z");
@@ -41,10 +41,10 @@ static void relax_loops(fixture *f)
 static void unions(fixture *f)
 {
     gpuc_interval a = {f->x, addi(f, f->x, 3)}, b = {addi(f, f->x, 1), addi(f, f->x, 8)};
-    gpuc_interval u = gpuc_interval_union(f->a, a, b);
+    gpuc_interval u = gpuc_arith_interval_union(f->a, a, b);
     assert_ptr_equal(u.min, f->x);
     assert_ptr_equal(u.max, addi(f, f->x, 8));
-    u = gpuc_interval_union(f->a, a, (gpuc_interval){NULL, f->x});
+    u = gpuc_arith_interval_union(f->a, a, (gpuc_interval){NULL, f->x});
     assert_null(u.min);
 }
 

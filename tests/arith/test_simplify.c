@@ -45,7 +45,7 @@ static void division(fixture *f)
 static void symbolic(fixture *f)
 {
     gpuc_expr q = gpuc_var(f->ctx, "q", GPUC_INDEX);
-    gpuc_analyzer_bind(f->a, q, I(f, 0), f->n);
+    gpuc_arith_analyzer_bind(f->a, q, I(f, 0), f->n);
     /* (x * n + q) // n and % n */
     check(fdiv(f, add(f, mul(f, f->x, f->n), q), f->n), "x");
     check(fmod_(f, add(f, mul(f, f->x, f->n), q), f->n), "q");
@@ -53,12 +53,12 @@ static void symbolic(fixture *f)
     check(gpuc_le(f->ctx, f->n, q), "false");
     check(gpuc_lt(f->ctx, add(f, mul(f, f->i, f->n), q), muli(f, f->n, 16)), "true");
     check(gpuc_min(f->ctx, q, f->n), "q");
-    assert_true(gpuc_prove(f->a, gpuc_ge(f->ctx, divi(f, addi(f, f->n, 63), 64), I(f, 1))));
-    assert_false(gpuc_prove(f->a, gpuc_ge(f->ctx, divi(f, addi(f, f->m, 63), 64), I(f, 1))));
+    assert_true(gpuc_arith_prove(f->a, gpuc_ge(f->ctx, divi(f, addi(f, f->n, 63), 64), I(f, 1))));
+    assert_false(gpuc_arith_prove(f->a, gpuc_ge(f->ctx, divi(f, addi(f, f->m, 63), 64), I(f, 1))));
     /* padding never shrinks */
-    assert_true(gpuc_prove(f->a, gpuc_le(f->ctx, f->m, muli(f, divi(f, addi(f, f->m, 63), 64), 64))));
-    assert_true(
-        gpuc_prove(f->a, gpuc_lt(f->ctx, muli(f, divi(f, addi(f, f->m, 63), 64), 64), addi(f, f->m, 64))));
+    assert_true(gpuc_arith_prove(f->a, gpuc_le(f->ctx, f->m, muli(f, divi(f, addi(f, f->m, 63), 64), 64))));
+    assert_true(gpuc_arith_prove(
+        f->a, gpuc_lt(f->ctx, muli(f, divi(f, addi(f, f->m, 63), 64), 64), addi(f, f->m, 64))));
 }
 
 /* Loops over sizes that became one. */
@@ -68,63 +68,63 @@ static void fused(fixture *f)
     gpuc_expr n = gpuc_var(c, "n", GPUC_INDEX), m = gpuc_var(c, "m", GPUC_INDEX),
               v = gpuc_var(c, "v", GPUC_INDEX), a = gpuc_var(c, "a", GPUC_INDEX), zero = I(f, 0);
     gpuc_expr sizes[] = {a, m, n}, all = mul(f, mul(f, a, m), n), rows = fdiv(f, v, n);
-    for (int i = 0; i < 3; i++) gpuc_analyzer_bind(f->a, sizes[i], zero, I(f, 1 << 20));
+    for (int i = 0; i < 3; i++) gpuc_arith_analyzer_bind(f->a, sizes[i], zero, I(f, 1 << 20));
     gpuc_expr row = add(f, mul(f, fdiv(f, rows, m), m), fmod_(f, rows, m)),
               back = add(f, mul(f, row, n), fmod_(f, v, n)), inside = gpuc_lt(c, fdiv(f, rows, m), a);
-    size_t mark = gpuc_analyzer_mark(f->a);
-    gpuc_analyzer_bind(f->a, v, zero, all);
+    size_t mark = gpuc_arith_analyzer_mark(f->a);
+    gpuc_arith_analyzer_bind(f->a, v, zero, all);
     check(back, "v");
     check(inside, "true");
-    gpuc_analyzer_rewind(f->a, mark);
-    gpuc_analyzer_bind(f->a, v, zero, muli(f, divi(f, addi(f, all, 63), 64), 64));
+    gpuc_arith_analyzer_rewind(f->a, mark);
+    gpuc_arith_analyzer_bind(f->a, v, zero, muli(f, divi(f, addi(f, all, 63), 64), 64));
     check(back, "v");
     check(inside, "v < n * m * a");
     /* A quotient by what may be 0 is 0 there. */
-    gpuc_analyzer_rewind(f->a, mark);
-    gpuc_analyzer_bind(f->a, v, zero, I(f, 100));
-    assert_true(gpuc_prove(f->a, gpuc_ge(c, rows, zero)));
+    gpuc_arith_analyzer_rewind(f->a, mark);
+    gpuc_arith_analyzer_bind(f->a, v, zero, I(f, 100));
+    assert_true(gpuc_arith_prove(f->a, gpuc_ge(c, rows, zero)));
 }
 
 static void guards(fixture *f)
 {
     gpuc_ctx *c = f->ctx;
     gpuc_expr bx = gpuc_var(c, "bx", GPUC_INDEX), tx = gpuc_var(c, "tx", GPUC_INDEX);
-    gpuc_analyzer_bind(f->a, tx, I(f, 0), I(f, 64));
-    size_t mark = gpuc_analyzer_mark(f->a);
-    gpuc_analyzer_bind(f->a, bx, I(f, 0), I(f, 1024 / 64));
+    gpuc_arith_analyzer_bind(f->a, tx, I(f, 0), I(f, 64));
+    size_t mark = gpuc_arith_analyzer_mark(f->a);
+    gpuc_arith_analyzer_bind(f->a, bx, I(f, 0), I(f, 1024 / 64));
     check(gpuc_lt(c, add(f, muli(f, bx, 64), tx), I(f, 1024)), "true");
-    gpuc_analyzer_rewind(f->a, mark);
+    gpuc_arith_analyzer_rewind(f->a, mark);
 
-    gpuc_analyzer_bind(f->a, bx, I(f, 0), I(f, (1000 + 63) / 64));
+    gpuc_arith_analyzer_bind(f->a, bx, I(f, 0), I(f, (1000 + 63) / 64));
     gpuc_expr guard = gpuc_lt(c, add(f, muli(f, bx, 64), tx), I(f, 1000));
     check(guard, "bx * 64 + tx < 1000");
-    gpuc_analyzer_rewind(f->a, mark);
+    gpuc_arith_analyzer_rewind(f->a, mark);
 
     /* symbolic n: unknown, then assumed */
-    gpuc_analyzer_bind(f->a, bx, I(f, 0), divi(f, addi(f, f->n, 63), 64));
-    assert_true(gpuc_prove(f->a, gpuc_le(c, I(f, 1), f->n))); /* else there were no bx */
+    gpuc_arith_analyzer_bind(f->a, bx, I(f, 0), divi(f, addi(f, f->n, 63), 64));
+    assert_true(gpuc_arith_prove(f->a, gpuc_le(c, I(f, 1), f->n))); /* else there were no bx */
     guard = gpuc_lt(c, add(f, muli(f, bx, 64), tx), f->n);
     check(guard, "bx * 64 + tx < n");
-    size_t inner = gpuc_analyzer_assume(f->a, guard);
+    size_t inner = gpuc_arith_analyzer_assume(f->a, guard);
     check(guard, "true");
     check(gpuc_lt(c, add(f, tx, muli(f, bx, 64)), addi(f, f->n, 1)), "true");
     check(gpuc_not(c, guard), "false");
     check(gpuc_min(c, add(f, muli(f, bx, 64), tx), f->n), "bx * 64 + tx");
-    gpuc_analyzer_rewind(f->a, inner);
+    gpuc_arith_analyzer_rewind(f->a, inner);
     check(guard, "bx * 64 + tx < n");
-    gpuc_analyzer_rewind(f->a, mark);
+    gpuc_arith_analyzer_rewind(f->a, mark);
 
     /* n = 64 m */
     gpuc_expr n64 = muli(f, f->m, 64);
-    gpuc_analyzer_bind(f->a, bx, I(f, 0), divi(f, addi(f, n64, 63), 64));
+    gpuc_arith_analyzer_bind(f->a, bx, I(f, 0), divi(f, addi(f, n64, 63), 64));
     check(gpuc_lt(c, add(f, muli(f, bx, 64), tx), n64), "true");
-    gpuc_analyzer_rewind(f->a, mark);
+    gpuc_arith_analyzer_rewind(f->a, mark);
 
     /* n with n % 64 == 0 assumed */
-    gpuc_analyzer_assume(f->a, gpuc_eq(c, modi(f, f->n, 64), I(f, 0)));
-    gpuc_analyzer_bind(f->a, bx, I(f, 0), divi(f, addi(f, f->n, 63), 64));
+    gpuc_arith_analyzer_assume(f->a, gpuc_eq(c, modi(f, f->n, 64), I(f, 0)));
+    gpuc_arith_analyzer_bind(f->a, bx, I(f, 0), divi(f, addi(f, f->n, 63), 64));
     check(gpuc_lt(c, add(f, muli(f, bx, 64), tx), f->n), "true");
-    gpuc_analyzer_rewind(f->a, mark);
+    gpuc_arith_analyzer_rewind(f->a, mark);
 }
 
 static void comparisons(fixture *f)
@@ -208,7 +208,7 @@ static void vectors(fixture *f)
     gpuc_expr t = gpuc_tir_ramp(c, muli(f, f->i, 4), one, 4);
     check_expr(gpuc_lt(c, t, gpuc_tir_broadcast(c, I(f, 64), 4)),
                gpuc_tir_broadcast(c, gpuc_imm_int(c, GPUC_BOOL, 1), 4));
-    gpuc_bounds b = gpuc_analyzer_bounds(f->a, t);
+    gpuc_bounds b = gpuc_arith_analyzer_bounds(f->a, t);
     assert_int_equal(b.min, 0);
     assert_int_equal(b.max, 63);
     check_expr(gpuc_mul(c, t, gpuc_tir_broadcast(c, I(f, 2), 4)),

@@ -5,9 +5,9 @@ static void expect(fixture *f, gpuc_expr e, int64_t n, int64_t m, int64_t expect
 {
     const gpuc_expr symbols[] = {f->n, f->m};
     int64_t values[] = {n, m}, got;
-    gpuc_xexpr x = gpuc_to_xexpr(f->ctx, e, 2, symbols);
-    assert_null(gpuc_xexpr_verify(x, 2));
-    assert_null(gpuc_xexpr_eval(x, values, 2, &got));
+    gpuc_xexpr x = gpuc_arith_to_xexpr(f->ctx, e, 2, symbols);
+    assert_null(gpuc_abi_xexpr_verify(x, 2));
+    assert_null(gpuc_abi_xexpr_eval(x, values, 2, &got));
     assert_int_equal(got, expected);
 }
 
@@ -27,7 +27,7 @@ static void arithmetic(fixture *f)
 
 static void raise_for(gpuc_ctx *ctx, void *arg)
 {
-    gpuc_to_xexpr(ctx, arg, 0, NULL);
+    gpuc_arith_to_xexpr(ctx, arg, 0, NULL);
 }
 
 static void refusals(fixture *f)

@@ -57,17 +57,17 @@ static void all_are_named_and_set(void **state)
     (void)state;
     gpuc_constants c = {0};
     for (int i = 0; i < GPUC_CONSTANT_COUNT; i++) {
-        const gpuc_constant_info *info = &gpuc_constant_infos[i];
+        const gpuc_constant_info *info = &gpuc_target_constant_infos[i];
         assert_true(*info->name && *info->unit && *info->meaning);
-        for (int k = 0; k < i; k++) assert_string_not_equal(info->name, gpuc_constant_infos[k].name);
-        gpuc_constant_set(&c, (gpuc_constant_id)i, i + 1);
+        for (int k = 0; k < i; k++) assert_string_not_equal(info->name, gpuc_target_constant_infos[k].name);
+        gpuc_target_constant_set(&c, (gpuc_constant_id)i, i + 1);
     }
     for (int i = 0; i < GPUC_CONSTANT_COUNT; i++)
-        assert_true(gpuc_constant_get(&c, (gpuc_constant_id)i) == i + 1);
+        assert_true(gpuc_target_constant_get(&c, (gpuc_constant_id)i) == i + 1);
     assert_int_equal(c.vector_lanes, GPUC_CONSTANT_vector_lanes + 1);
-    gpuc_constant_set(&c, GPUC_CONSTANT_tile_load, 0.25);
+    gpuc_target_constant_set(&c, GPUC_CONSTANT_tile_load, 0.25);
     assert_true(c.tile_load == 0.25);
-    gpuc_constant_set(&c, GPUC_CONSTANT_tile_often, 31.6);
+    gpuc_target_constant_set(&c, GPUC_CONSTANT_tile_often, 31.6);
     assert_int_equal(c.tile_often, 32);
 }
 

@@ -7,13 +7,13 @@
 static void old_names_have_new_ones(void **state)
 {
     (void)state;
-    assert_string_equal(gpuc_name_now("target", "max_rounds"), "max_iterations");
-    assert_string_equal(gpuc_name_now("data_layout", "NCS"), "NCHW");
-    assert_string_equal(gpuc_name_now("kernel_layout", "OKIo"), "OHWIo");
-    assert_string_equal(gpuc_name_now("kernel_layout", "NCS"), "NCS");
-    assert_string_equal(gpuc_name_now("target", "max_iterations"), "max_iterations");
-    assert_string_equal(gpuc_name_first("data_layout", "NHWC"), "NSC");
-    assert_string_equal(gpuc_name_first("layout", "NHWC"), "NHWC");
+    assert_string_equal(gpuc_names_now("target", "max_rounds"), "max_iterations");
+    assert_string_equal(gpuc_names_now("data_layout", "NCS"), "NCHW");
+    assert_string_equal(gpuc_names_now("kernel_layout", "OKIo"), "OHWIo");
+    assert_string_equal(gpuc_names_now("kernel_layout", "NCS"), "NCS");
+    assert_string_equal(gpuc_names_now("target", "max_iterations"), "max_iterations");
+    assert_string_equal(gpuc_names_first("data_layout", "NHWC"), "NSC");
+    assert_string_equal(gpuc_names_first("layout", "NHWC"), "NHWC");
 }
 
 /* Several old names may become one, but no new name is an old one of its kind: translating twice changes nothing. */
@@ -21,9 +21,9 @@ static void new_names_stay(void **state)
 {
     (void)state;
 #define GPUC_OLD_NAME(of, old, now)                                                                          \
-    assert_string_equal(gpuc_name_now(of, old), now);                                                        \
-    assert_string_equal(gpuc_name_now(of, now), now);                                                        \
-    assert_string_equal(gpuc_name_first(of, now), old);
+    assert_string_equal(gpuc_names_now(of, old), now);                                                       \
+    assert_string_equal(gpuc_names_now(of, now), now);                                                       \
+    assert_string_equal(gpuc_names_first(of, now), old);
 #include "base/names.def"
 #undef GPUC_OLD_NAME
 }

@@ -132,7 +132,7 @@ static void make_step(gpuc_ctx *ctx, const item_run *run, int i, const int64_t *
     ok(ctx, dev->api->kernel_get(step->module, k->name, &step->kernel));
     for (int d = 0; d < 3; d++) {
         int64_t groups;
-        ok(ctx, gpuc_xexpr_eval(k->launch[d], own, k->num_scalars, &groups));
+        ok(ctx, gpuc_abi_xexpr_eval(k->launch[d], own, k->num_scalars, &groups));
         step->launch[d] = groups > 0 ? (uint32_t)groups : 0;
     }
 }

@@ -213,7 +213,7 @@ static void launch(gpuc_ctx *ctx, gpuc_code_module *module, const gpuc_kernel *k
     ok(ctx, run.dev->api->kernel_get(module, k->name, &step.kernel));
     for (int i = 0; i < 3; i++) {
         int64_t groups;
-        ok(ctx, gpuc_xexpr_eval(k->launch[i], scalars, k->num_scalars, &groups));
+        ok(ctx, gpuc_abi_xexpr_eval(k->launch[i], scalars, k->num_scalars, &groups));
         step.launch[i] = (uint32_t)groups;
     }
     gpuc_plan *plan;

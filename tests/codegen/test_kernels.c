@@ -111,7 +111,7 @@ static void try_kernel(gpuc_ctx *ctx, void *arg)
         fill(f->buffers[i]->dtype, want[i].data, size);
         memcpy(got[i].data, want[i].data, size);
     }
-    GPUC_RAISE_IF(ctx, gpuc_tir_run(ctx, f, want, a->k->scalars, true));
+    GPUC_RAISE_IF(ctx, gpuc_ev_run(ctx, f, want, a->k->scalars, true));
     run_program(ctx, f, p, a->k, got);
     for (int i = 0; i < f->num_buffers; i++) compare(f->buffers[i], &got[i], &want[i]);
 }

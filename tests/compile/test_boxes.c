@@ -81,7 +81,7 @@ static void build(gpuc_ctx *ctx, const box_case *c, const gpuc_expr *sizes)
         for (int d = 0; d < o.ndims[i]; d++)
             if (o.dims[i][d]->kind == GPUC_EXPR_OP) o.dims[i][d] = gpuc_var(ctx, "numbers", GPUC_INDEX);
         in[i] = gpuc_relay_var(ctx, gpuc_ctx_printf(ctx, "x%d", i),
-                               gpuc_rtype_tensor(ctx, o.dtypes[i], o.ndims[i], o.dims[i]));
+                               gpuc_relay_rtype_tensor(ctx, o.dtypes[i], o.ndims[i], o.dims[i]));
     }
     gpuc_rexpr *y = fx_op(ctx, c->op, *c->attrs ? c->attrs : NULL, o.n, in);
     for (int i = 0; i < o.num_outputs; i++) outs[i] = o.num_outputs > 1 ? gpuc_relay_get(ctx, y, i) : y;
@@ -170,9 +170,9 @@ static void tuples(gpuc_ctx *ctx, void *arg)
     (void)arg;
     gpuc_expr data[] = {gpuc_var(ctx, "h", GPUC_INDEX), gpuc_var(ctx, "w", GPUC_INDEX)},
               at[] = {gpuc_var(ctx, "n", GPUC_INDEX), gpuc_var(ctx, "depth", GPUC_INDEX)};
-    gpuc_rexpr *in[] = {gpuc_relay_var(ctx, "x", gpuc_rtype_tensor(ctx, GPUC_FLOAT32, 2, data)),
-                        gpuc_relay_var(ctx, "at", gpuc_rtype_tensor(ctx, GPUC_INT64, 2, at)),
-                        gpuc_relay_var(ctx, "u", gpuc_rtype_tensor(ctx, GPUC_FLOAT32, 1, at))};
+    gpuc_rexpr *in[] = {gpuc_relay_var(ctx, "x", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 2, data)),
+                        gpuc_relay_var(ctx, "at", gpuc_relay_rtype_tensor(ctx, GPUC_INT64, 2, at)),
+                        gpuc_relay_var(ctx, "u", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 1, at))};
     gpuc_rexpr *y = fx_op(ctx, "scatter_nd", "reduction=\"add\"", 3, in);
     ok(run_build(ctx, fx_module(ctx, y, 3, in)));
     static const float x[12] = {0}, u[] = {1, 2, 3};

@@ -239,7 +239,7 @@ static void divisions_of_words_are_short(gpuc_ctx *ctx, void *arg)
     dims[3] = dims[0];
     for (size_t i = 0; i < sizeof divided / sizeof *divided; i++) {
         int n = divided[i].num_args, ndim = divided[i].ndim;
-        const gpuc_rtype *type = gpuc_rtype_tensor(ctx, divided[i].dtype, ndim, dims);
+        const gpuc_rtype *type = gpuc_relay_rtype_tensor(ctx, divided[i].dtype, ndim, dims);
         gpuc_rexpr *x[] = {gpuc_relay_var(ctx, "x", type), gpuc_relay_var(ctx, "y", type)};
         const gpuc_attrs *attrs = fx_attrs(ctx, divided[i].attrs);
         if (divided[i].has_sizes) attrs = gpuc_attrs_sizes(ctx, attrs, "sizes", ndim, dims + 1);

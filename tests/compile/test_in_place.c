@@ -31,7 +31,7 @@ static gpuc_rexpr *input(gpuc_ctx *ctx, gpuc_expr rows, int ndim, const int64_t 
 {
     gpuc_expr list[4] = {rows};
     for (int i = 1; i < ndim; i++) list[i] = gpuc_int(ctx, dims[i]);
-    return gpuc_relay_var(ctx, "x", gpuc_rtype_tensor(ctx, GPUC_FLOAT32, ndim, list));
+    return gpuc_relay_var(ctx, "x", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, ndim, list));
 }
 
 static gpuc_rexpr *product(gpuc_ctx *ctx, gpuc_rexpr *x, int64_t columns)

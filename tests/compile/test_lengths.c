@@ -17,7 +17,7 @@ static void ok(gpuc_status status)
 
 static gpuc_rexpr *input(gpuc_ctx *ctx, const char *name, gpuc_dtype t, int ndim, const gpuc_expr *dims)
 {
-    return gpuc_relay_var(ctx, name, gpuc_rtype_tensor(ctx, t, ndim, dims));
+    return gpuc_relay_var(ctx, name, gpuc_relay_rtype_tensor(ctx, t, ndim, dims));
 }
 
 static gpuc_expr size(gpuc_ctx *ctx, const char *name)

@@ -13,7 +13,7 @@ static void ok(gpuc_status status)
 
 static gpuc_rexpr *input(gpuc_ctx *ctx, const char *name, gpuc_dtype t, int ndim, const gpuc_expr *dims)
 {
-    return gpuc_relay_var(ctx, name, gpuc_rtype_tensor(ctx, t, ndim, dims));
+    return gpuc_relay_var(ctx, name, gpuc_relay_rtype_tensor(ctx, t, ndim, dims));
 }
 
 static void build(gpuc_ctx *ctx, gpuc_rexpr *body, int n, gpuc_rexpr *const *params)
@@ -149,7 +149,7 @@ static uint32_t parameter_bytes(const gpuc_model *m)
     for (uint32_t k = 0; k < m->program->num_kernels; k++) {
         const gpuc_kernel *kernel = &m->program->kernels[k];
         uint32_t *offsets = calloc(kernel->num_scalars + 1, sizeof *offsets);
-        uint32_t bytes = gpuc_kernel_param_layout(kernel, offsets);
+        uint32_t bytes = gpuc_abi_kernel_param_layout(kernel, offsets);
         free(offsets);
         max = bytes > max ? bytes : max;
     }

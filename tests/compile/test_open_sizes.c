@@ -280,7 +280,8 @@ static void build(gpuc_ctx *ctx, const open_case *c)
         const operand *o = &c->inputs[i];
         for (int k = 0; k < o->ndim; k++)
             dims[k] = o->dims[k] < 0 ? sizes[-o->dims[k] - 1] : gpuc_int(ctx, o->dims[k]);
-        args[i] = gpuc_relay_var(ctx, i ? "y" : "x", gpuc_rtype_tensor(ctx, GPUC_FLOAT32, o->ndim, dims));
+        args[i] =
+            gpuc_relay_var(ctx, i ? "y" : "x", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, o->ndim, dims));
     }
     gpuc_rexpr *params[] = {args[0], args[1]};
     gpuc_rexpr *body = c->spell ? c->spell(ctx, args[0]) : fx_op(ctx, c->op, c->attrs, num_inputs(c), args);
@@ -339,7 +340,7 @@ static void short_rows_have_few_groups(gpuc_ctx *ctx, void *arg)
     enum { ROWS = 48, LENGTH = 100 };
     (void)arg;
     gpuc_expr dims[] = {gpuc_int(ctx, ROWS), gpuc_var(ctx, "length", GPUC_INDEX)};
-    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_rtype_tensor(ctx, GPUC_FLOAT32, 2, dims));
+    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 2, dims));
     gpuc_status status = run_build(ctx, fx_module(ctx, fx_op(ctx, "mean", "axis=[1]", 1, &x), 1, &x));
     if (status) fail_msg("%s", gpuc_status_message(status));
     const gpuc_program *p = run_model()->program;
@@ -348,7 +349,7 @@ static void short_rows_have_few_groups(gpuc_ctx *ctx, void *arg)
         int64_t groups = 1, n;
         assert_true(p->kernels[i].num_scalars <= 2);
         for (int axis = 0; axis < 3; axis++) {
-            status = gpuc_xexpr_eval(p->kernels[i].launch[axis], symbols, p->kernels[i].num_scalars, &n);
+            status = gpuc_abi_xexpr_eval(p->kernels[i].launch[axis], symbols, p->kernels[i].num_scalars, &n);
             if (status) fail_msg("%s", gpuc_status_message(status));
             groups *= n;
         }

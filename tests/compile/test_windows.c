@@ -35,7 +35,7 @@ static gpuc_rexpr *input(gpuc_ctx *ctx, const window_case *c, int i, bool fixed,
     for (int d = 0; d < c->ndim[i]; d++)
         dims[d] = d < c->open[i] && !fixed ? symbols[d] : gpuc_int(ctx, c->dims[i][d]);
     return gpuc_relay_var(ctx, gpuc_ctx_printf(ctx, "x%d", i),
-                          gpuc_rtype_tensor(ctx, c->dtype, c->ndim[i], dims));
+                          gpuc_relay_rtype_tensor(ctx, c->dtype, c->ndim[i], dims));
 }
 
 static void fill(const window_case *c, run_array *in)

@@ -117,7 +117,8 @@ static gpuc_status prepare_opencl(void)
     gpuc_buf_lstr(&blob, gpuc_buf_cstr(&source));
     gpuc_buf_u32(&blob, 3);
     for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < 2; k++) gpuc_buf_lstr(&blob, gpu_kernels[i].name); /* is a function of that name */
+        for (int k = 0; k < 2; k++)
+            gpuc_buf_lstr(&blob, gpu_kernels[i].name); /* is a function of that name */
         gpuc_buf_u32(&blob, 0);
     }
     gpuc_status s = keep(GPUC_DEVICE_OPENCL, blob.data, blob.size);
@@ -205,7 +206,7 @@ void cts_launch(const gpuc_kernel *k, const int64_t *scalars, uint32_t out[3])
 {
     for (int i = 0; i < 3; i++) {
         int64_t v;
-        cts_ok(gpuc_xexpr_eval(k->launch[i], scalars, k->num_scalars, &v));
+        cts_ok(gpuc_abi_xexpr_eval(k->launch[i], scalars, k->num_scalars, &v));
         out[i] = (uint32_t)v;
     }
 }

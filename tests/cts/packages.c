@@ -398,7 +398,7 @@ const char *cts_package(cts_model model, const cts_package_options *options)
                                   .num_programs = count,
                                   .programs = programs,
                                   .provenance = ""};
-    cts_ok(gpuc_package_write(NULL, (gpuc_allocator){0}, &package, path));
+    cts_ok(gpuc_abi_package_write(NULL, (gpuc_allocator){0}, &package, path));
     for (uint32_t i = 0; i < count; i++) gpuc_arena_deinit(&makers[i].arena);
     free(makers);
     return path;

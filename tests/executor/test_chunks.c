@@ -32,13 +32,13 @@ static void set_up(fixture *f, int64_t max_range, int64_t max_alloc)
     range = max_range;
     largest = max_alloc;
     gpuc_arena_init(&f->arena, (gpuc_allocator){0});
-    gpuc_chunks_init(&f->chunks, &f->arena, &device);
+    gpuc_executor_chunks_init(&f->chunks, &f->arena, &device);
 }
 
 static void expect(fixture *f, uint64_t size, uint32_t chunk, uint64_t offset)
 {
     gpuc_place p;
-    assert_null(gpuc_chunks_add(&f->chunks, size, &p));
+    assert_null(gpuc_executor_chunks_add(&f->chunks, size, &p));
     assert_int_equal(p.chunk, chunk);
     assert_int_equal(p.offset, offset);
     assert_int_equal(p.size, size);
@@ -57,7 +57,7 @@ static void a_running_sum(void **state)
     expect(&f, 0, 0, 1024);
     assert_int_equal(f.chunks.count, 1);
     assert_int_equal(f.chunks.sizes[0], 1040);
-    assert_int_equal(gpuc_chunks_total(&f.chunks), 1040);
+    assert_int_equal(gpuc_executor_chunks_total(&f.chunks), 1040);
     gpuc_arena_deinit(&f.arena);
 }
 
@@ -74,7 +74,7 @@ static void chunks_end_at_the_limit(void **state)
     expect(&f, 4096, 3, 0); /* larger than a binding, but it can be allocated: windows are for that */
     expect(&f, 16, 4, 0);
     gpuc_place p;
-    gpuc_status s = gpuc_chunks_add(&f.chunks, 4097, &p);
+    gpuc_status s = gpuc_executor_chunks_add(&f.chunks, 4097, &p);
     assert_int_equal(gpuc_status_code(s), GPUC_OUT_OF_DEVICE_MEMORY);
     assert_non_null(
         strstr(gpuc_status_message(s), "4097 bytes exceed the device's largest allocation of 4096"));
@@ -93,7 +93,7 @@ static void no_limit_is_still_less_than_2_to_31(void **state)
     expect(&f, (uint64_t)1 << 29, 0, (uint64_t)1 << 30);
     expect(&f, (uint64_t)5 << 30, 2, 0);
     gpuc_place p;
-    gpuc_status s = gpuc_chunks_add(&f.chunks, UINT64_MAX, &p);
+    gpuc_status s = gpuc_executor_chunks_add(&f.chunks, UINT64_MAX, &p);
     assert_int_equal(gpuc_status_code(s), GPUC_OUT_OF_DEVICE_MEMORY);
     gpuc_status_release(s);
     gpuc_arena_deinit(&f.arena);

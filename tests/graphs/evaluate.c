@@ -76,7 +76,7 @@ static void run_kernels(evaluation *v, const gpuc_tir_func *f, const gpuc_tir_pr
         gpuc_tir_validate(v->ctx, k, "lower");
         for (int b = 0; b < k->num_buffers; b++) own[b] = all[p->args[i].buffers[b]];
         for (int s = 0; s < k->num_scalars; s++) scalars[s] = number(v, f->scalars[p->args[i].scalars[s]]);
-        gpuc_status status = gpuc_tir_run(v->ctx, k, own, scalars, true);
+        gpuc_status status = gpuc_ev_run(v->ctx, k, own, scalars, true);
         if (status)
             gpuc_raise(v->ctx, GPUC_INTERNAL, "%s\n%s", gpuc_status_message(status),
                        gpuc_tir_text(v->ctx, k));
@@ -89,8 +89,9 @@ static gpuc_rexpr *constant_of(evaluation *v, const gpuc_tensor_type *t, const g
     for (int d = 0; d < t->ndim; d++) dims[d] = gpuc_int(v->ctx, number(v, t->dims[d]));
     gpuc_tensor_type type = *t;
     type.dims = dims;
-    const gpuc_rtype *known = gpuc_rtype_tensor(v->ctx, t->dtype, t->ndim, dims);
-    gpuc_const_data *data = gpuc_const_data_create(v->ctx, (size_t)gpuc_tensor_type_bytes(v->ctx, &type));
+    const gpuc_rtype *known = gpuc_relay_rtype_tensor(v->ctx, t->dtype, t->ndim, dims);
+    gpuc_const_data *data =
+        gpuc_relay_const_data_create(v->ctx, (size_t)gpuc_relay_tensor_type_bytes(v->ctx, &type));
     memcpy(data->bytes, from->data, data->size);
     return gpuc_relay_constant(v->ctx, known, data);
 }
@@ -184,9 +185,9 @@ void evaluate_module(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_target *target, 
                                   .disabled = disabled,
                                   .num_disabled = 2,
                                   .fold_limit = 1 << 24};
-    gpuc_relay_optimize(&passes);
+    gpuc_relay_pass_optimize(&passes);
     passes.target = target;
-    gpuc_relay_optimize_for_target(&passes);
+    gpuc_relay_pass_optimize_for_target(&passes);
     const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"));
     evaluation v = {.ctx = ctx, .target = target};
     gpuc_map_init(&v.values, ctx);

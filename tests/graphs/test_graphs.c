@@ -103,7 +103,7 @@ static void compare(gpuc_ctx *ctx, int which, const gpuc_rexpr *want, const gpuc
 {
     int64_t n = fx_count(want);
     double max = 1;
-    if (!gpuc_rtype_equal(want->type, got->type))
+    if (!gpuc_relay_rtype_equal(want->type, got->type))
         gpuc_raise(ctx, GPUC_INTERNAL, "output %d has another type", which);
     for (int64_t i = 0; i < n; i++) max = fmax(max, fabs(fx_element(ctx, want, i)));
     double limit = gpuc_is_float(want->type->tensor.dtype) ? 1e-3 * max : 0;
@@ -132,7 +132,7 @@ static void run_on_device(gpuc_ctx *ctx, gpuc_rmodule *m, int n, gpuc_rexpr *con
         const gpuc_tensor_type *t = &args[i]->type->tensor;
         inputs[i] =
             (run_array){.dtype = t->dtype, .ndim = t->ndim, .bytes = gpuc_as_rconstant(args[i])->data->bytes};
-        gpuc_tensor_type_static(t, inputs[i].dims);
+        gpuc_relay_tensor_type_static(t, inputs[i].dims);
     }
     GPUC_RAISE_IF(ctx, run_session(n, inputs));
     for (size_t i = 0; i < like->count; i++)
@@ -232,7 +232,7 @@ int main(int argc, char **argv)
          verbose = getenv("GPUC_TEST_VERBOSE") != NULL;
     static char message[1 << 16];
     static rule_totals rules;
-    rule_totals_of(&rules, gpuc_relay_simplify_rules());
+    rule_totals_of(&rules, gpuc_relay_pass_simplify_rules());
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!evaluator && !run_available(argc, argv)) return 77;
     static const int ends[] = {SIGSEGV, SIGABRT, SIGFPE, SIGALRM, SIGBUS};

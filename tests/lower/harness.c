@@ -165,7 +165,7 @@ const char *data_differs(gpuc_ctx *ctx, const data_set *a, const data_set *b)
 
 void run_func(gpuc_ctx *ctx, const gpuc_tir_func *f, data_set *d)
 {
-    GPUC_RAISE_IF(ctx, gpuc_tir_run(ctx, f, d->args, d->scalars, true));
+    GPUC_RAISE_IF(ctx, gpuc_ev_run(ctx, f, d->args, d->scalars, true));
 }
 
 void run_program(gpuc_ctx *ctx, const gpuc_tir_program *program, data_set *d)
@@ -186,7 +186,7 @@ void run_program(gpuc_ctx *ctx, const gpuc_tir_program *program, data_set *d)
         int64_t *scalars = gpuc_new_array(ctx, int64_t, k->num_scalars + 1);
         for (int b = 0; b < k->num_buffers; b++) args[b] = all[program->args[i].buffers[b]];
         for (int s = 0; s < k->num_scalars; s++) scalars[s] = d->scalars[program->args[i].scalars[s]];
-        gpuc_status status = gpuc_tir_run(ctx, k, args, scalars, true);
+        gpuc_status status = gpuc_ev_run(ctx, k, args, scalars, true);
         if (status)
             GPUC_RAISE_IF(ctx, gpuc_error_prefix(status, "%s\nkernel '%s'", gpuc_tir_text(ctx, k), k->name));
     }

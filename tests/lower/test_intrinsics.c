@@ -64,7 +64,7 @@ static gpuc_tir_func *make_func(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_dtype t)
 static void run(gpuc_ctx *ctx, const gpuc_tir_func *f, void *a, void *b, void *c, size_t element)
 {
     gpuc_tir_arg args[3] = {{a, COUNT * element}, {b, COUNT * element}, {c, COUNT * element}};
-    GPUC_RAISE_IF(ctx, gpuc_tir_run(ctx, f, args, NULL, true));
+    GPUC_RAISE_IF(ctx, gpuc_ev_run(ctx, f, args, NULL, true));
 }
 
 /* ---- Floats
@@ -418,11 +418,11 @@ static void check_cast(gpuc_ctx *ctx, void *arg)
     if (gpuc_is_bool(r->from))
         for (int i = 0; i < COUNT; i++) a[i] &= 1;
     gpuc_tir_arg args[2] = {{a, COUNT * in}, {want, COUNT * out}};
-    GPUC_RAISE_IF(ctx, gpuc_tir_run(ctx, f, args, NULL, true));
+    GPUC_RAISE_IF(ctx, gpuc_ev_run(ctx, f, args, NULL, true));
     gpuc_ptrs funcs = {0};
     gpuc_lower_run(&p, f, "legalize_dtypes,narrow_index,legalize_int64,intrinsics", &funcs);
     args[1].data = got;
-    GPUC_RAISE_IF(ctx, gpuc_tir_run(ctx, funcs.at[0], args, NULL, true));
+    GPUC_RAISE_IF(ctx, gpuc_ev_run(ctx, funcs.at[0], args, NULL, true));
     for (int i = 0; i < COUNT; i++) {
         uint64_t x = 0, y = 0, v = 0;
         memcpy(&x, want + (size_t)i * out, out);

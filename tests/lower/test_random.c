@@ -82,7 +82,7 @@ static void run_kernel(gpuc_ctx *ctx, const job *j, int i, const gpuc_tir_arg *a
     GPUC_CHECK(k->num_buffers <= 64);
     for (int b = 0; b < k->num_buffers; b++) args[b] = all[from->buffers[b]];
     for (int s = 0; s < k->num_scalars; s++) own[s] = scalars[from->scalars[s]];
-    GPUC_RAISE_IF(ctx, gpuc_error_prefix(gpuc_tir_run(ctx, k, args, own, true), "kernel '%s'", k->name));
+    GPUC_RAISE_IF(ctx, gpuc_error_prefix(gpuc_ev_run(ctx, k, args, own, true), "kernel '%s'", k->name));
 }
 
 static void run_body(gpuc_ctx *ctx, void *arg)

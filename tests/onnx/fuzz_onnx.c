@@ -29,9 +29,9 @@ static void run(gpuc_ctx *ctx, void *arg)
     gpuc_rmodule *m = gpuc_onnx_load_bytes(ctx, in->data, in->size, "fuzz", "/nonexistent", &o);
     gpuc_relay_pass_ctx p = {.ctx = ctx, .module = m, .opt_level = 3, .fold_limit = 1 << 20};
     p.budget = (gpuc_relay_budget){.bytes = 1 << 20, .work = 1 << 14};
-    gpuc_relay_optimize(&p);
+    gpuc_relay_pass_optimize(&p);
     p.target = gpuc_target_parse(ctx, "vulkan", NULL);
-    gpuc_relay_optimize_for_target(&p);
+    gpuc_relay_pass_optimize_for_target(&p);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

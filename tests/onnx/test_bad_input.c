@@ -575,7 +575,7 @@ static void load_and_optimize(gpuc_ctx *ctx, void *arg)
     const gpuc_buf *file = arg;
     gpuc_rmodule *m = gpuc_onnx_load_bytes(ctx, file->data, file->size, "bad.onnx", ".", NULL);
     gpuc_relay_pass_ctx p = {.ctx = ctx, .module = m, .opt_level = 3, .fold_limit = 16 << 20};
-    gpuc_relay_optimize(&p);
+    gpuc_relay_pass_optimize(&p);
 }
 
 static void expect_bounded(wr_model *m, const char *words)

@@ -49,7 +49,7 @@ static void the_input_is_gone(gpuc_ctx *ctx, void *arg)
         int64_t out[2];
         assert_int_equal(f->n, 1);
         assert_string_equal(gpuc_as_rvar(f->params[0])->name, "x");
-        assert_true(gpuc_tensor_type_static(gpuc_relay_tensor_type(f->body), out));
+        assert_true(gpuc_relay_tensor_type_static(gpuc_relay_tensor_type(f->body), out));
         assert_int_equal(out[0], 3);
         assert_int_equal(out[1], 2);
     }
@@ -95,7 +95,7 @@ static void symbols(gpuc_ctx *ctx, void *arg)
     gpuc_buf_deinit(&file);
     gpuc_rmodule *r = gpuc_onnx_load_bytes(ctx, copy, size, "test.onnx", ".", &options);
     int64_t out[2];
-    assert_true(gpuc_tensor_type_static(
+    assert_true(gpuc_relay_tensor_type_static(
         gpuc_relay_tensor_type(gpuc_as_rfunction(gpuc_rmodule_get(r, "main"))->body), out));
     assert_int_equal(out[0], 4);
 }

@@ -107,7 +107,7 @@ static const char *type_text(gpuc_ctx *ctx, const gpuc_rtype *t)
 {
     gpuc_buf text;
     gpuc_buf_init(&text, ctx->allocator);
-    gpuc_rtype_print(ctx, &text, t);
+    gpuc_relay_rtype_print(ctx, &text, t);
     const char *out = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text));
     gpuc_buf_deinit(&text);
     return out;

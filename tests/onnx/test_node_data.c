@@ -84,12 +84,12 @@ static void check_outputs(gpuc_ctx *ctx, test_case *c, gpuc_rmodule *m, const ch
                    *want = to_constant(ctx, t, got ? got->type : NULL);
         onnx__tensor_proto__free_unpacked(t, &plain);
         if (!got) gpuc_raise(ctx, GPUC_INTERNAL, "%s: there is no output %d", how, i);
-        if (!gpuc_rtype_equal(got->type, want->type)) {
+        if (!gpuc_relay_rtype_equal(got->type, want->type)) {
             gpuc_buf text;
             gpuc_buf_init(&text, ctx->allocator);
-            gpuc_rtype_print(ctx, &text, got->type);
+            gpuc_relay_rtype_print(ctx, &text, got->type);
             gpuc_buf_str(&text, ", not ");
-            gpuc_rtype_print(ctx, &text, want->type);
+            gpuc_relay_rtype_print(ctx, &text, want->type);
             gpuc_raise(ctx, GPUC_INTERNAL, "%s: output %d is %s", how, i, gpuc_buf_cstr(&text));
         }
         bool half = want->type->tensor.dtype.bits == 16;
@@ -113,7 +113,7 @@ static void optimize(gpuc_ctx *ctx, gpuc_rmodule *m)
 {
     gpuc_relay_pass_ctx p = {
         .ctx = ctx, .module = m, .opt_level = 3, .fold_limit = 1 << 30, .keep_constants = true};
-    gpuc_relay_optimize(&p);
+    gpuc_relay_pass_optimize(&p);
 }
 
 static void run_plain(gpuc_ctx *ctx, void *arg)
@@ -129,7 +129,7 @@ static void run_plain(gpuc_ctx *ctx, void *arg)
         const gpuc_rtype *type = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"))->params[i]->type;
         args[i] = to_constant(ctx, t, type);
         onnx__tensor_proto__free_unpacked(t, &plain);
-        if (!gpuc_rtype_equal(args[i]->type, type))
+        if (!gpuc_relay_rtype_equal(args[i]->type, type))
             gpuc_raise(ctx, GPUC_UNSUPPORTED, "data of another type than input %d", i);
     }
     check_outputs(ctx, c, m, "plain", n, args);
@@ -171,7 +171,7 @@ static void run_constant(gpuc_ctx *ctx, void *arg)
     optimize(ctx, m);
     gpuc_rexpr *body = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"))->body;
     int64_t dims[64];
-    if (body->kind == GPUC_REXPR_CALL && !gpuc_tensor_type_static(gpuc_relay_tensor_type(body), dims))
+    if (body->kind == GPUC_REXPR_CALL && !gpuc_relay_tensor_type_static(gpuc_relay_tensor_type(body), dims))
         gpuc_raise(ctx, GPUC_UNSUPPORTED, "extents that are found when it runs");
     if (body->kind == GPUC_REXPR_CALL) gpuc_raise(ctx, GPUC_INTERNAL, "did not fold");
     check_outputs(ctx, c, m, "folded", 0, NULL);

@@ -8,7 +8,7 @@ static const char *print(gpuc_ctx *ctx, const gpuc_attrs *a)
 {
     gpuc_buf text;
     gpuc_buf_init(&text, ctx->allocator);
-    gpuc_attrs_print(ctx, &text, a, false);
+    gpuc_op_attrs_print(ctx, &text, a, false);
     const char *out = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text));
     gpuc_buf_deinit(&text);
     return out;
@@ -122,7 +122,7 @@ static void layouts_have_old_names(gpuc_ctx *ctx, void *arg)
     assert_true(gpuc_attrs_equal(by_default, gpuc_op_complete_attrs(ctx, conv, fx_attrs(ctx, old))));
     gpuc_buf key;
     gpuc_buf_init(&key, ctx->allocator);
-    gpuc_attrs_print(ctx, &key, by_default, true);
+    gpuc_op_attrs_print(ctx, &key, by_default, true);
     assert_non_null(strstr(gpuc_buf_cstr(&key), "data_layout=\"NCS\"")); /* old name */
     gpuc_buf_deinit(&key);
 }

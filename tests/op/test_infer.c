@@ -170,7 +170,7 @@ static const char *type_text(gpuc_ctx *ctx, const gpuc_rexpr *e)
 {
     gpuc_buf text;
     gpuc_buf_init(&text, ctx->allocator);
-    gpuc_rtype_print(ctx, &text, e->type);
+    gpuc_relay_rtype_print(ctx, &text, e->type);
     const char *out = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text));
     gpuc_buf_deinit(&text);
     return out;
@@ -182,9 +182,9 @@ static void symbolic_dims(gpuc_ctx *ctx, void *arg)
     gpuc_expr n = gpuc_var(ctx, "N", GPUC_INDEX), m = gpuc_var(ctx, "M", GPUC_INDEX);
     gpuc_expr dims[] = {n, gpuc_int(ctx, 3)}, other[] = {m, gpuc_int(ctx, 3)},
               unknown[] = {NULL, gpuc_int(ctx, 3)};
-    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_rtype_tensor(ctx, GPUC_FLOAT32, 2, dims));
-    gpuc_rexpr *y = gpuc_relay_var(ctx, "y", gpuc_rtype_tensor(ctx, GPUC_FLOAT32, 2, other));
-    gpuc_rexpr *z = gpuc_relay_var(ctx, "z", gpuc_rtype_tensor(ctx, GPUC_FLOAT32, 2, unknown));
+    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 2, dims));
+    gpuc_rexpr *y = gpuc_relay_var(ctx, "y", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 2, other));
+    gpuc_rexpr *z = gpuc_relay_var(ctx, "z", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 2, unknown));
     assert_string_equal(type_text(ctx, fx_op2(ctx, "add", x, F32(3))), "Tensor[(N, 3), float32]");
     assert_string_equal(type_text(ctx, fx_op2(ctx, "add", x, F32(1, 1))), "Tensor[(N, 3), float32]");
     assert_string_equal(type_text(ctx, fx_op2(ctx, "add", x, x)), "Tensor[(N, 3), float32]");
@@ -224,7 +224,7 @@ static void values_of_shapes(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_expr dims[] = {gpuc_var(ctx, "N", GPUC_INDEX), gpuc_int(ctx, 3), gpuc_var(ctx, "W", GPUC_INDEX)};
-    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_rtype_tensor(ctx, GPUC_FLOAT32, 3, dims));
+    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 3, dims));
     gpuc_rexpr *shape = fx_op1(ctx, "shape_of", NULL, x);
     VALUES(shape, "N 3 W");
     gpuc_rexpr *first = fx_op2(ctx, "take", shape, gpuc_relay_const_scalar(ctx, GPUC_INT64, 0));

@@ -71,7 +71,7 @@ double fx_real(fx_rng *r)
 
 const gpuc_rtype *fx_type(gpuc_ctx *ctx, gpuc_dtype t, int ndim, const int64_t *dims)
 {
-    return gpuc_rtype_tensor_static(ctx, t, ndim, dims);
+    return gpuc_relay_rtype_tensor_static(ctx, t, ndim, dims);
 }
 
 gpuc_rexpr *fx_var(gpuc_ctx *ctx, const char *name, int ndim, const int64_t *dims)
@@ -99,7 +99,8 @@ gpuc_rexpr *fx_random(gpuc_ctx *ctx, const gpuc_rtype *type, fx_rng *r)
 {
     gpuc_dtype t = type->tensor.dtype;
     size_t item = gpuc_dtype_bytes(t);
-    gpuc_const_data *data = gpuc_const_data_create(ctx, (size_t)gpuc_tensor_type_bytes(ctx, &type->tensor));
+    gpuc_const_data *data =
+        gpuc_relay_const_data_create(ctx, (size_t)gpuc_relay_tensor_type_bytes(ctx, &type->tensor));
     for (size_t at = 0; at < data->size; at += item) {
         double v = gpuc_is_float(t) ? fx_real(r) : gpuc_is_bool(t) ? fx_below(r, 2) : fx_below(r, 9);
         if (t.code == GPUC_DTYPE_INT) v -= 4;

@@ -10,7 +10,7 @@ static const char *type_text(gpuc_ctx *ctx, const gpuc_rtype *t)
 {
     gpuc_buf text;
     gpuc_buf_init(&text, ctx->allocator);
-    gpuc_rtype_print(ctx, &text, t);
+    gpuc_relay_rtype_print(ctx, &text, t);
     const char *out = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text));
     gpuc_buf_deinit(&text);
     return out;
@@ -18,36 +18,36 @@ static const char *type_text(gpuc_ctx *ctx, const gpuc_rtype *t)
 
 static void bytes_of_symbolic(gpuc_ctx *ctx, void *arg)
 {
-    gpuc_tensor_type_bytes(ctx, &((const gpuc_rtype *)arg)->tensor);
+    gpuc_relay_tensor_type_bytes(ctx, &((const gpuc_rtype *)arg)->tensor);
 }
 
 static void types(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_expr n = gpuc_var(ctx, "N", GPUC_INDEX), dims[] = {n, NULL, gpuc_int(ctx, 3)};
-    const gpuc_rtype *symbolic = gpuc_rtype_tensor(ctx, GPUC_FLOAT16, 3, dims);
+    const gpuc_rtype *symbolic = gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT16, 3, dims);
     const gpuc_rtype *plain = fx_type(ctx, GPUC_FLOAT32, FX_DIMS(2, 3)),
                      *scalar = fx_type(ctx, GPUC_BOOL, FX_SCALAR);
-    const gpuc_rtype *pair[] = {plain, scalar}, *tuple = gpuc_rtype_tuple(ctx, 2, pair),
-                     *one = gpuc_rtype_tuple(ctx, 1, pair);
+    const gpuc_rtype *pair[] = {plain, scalar}, *tuple = gpuc_relay_rtype_tuple(ctx, 2, pair),
+                     *one = gpuc_relay_rtype_tuple(ctx, 1, pair);
     assert_string_equal(type_text(ctx, symbolic), "Tensor[(N, ?, 3), float16]");
     assert_string_equal(type_text(ctx, scalar), "Tensor[(), bool]");
     assert_string_equal(type_text(ctx, tuple), "(Tensor[(2, 3), float32], Tensor[(), bool])");
     assert_string_equal(type_text(ctx, one), "(Tensor[(2, 3), float32],)");
-    assert_string_equal(type_text(ctx, gpuc_rtype_func(ctx, 1, pair, tuple)),
+    assert_string_equal(type_text(ctx, gpuc_relay_rtype_func(ctx, 1, pair, tuple)),
                         "fn (Tensor[(2, 3), float32]) -> (Tensor[(2, 3), float32], Tensor[(), bool])");
-    assert_true(gpuc_rtype_equal(plain, fx_type(ctx, GPUC_FLOAT32, FX_DIMS(2, 3))));
-    assert_false(gpuc_rtype_equal(plain, fx_type(ctx, GPUC_FLOAT32, FX_DIMS(3, 2))));
-    assert_false(gpuc_rtype_equal(plain, fx_type(ctx, GPUC_INT32, FX_DIMS(2, 3))));
-    assert_false(gpuc_rtype_equal(plain, tuple));
-    assert_false(gpuc_rtype_equal(one, tuple));
-    assert_false(gpuc_rtype_equal(NULL, tuple));
+    assert_true(gpuc_relay_rtype_equal(plain, fx_type(ctx, GPUC_FLOAT32, FX_DIMS(2, 3))));
+    assert_false(gpuc_relay_rtype_equal(plain, fx_type(ctx, GPUC_FLOAT32, FX_DIMS(3, 2))));
+    assert_false(gpuc_relay_rtype_equal(plain, fx_type(ctx, GPUC_INT32, FX_DIMS(2, 3))));
+    assert_false(gpuc_relay_rtype_equal(plain, tuple));
+    assert_false(gpuc_relay_rtype_equal(one, tuple));
+    assert_false(gpuc_relay_rtype_equal(NULL, tuple));
     int64_t out[3];
-    assert_true(gpuc_tensor_type_static(&plain->tensor, out));
+    assert_true(gpuc_relay_tensor_type_static(&plain->tensor, out));
     assert_int_equal(out[1], 3);
-    assert_false(gpuc_tensor_type_static(&symbolic->tensor, out));
-    assert_int_equal(gpuc_tensor_type_bytes(ctx, &plain->tensor), 24);
-    assert_int_equal(gpuc_tensor_type_bytes(ctx, &scalar->tensor), 1);
+    assert_false(gpuc_relay_tensor_type_static(&symbolic->tensor, out));
+    assert_int_equal(gpuc_relay_tensor_type_bytes(ctx, &plain->tensor), 24);
+    assert_int_equal(gpuc_relay_tensor_type_bytes(ctx, &scalar->tensor), 1);
     fx_expect(ctx, GPUC_UNSUPPORTED, "dimension 0", bytes_of_symbolic, (void *)symbolic);
     const gpuc_rtype *huge = fx_type(ctx, GPUC_FLOAT32, FX_DIMS(INT64_MAX / 2, 2));
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "63 bits", bytes_of_symbolic, (void *)huge);

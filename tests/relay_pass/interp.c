@@ -35,7 +35,7 @@ static gpuc_rexpr *run_rewritten(interp *in, const gpuc_rcall *c, gpuc_rexpr *co
     call->type = c->base.type;
     gpuc_rmodule *m = fx_module(ctx, call, c->n, params);
     gpuc_relay_pass_ctx p = {.ctx = ctx, .module = m, .fold_limit = 1 << 20, .keep_constants = true};
-    gpuc_relay_simplify_inference(&p);
+    gpuc_relay_pass_simplify_inference(&p);
     const gpuc_rexpr *main = gpuc_rmodule_get(m, "main");
     return gpuc_as_rfunction(main)->body == call ? NULL : run_function(in, main, c->n, args);
 }
@@ -102,7 +102,7 @@ static gpuc_rexpr *run_function(interp *outer, const gpuc_rexpr *fn, int n, gpuc
     gpuc_map_init(&in.values, in.ctx);
     if (n != f->n) gpuc_raise(in.ctx, GPUC_INTERNAL, "interp: %d arguments for %d parameters", n, f->n);
     for (int i = 0; i < n; i++) {
-        if (!gpuc_rtype_equal(args[i]->type, f->params[i]->type))
+        if (!gpuc_relay_rtype_equal(args[i]->type, f->params[i]->type))
             gpuc_raise(in.ctx, GPUC_INTERNAL, "interp: argument %d has another type than the parameter", i);
         gpuc_map_set(&in.values, f->params[i], args[i]);
     }
@@ -132,12 +132,12 @@ gpuc_rexpr **interp_args(gpuc_ctx *ctx, gpuc_rexpr *fn, uint64_t seed)
 
 void interp_expect_close(gpuc_ctx *ctx, const gpuc_rexpr *a, const gpuc_rexpr *b, double rtol, double atol)
 {
-    if (!gpuc_rtype_equal(a->type, b->type)) {
+    if (!gpuc_relay_rtype_equal(a->type, b->type)) {
         gpuc_buf text;
         gpuc_buf_init(&text, ctx->allocator);
-        gpuc_rtype_print(ctx, &text, a->type);
+        gpuc_relay_rtype_print(ctx, &text, a->type);
         gpuc_buf_str(&text, " and ");
-        gpuc_rtype_print(ctx, &text, b->type);
+        gpuc_relay_rtype_print(ctx, &text, b->type);
         fail_msg("the types differ: %s", gpuc_buf_cstr(&text));
     }
     for (int64_t i = 0; i < fx_count(a); i++) {

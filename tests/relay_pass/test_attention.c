@@ -47,7 +47,7 @@ static gpuc_rexpr *chosen(gpuc_ctx *ctx, gpuc_rexpr *condition, gpuc_rexpr *a, g
 static gpuc_rexpr *after(gpuc_ctx *ctx, const parts *p, gpuc_rexpr *body, const char *target)
 {
     gpuc_rmodule *m = fx_module(ctx, body, 4, p->in),
-                 *out = run_pass(ctx, m, gpuc_relay_fuse_attention, target);
+                 *out = run_pass(ctx, m, gpuc_relay_pass_fuse_attention, target);
     interp_expect_equal(ctx, m, out, 77, 1e-5);
     return body_of(out);
 }
@@ -161,9 +161,9 @@ static void what_stays(gpuc_ctx *ctx, void *arg)
     gpuc_rmodule *m = fx_module(ctx, halves, 4, half.in);
     static const char *const targets[] = {LANES, "opencl/pocl -vector_bits=256"};
     for (int i = 0; i < 2; i++)
-        assert_int_equal(
-            count_op(ctx, body_of(run_pass(ctx, m, gpuc_relay_fuse_attention, targets[i])), "nn.attention"),
-            i == 0);
+        assert_int_equal(count_op(ctx, body_of(run_pass(ctx, m, gpuc_relay_pass_fuse_attention, targets[i])),
+                                  "nn.attention"),
+                         i == 0);
     expect_none(ctx, &p, fx_op2(ctx, "nn.matmul", fx_op1(ctx, "nn.softmax", "axis=2", s), v), LANES);
     gpuc_rexpr *weights = fx_op1(ctx, "nn.softmax", "axis=-1", s),
                *out = fx_op2(ctx, "nn.matmul", weights, v);

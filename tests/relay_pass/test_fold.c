@@ -7,12 +7,13 @@ static void folds(gpuc_ctx *ctx, void *arg)
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(3)), *a = fx_floats(ctx, FX_DIMS(3), (float[]){1, 2, 3});
     gpuc_rexpr *k = fx_op2(ctx, "multiply", fx_op2(ctx, "add", a, a), a);
-    fx_expect_text(after_pass(ctx, fx_op2(ctx, "add", x, k), 1, &x, gpuc_relay_fold_constant, NULL),
+    fx_expect_text(after_pass(ctx, fx_op2(ctx, "add", x, k), 1, &x, gpuc_relay_pass_fold_constant, NULL),
                    "add(%x, const(Tensor[(3), float32]))");
     gpuc_rexpr *split = fx_op1(ctx, "split", "sizes=[1, 2]", k);
     gpuc_rexpr *both = fx_op2(ctx, "multiply", gpuc_relay_get(ctx, split, 0), gpuc_relay_get(ctx, split, 1));
-    fx_expect_text(after_pass(ctx, fx_op1(ctx, "exp", NULL, both), 1, &x, gpuc_relay_fold_constant, NULL),
-                   "const(Tensor[(2), float32])");
+    fx_expect_text(
+        after_pass(ctx, fx_op1(ctx, "exp", NULL, both), 1, &x, gpuc_relay_pass_fold_constant, NULL),
+        "const(Tensor[(2), float32])");
 }
 
 static void folds_known_shapes_without_their_tensors(gpuc_ctx *ctx, void *arg)
@@ -20,12 +21,12 @@ static void folds_known_shapes_without_their_tensors(gpuc_ctx *ctx, void *arg)
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(4, 5)), *one = gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 1);
     gpuc_rexpr *shape = fx_op1(ctx, "shape_of", NULL, fx_op1(ctx, "exp", NULL, x));
-    fx_expect_text(after_pass(ctx, shape, 1, &x, gpuc_relay_fold_constant, NULL),
+    fx_expect_text(after_pass(ctx, shape, 1, &x, gpuc_relay_pass_fold_constant, NULL),
                    "const([4, 5], Tensor[(2), int64])");
     gpuc_rexpr *huge = fx_op1(ctx, "broadcast_to", "shape=[1000000, 1000000]", one); /* never made */
     gpuc_rmodule *m = fx_module(ctx, fx_op1(ctx, "shape_of", NULL, huge), 1, &x);
     gpuc_relay_pass_ctx p = pass_ctx(ctx, m);
-    gpuc_relay_fold_constant(&p);
+    gpuc_relay_pass_fold_constant(&p);
     fx_expect_text(fx_text(ctx, body_of(m)), "const([1000000, 1000000], Tensor[(2), int64])");
 }
 
@@ -78,7 +79,7 @@ static void fold_made_weight(gpuc_ctx *ctx, void *arg)
     gpuc_relay_pass_ctx p = pass_ctx(ctx, m);
     p.keep_constants = false;
     p.fold_limit = 1 << 30;
-    gpuc_relay_fold_constant(&p);
+    gpuc_relay_pass_fold_constant(&p);
     const gpuc_rtuple *t = gpuc_as_rtuple(body_of(m));
     double sum = 0, other = fx_element(ctx, t->fields[2], 0);
     for (int64_t i = 0; i < fx_count(t->fields[1]); i++) {
@@ -117,7 +118,7 @@ static void keeps_what_others_need(gpuc_ctx *ctx, void *arg)
     gpuc_rmodule *m = fx_module(ctx, gpuc_relay_tuple(ctx, 4, fields), 1, &x);
     gpuc_relay_pass_ctx p = pass_ctx(ctx, m);
     p.keep_constants = false;
-    for (int i = 0; i < 3; i++) gpuc_relay_fold_constant(&p);
+    for (int i = 0; i < 3; i++) gpuc_relay_pass_fold_constant(&p);
     const gpuc_rtuple *t = gpuc_as_rtuple(body_of(m));
     assert_true(fx_element(ctx, t->fields[0], 2) == 6);
     assert_true(fx_element(ctx, gpuc_as_rcall(t->fields[1])->args[1], 2) == 3);
@@ -129,7 +130,7 @@ static void keeps_what_others_need(gpuc_ctx *ctx, void *arg)
 static void run_fold(gpuc_ctx *ctx, void *arg)
 {
     (void)ctx;
-    gpuc_relay_fold_constant(arg);
+    gpuc_relay_pass_fold_constant(arg);
 }
 
 static void stops_at_the_limit(gpuc_ctx *ctx, void *arg)
@@ -143,7 +144,7 @@ static void stops_at_the_limit(gpuc_ctx *ctx, void *arg)
     fx_expect(ctx, GPUC_UNSUPPORTED, "broadcast_to of Expand_7|1200000 bytes|--fold-limit", run_fold, &p);
     p = pass_ctx(ctx, fx_module(ctx, sum, 1, &x));
     p.fold_limit = 1200004;
-    gpuc_relay_fold_constant(&p);
+    gpuc_relay_pass_fold_constant(&p);
     assert_true(fx_element(ctx, body_of(p.module), 0) == 300000);
     /* all that is there at one time counts, not each alone */
     gpuc_rexpr *many[8];
@@ -156,7 +157,7 @@ static void stops_at_the_limit(gpuc_ctx *ctx, void *arg)
     /* what the model stores counts for it */
     gpuc_rexpr *w = random_floats(ctx, 3, FX_DIMS(300000));
     p = pass_ctx(ctx, fx_module(ctx, fx_op1(ctx, "negative", NULL, w), 1, &x));
-    gpuc_relay_fold_constant(&p);
+    gpuc_relay_pass_fold_constant(&p);
     assert_true(body_of(p.module)->kind == GPUC_REXPR_CONSTANT);
 }
 
@@ -167,7 +168,7 @@ static void leaves_what_takes_too_long(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *a = fx_op1(ctx, "broadcast_to", "shape=[4096, 4096]", one);
     gpuc_relay_pass_ctx p = pass_ctx(ctx, fx_module(ctx, fx_op2(ctx, "nn.dense", a, a), 1, &x));
     p.fold_limit = 1 << 30;
-    gpuc_relay_fold_constant(&p);
+    gpuc_relay_pass_fold_constant(&p);
     assert_true(gpuc_relay_is_op(body_of(p.module), "nn.dense"));
 }
 

@@ -32,7 +32,7 @@ static const char *fused(gpuc_ctx *ctx, gpuc_rexpr *body, int n, gpuc_rexpr *con
                          const char *target)
 {
     gpuc_rmodule *before = fx_module(ctx, body, n, params),
-                 *after = run_pass(ctx, before, gpuc_relay_fuse_ops, target);
+                 *after = run_pass(ctx, before, gpuc_relay_pass_fuse_ops, target);
     interp_expect_equal(ctx, before, after, 99, 0);
     return groups_of(ctx, after);
 }
@@ -143,7 +143,7 @@ static void rows_join_their_reductions(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *l = fx_var(ctx, "x", FX_DIMS(1, 70001)), *k = fx_var(ctx, "x", FX_DIMS(2, 7));
     static const char over[] = "axis=[1] keepdims=1", apart[] = "mean subtract multiply+mean sqrt+divide";
     gpuc_rmodule *after =
-        run_pass(ctx, fx_module(ctx, normalized(ctx, l, over), 1, &l), gpuc_relay_fuse_ops, "c");
+        run_pass(ctx, fx_module(ctx, normalized(ctx, l, over), 1, &l), gpuc_relay_pass_fuse_ops, "c");
     assert_string_equal(groups_of(ctx, after), apart);
     assert_string_equal(fused(ctx, normalized(ctx, k, over), 1, &k, "vulkan"), apart);
     assert_string_equal(fused(ctx, normalized(ctx, k, over), 1, &k, "c"), all);
@@ -177,7 +177,7 @@ static void constants_of_one_element_are_immediates(gpuc_ctx *ctx, void *arg)
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2, 3)), *k = fx_floats(ctx, FX_DIMS(1, 1), (float[]){2});
     gpuc_rmodule *m = fx_module(ctx, fx_op2(ctx, "multiply", x, k), 1, &x),
-                 *after = run_pass(ctx, m, gpuc_relay_fuse_ops, "vulkan");
+                 *after = run_pass(ctx, m, gpuc_relay_pass_fuse_ops, "vulkan");
     const gpuc_rcall *call = gpuc_as_rcall(body_of(after));
     assert_int_equal(call->n, 1);
     assert_int_equal(gpuc_as_rfunction(call->callee)->n, 1);
@@ -192,7 +192,8 @@ static void bindings_are_counted(gpuc_ctx *ctx, void *arg)
         v[i] = fx_var(ctx, gpuc_ctx_printf(ctx, "v%d", i), FX_DIMS(5));
         sum = sum ? fx_op2(ctx, "add", sum, v[i]) : v[0];
     }
-    gpuc_rmodule *m = fx_module(ctx, sum, 8, v), *after = run_pass(ctx, m, gpuc_relay_fuse_ops, "vulkan");
+    gpuc_rmodule *m = fx_module(ctx, sum, 8, v),
+                 *after = run_pass(ctx, m, gpuc_relay_pass_fuse_ops, "vulkan");
     interp_expect_equal(ctx, m, after, 3, 0);
     gpuc_ptrs order = {0};
     gpuc_relay_post_order(ctx, body_of(after), false, &order);
@@ -214,7 +215,7 @@ static void large_groups_are_cut(gpuc_ctx *ctx, void *arg)
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(5)), *e = x;
     for (int i = 0; i < 1000; i++) e = fx_op1(ctx, i % 2 ? "negative" : "abs", NULL, e);
-    gpuc_rmodule *m = fx_module(ctx, e, 1, &x), *after = run_pass(ctx, m, gpuc_relay_fuse_ops, "vulkan");
+    gpuc_rmodule *m = fx_module(ctx, e, 1, &x), *after = run_pass(ctx, m, gpuc_relay_pass_fuse_ops, "vulkan");
     gpuc_ptrs order = {0};
     int calls = 0;
     gpuc_relay_post_order(ctx, body_of(after), false, &order);
@@ -231,10 +232,10 @@ static void large_graphs(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(5)), *a = fx_op1(ctx, "exp", NULL, x), *b = a;
     for (int i = 0; i < LENGTH; i++) b = fx_op1(ctx, "abs", NULL, b);
     gpuc_rmodule *m = fx_module(ctx, fx_op2(ctx, "add", a, b), 1, &x);
-    run_pass(ctx, m, gpuc_relay_fuse_ops, "vulkan");
+    run_pass(ctx, m, gpuc_relay_pass_fuse_ops, "vulkan");
     gpuc_rexpr *c = x;
     for (int i = 0; i < LENGTH / 2; i++) c = fx_op2(ctx, "add", c, fx_op1(ctx, "abs", NULL, c));
-    run_pass(ctx, fx_module(ctx, c, 1, &x), gpuc_relay_fuse_ops, "vulkan");
+    run_pass(ctx, fx_module(ctx, c, 1, &x), gpuc_relay_pass_fuse_ops, "vulkan");
 }
 
 static void at_level_0_nothing_joins(gpuc_ctx *ctx, void *arg)
@@ -246,7 +247,7 @@ static void at_level_0_nothing_joins(gpuc_ctx *ctx, void *arg)
     gpuc_relay_pass_ctx p = pass_ctx(ctx, m);
     p.opt_level = 0;
     p.target = gpuc_target_parse(ctx, "vulkan", NULL);
-    gpuc_relay_fuse_ops(&p);
+    gpuc_relay_pass_fuse_ops(&p);
     assert_string_equal(groups_of(ctx, m), "conv1d add relu");
 }
 
@@ -256,7 +257,7 @@ static void sources_are_joined(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1, 4, 8)), *c = conv1(ctx, x, weight(ctx)), *r = relu(ctx, c);
     gpuc_relay_with_source(ctx, c, "Conv_0");
     gpuc_relay_with_source(ctx, r, "Relu_1");
-    gpuc_rmodule *after = run_pass(ctx, fx_module(ctx, r, 1, &x), gpuc_relay_fuse_ops, "vulkan");
+    gpuc_rmodule *after = run_pass(ctx, fx_module(ctx, r, 1, &x), gpuc_relay_pass_fuse_ops, "vulkan");
     assert_string_equal(body_of(after)->source, "Conv_0,Relu_1");
 }
 
@@ -275,7 +276,7 @@ static void concatenations_are_cut(gpuc_ctx *ctx, void *arg)
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         gpuc_rexpr *v[32], *c = concat_of(ctx, sizes[s], v);
         gpuc_rmodule *m = fx_module(ctx, c, sizes[s], v),
-                     *after = run_pass(ctx, m, gpuc_relay_limit_arguments, "vulkan");
+                     *after = run_pass(ctx, m, gpuc_relay_pass_limit_arguments, "vulkan");
         interp_expect_equal(ctx, m, after, 3, 0);
         gpuc_ptrs order = {0};
         gpuc_relay_post_order(ctx, body_of(after), false, &order);
@@ -304,9 +305,9 @@ static void large_weights_are_cut(gpuc_ctx *ctx, void *arg)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         gpuc_rexpr *param = i < 2 ? x : y;
         gpuc_rmodule *m = fx_module(ctx, cases[i], 1, &param),
-                     *after = run_pass(ctx, m, gpuc_relay_limit_arguments, target);
+                     *after = run_pass(ctx, m, gpuc_relay_pass_limit_arguments, target);
         interp_expect_equal(ctx, m, after, 3, 1e-6);
-        after = run_pass(ctx, after, gpuc_relay_fold_constant, target);
+        after = run_pass(ctx, after, gpuc_relay_pass_fold_constant, target);
         gpuc_ptrs order = {0};
         gpuc_relay_post_order(ctx, body_of(after), false, &order);
         assert_true(gpuc_relay_is_op(body_of(after), "concatenate"));
@@ -319,7 +320,7 @@ static void large_weights_are_cut(gpuc_ctx *ctx, void *arg)
 static void limit(gpuc_ctx *ctx, void *arg)
 {
     (void)ctx;
-    gpuc_relay_limit_arguments(arg);
+    gpuc_relay_pass_limit_arguments(arg);
 }
 
 static void too_few_buffers(gpuc_ctx *ctx, void *arg)
@@ -344,8 +345,8 @@ static void helped_operators(gpuc_ctx *ctx, void *arg)
     assert_string_equal(fused(ctx, y, 1, &x, "vulkan -float64=1"), "abs+cast+exp+cast+relu");
     /* an output that is an input is copied by a kernel */
     gpuc_rmodule *m = fx_module(ctx, x, 1, &x);
-    assert_int_equal(count_op(ctx, body_of(run_pass(ctx, m, gpuc_relay_copy_outputs, "vulkan")), "identity"),
-                     1);
+    assert_int_equal(
+        count_op(ctx, body_of(run_pass(ctx, m, gpuc_relay_pass_copy_outputs, "vulkan")), "identity"), 1);
 }
 
 /* Tensors that share a binding lie in one buffer. */
@@ -362,11 +363,12 @@ static void bindings_are_shared(gpuc_ctx *ctx, void *arg)
     gpuc_rmodule *m = fx_module(ctx, body, 4, v);
     /* the last two inputs, and the output that no operator follows */
     assert_int_equal(
-        count_op(ctx, body_of(run_pass(ctx, m, gpuc_relay_share_bindings, "vulkan")), "identity"), 3);
+        count_op(ctx, body_of(run_pass(ctx, m, gpuc_relay_pass_share_bindings, "vulkan")), "identity"), 3);
     m = fx_module(ctx, body, 4, v);
-    assert_int_equal(
-        count_op(ctx, body_of(run_pass(ctx, m, gpuc_relay_share_bindings, "vulkan/llvmpipe")), "identity"),
-        0);
+    assert_int_equal(count_op(ctx,
+                              body_of(run_pass(ctx, m, gpuc_relay_pass_share_bindings, "vulkan/llvmpipe")),
+                              "identity"),
+                     0);
 }
 
 int main(void)

@@ -22,7 +22,7 @@ static gpuc_rexpr *conv2(gpuc_ctx *ctx, gpuc_rexpr *x, int64_t out, int64_t in, 
 static gpuc_rexpr *altered(gpuc_ctx *ctx, gpuc_rexpr *body, gpuc_rexpr *x, const char *target)
 {
     gpuc_rmodule *before = fx_module(ctx, body, 1, &x),
-                 *after = run_pass(ctx, before, gpuc_relay_alter_op_layout, target);
+                 *after = run_pass(ctx, before, gpuc_relay_pass_alter_op_layout, target);
     interp_expect_equal(ctx, before, after, 77, 1e-4);
     return body_of(after);
 }
@@ -44,16 +44,16 @@ static int turns(gpuc_ctx *ctx, gpuc_rexpr *root)
 
 static gpuc_rexpr *typed_var(gpuc_ctx *ctx, const char *name, gpuc_dtype t, int ndim, const int64_t *dims)
 {
-    return gpuc_relay_var(ctx, name, gpuc_rtype_tensor_static(ctx, t, ndim, dims));
+    return gpuc_relay_var(ctx, name, gpuc_relay_rtype_tensor_static(ctx, t, ndim, dims));
 }
 
 static gpuc_rexpr *random_integers(gpuc_ctx *ctx, gpuc_dtype t, int ndim, const int64_t *dims)
 {
     int64_t count = 1;
     for (int i = 0; i < ndim; i++) count *= dims[i];
-    gpuc_const_data *data = gpuc_const_data_create(ctx, (size_t)count * gpuc_dtype_bytes(t));
+    gpuc_const_data *data = gpuc_relay_const_data_create(ctx, (size_t)count * gpuc_dtype_bytes(t));
     for (size_t i = 0; i < data->size; i++) ((uint8_t *)data->bytes)[i] = (uint8_t)(i * 167 + i / 7);
-    return gpuc_relay_constant(ctx, gpuc_rtype_tensor_static(ctx, t, ndim, dims), data);
+    return gpuc_relay_constant(ctx, gpuc_relay_rtype_tensor_static(ctx, t, ndim, dims), data);
 }
 
 /* How the weights of the first convolution lie. */
@@ -104,9 +104,9 @@ static void reshapes_of_space(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2, 8, 6, 5)), *y = conv2(ctx, x, 9, 8, 3, 1);
-    gpuc_rexpr *row = gpuc_relay_reshape_static(ctx, y, 3, (int64_t[]){2, 9, 30});
+    gpuc_rexpr *row = gpuc_relay_pass_reshape_static(ctx, y, 3, (int64_t[]){2, 9, 30});
     assert_int_equal(turns(ctx, altered(ctx, fx_op1(ctx, "exp", NULL, row), x, TARGET)), 2);
-    gpuc_rexpr *mixed = gpuc_relay_reshape_static(ctx, y, 3, (int64_t[]){2, 30, 9});
+    gpuc_rexpr *mixed = gpuc_relay_pass_reshape_static(ctx, y, 3, (int64_t[]){2, 30, 9});
     assert_int_equal(turns(ctx, altered(ctx, fx_op1(ctx, "exp", NULL, mixed), x, TARGET)), 2);
 }
 
@@ -123,7 +123,7 @@ static void what_does_not_gain_stays(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *given =
         fx_op(ctx, "nn.conv2d", "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1]", 2, args);
     gpuc_rmodule *m = fx_module(ctx, given, 2, args);
-    assert_ptr_equal(body_of(run_pass(ctx, m, gpuc_relay_alter_op_layout, TARGET)), given);
+    assert_ptr_equal(body_of(run_pass(ctx, m, gpuc_relay_pass_alter_op_layout, TARGET)), given);
 }
 
 /* Where lanes are threads: channels fill vectors, of what is read and of what is written; a window per
@@ -203,7 +203,7 @@ static int recurrent_rank(gpuc_ctx *ctx, const char *cell, int64_t directions, i
               cells[i].inputs, args);
     gpuc_rexpr *body = gpuc_relay_get(ctx, layer, 0);
     gpuc_rmodule *before = fx_module(ctx, body, constant ? 1 : 2, params),
-                 *after = run_pass(ctx, before, gpuc_relay_alter_kernel_layout, target);
+                 *after = run_pass(ctx, before, gpuc_relay_pass_alter_kernel_layout, target);
     interp_expect_equal(ctx, before, after, 77, 1e-4);
     const gpuc_rexpr *tuple = gpuc_as_rget(body_of(after))->tuple;
     return gpuc_relay_tensor_type(gpuc_as_rcall(tuple)->args[1])->ndim;

@@ -21,9 +21,9 @@ static void run_all(gpuc_relay_pass_ctx *p)
 {
     const gpuc_target *target = p->target;
     p->target = NULL;
-    gpuc_relay_optimize(p);
+    gpuc_relay_pass_optimize(p);
     p->target = target;
-    gpuc_relay_optimize_for_target(p);
+    gpuc_relay_pass_optimize_for_target(p);
 }
 
 static void levels(gpuc_ctx *ctx, void *arg)
@@ -98,7 +98,7 @@ static gpuc_rexpr *random_step(gpuc_ctx *ctx, fx_rng *r, gpuc_rexpr *a, gpuc_rex
         k = fx_op1(ctx, "transpose", "axes=[0, 2, 1]", a);
         return fx_op1(ctx, "transpose", "axes=[0, 2, 1]", fx_op1(ctx, unary[fx_below(r, 7)], NULL, k));
     case 8:
-        gpuc_tensor_type_static(gpuc_relay_tensor_type(a), dims);
+        gpuc_relay_tensor_type_static(gpuc_relay_tensor_type(a), dims);
         k = fx_op1(ctx, "reshape", "newshape=[-1]", a);
         return gpuc_relay_op1(ctx, "reshape", gpuc_attrs_ints(ctx, NULL, "newshape", 3, dims),
                               fx_op1(ctx, "tanh", NULL, k));

@@ -4,12 +4,13 @@
 #include "pass_test.h"
 #include "base/element.h"
 
-#define AFTER(pass, body, text) fx_expect_text(after_pass(ctx, body, 1, &x, gpuc_relay_##pass, NULL), text)
+#define AFTER(pass, body, text)                                                                              \
+    fx_expect_text(after_pass(ctx, body, 1, &x, gpuc_relay_pass_##pass, NULL), text)
 #define SAME(pass, body)                                                                                     \
     do {                                                                                                     \
         gpuc_rexpr *same_body_ = (body);                                                                     \
         gpuc_rmodule *same_module_ = fx_module(ctx, same_body_, 1, &x);                                      \
-        assert_ptr_equal(body_of(run_pass(ctx, same_module_, gpuc_relay_##pass, NULL)), same_body_);         \
+        assert_ptr_equal(body_of(run_pass(ctx, same_module_, gpuc_relay_pass_##pass, NULL)), same_body_);    \
     } while (0)
 
 /* ---- simplify_inference ---- */
@@ -33,13 +34,13 @@ static void norms_become_arithmetic(gpuc_ctx *ctx, void *arg)
     AFTER(simplify_inference, fx_op2(ctx, "nn.bias_add", x, v[1]), "add(%x, const(Tensor[(3, 1), float32]))");
     gpuc_rexpr *inst[] = {x, v[1], v[2]};
     gpuc_rmodule *m = fx_module(ctx, fx_op(ctx, "nn.instance_norm", "epsilon=0.1", 3, inst), 1, &x);
-    gpuc_rmodule *after = run_pass(ctx, m, gpuc_relay_simplify_inference, NULL);
+    gpuc_rmodule *after = run_pass(ctx, m, gpuc_relay_pass_simplify_inference, NULL);
     interp_expect_equal(ctx, m, after, 5, 1e-5);
     assert_int_equal(count_op(ctx, body_of(after), "mean"), 2);
     for (int k = 2; k <= 3; k++) {
         gpuc_rexpr *layer[] = {x, random_floats(ctx, 9, FX_DIMS(3, 5)), random_floats(ctx, 8, FX_DIMS(5))};
         m = fx_module(ctx, fx_op(ctx, "nn.layer_norm", "axis=1", k, layer), 1, &x);
-        interp_expect_equal(ctx, m, run_pass(ctx, m, gpuc_relay_simplify_inference, NULL), 6, 1e-5);
+        interp_expect_equal(ctx, m, run_pass(ctx, m, gpuc_relay_pass_simplify_inference, NULL), 6, 1e-5);
     }
 }
 
@@ -49,7 +50,7 @@ static void statistics_of_another_type(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *x = gpuc_relay_var(ctx, "x", fx_type(ctx, GPUC_FLOAT16, FX_DIMS(1, 2, 3))), *v[5] = {x};
     for (int i = 1; i < 5; i++) v[i] = fx_floats(ctx, FX_DIMS(2), (float[]){1, 2});
     gpuc_rmodule *m = fx_module(ctx, fx_op(ctx, "nn.batch_norm", NULL, 5, v), 1, &x);
-    gpuc_rexpr *after = body_of(run_pass(ctx, m, gpuc_relay_simplify_inference, NULL));
+    gpuc_rexpr *after = body_of(run_pass(ctx, m, gpuc_relay_pass_simplify_inference, NULL));
     assert_true(gpuc_dtype_equal(after->type->tensor.dtype, GPUC_FLOAT16));
     fx_expect_text(fx_text(ctx, after),
                    "%0 = multiply(%x, const(Tensor[(2, 1), float16])); /* Tensor[(1, 2, 3), float16] */"
@@ -57,7 +58,7 @@ static void statistics_of_another_type(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *scale = gpuc_relay_op1(ctx, "cast", fx_attrs(ctx, "dtype=float16"), v[1]),
                *norm[] = {x, scale, scale};
     m = fx_module(ctx, fx_op(ctx, "nn.instance_norm", NULL, 3, norm), 1, &x);
-    after = body_of(run_pass(ctx, m, gpuc_relay_simplify_inference, NULL));
+    after = body_of(run_pass(ctx, m, gpuc_relay_pass_simplify_inference, NULL));
     assert_true(gpuc_dtype_equal(after->type->tensor.dtype, GPUC_FLOAT16)); /* sums are made in float32 */
     assert_int_equal(count_op(ctx, after, "cast"), 2);
 }
@@ -75,7 +76,8 @@ static void what_does_nothing_goes(gpuc_ctx *ctx, void *arg)
           "add(%0, %1)");
     gpuc_relay_with_source(ctx, split, "Split_1");
     gpuc_rmodule *m = fx_module(ctx, gpuc_relay_get(ctx, split, 1), 1, &x);
-    assert_string_equal(body_of(run_pass(ctx, m, gpuc_relay_simplify_inference, NULL))->source, "Split_1");
+    assert_string_equal(body_of(run_pass(ctx, m, gpuc_relay_pass_simplify_inference, NULL))->source,
+                        "Split_1");
 }
 
 /* ---- simplify_expr ---- */
@@ -143,7 +145,7 @@ static void common_subexpressions(gpuc_ctx *ctx, void *arg)
     gpuc_relay_with_source(ctx, a, "a");
     gpuc_relay_with_source(ctx, b, "b");
     gpuc_rmodule *m = fx_module(ctx, fx_op2(ctx, "multiply", a, b), 1, &x),
-                 *after = run_pass(ctx, m, gpuc_relay_eliminate_common_subexpr, NULL);
+                 *after = run_pass(ctx, m, gpuc_relay_pass_eliminate_common_subexpr, NULL);
     interp_expect_equal(ctx, m, after, 1, 0);
     fx_expect_text(fx_text(ctx, body_of(after)),
                    "%0 = exp(%x); /* Tensor[(2, 3), float32] */"
@@ -167,7 +169,7 @@ static void dead_lets_and_functions(gpuc_ctx *ctx, void *arg)
     gpuc_strmap_set(&m->functions, "used",
                     gpuc_relay_function(ctx, 1, &x, fx_op1(ctx, "sin", NULL, x), NULL));
     gpuc_strmap_set(&m->functions, "unused", gpuc_relay_function(ctx, 1, &x, x, NULL));
-    gpuc_rmodule *after = run_pass(ctx, m, gpuc_relay_dead_code, NULL);
+    gpuc_rmodule *after = run_pass(ctx, m, gpuc_relay_pass_dead_code, NULL);
     assert_true(gpuc_strmap_has(&after->functions, "used"));
     assert_false(gpuc_strmap_has(&after->functions, "unused"));
     fx_expect_text(fx_text(ctx, body_of(after)), "let %w = abs(%x); @used(%w)");
@@ -183,8 +185,8 @@ static gpuc_rexpr *floats_from(gpuc_ctx *ctx, uint64_t seed, int ndim, const int
 static const char *scaled(gpuc_ctx *ctx, gpuc_rexpr *body, int n, gpuc_rexpr *const *params)
 {
     gpuc_rmodule *before = fx_module(ctx, body, n, params);
-    gpuc_rmodule *after = run_pass(ctx, before, gpuc_relay_fold_scale_axis, NULL);
-    after = run_pass(ctx, after, gpuc_relay_fold_constant, NULL);
+    gpuc_rmodule *after = run_pass(ctx, before, gpuc_relay_pass_fold_scale_axis, NULL);
+    after = run_pass(ctx, after, gpuc_relay_pass_fold_constant, NULL);
     interp_expect_equal(ctx, before, after, 77, 1e-5);
     return fx_text(ctx, body_of(after));
 }
@@ -241,7 +243,7 @@ static void scales_that_stay(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *var = fx_var(ctx, "w", FX_DIMS(6, 4, 3)), *params[] = {x, var};
     gpuc_rexpr *open = fx_op2(ctx, "multiply", conv1(ctx, x, var), s); /* the weight is no constant */
     gpuc_rmodule *m = fx_module(ctx, open, 2, params);
-    assert_ptr_equal(body_of(run_pass(ctx, m, gpuc_relay_fold_scale_axis, NULL)), open);
+    assert_ptr_equal(body_of(run_pass(ctx, m, gpuc_relay_pass_fold_scale_axis, NULL)), open);
 }
 
 /* A second user of the convolution keeps it, also when everything below it is rewritten. */
@@ -253,7 +255,7 @@ static void scales_of_rewritten_users(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *first = fx_op2(ctx, "multiply", conv1(ctx, x, w), s), *second = conv1(ctx, first, w);
     gpuc_rexpr *sum = fx_op2(ctx, "add", second, b), *fields[] = {fx_op2(ctx, "multiply", sum, s), second};
     gpuc_rmodule *m = fx_module(ctx, gpuc_relay_tuple(ctx, 2, fields), 1, &x);
-    gpuc_rmodule *after = run_pass(ctx, m, gpuc_relay_fold_scale_axis, NULL);
+    gpuc_rmodule *after = run_pass(ctx, m, gpuc_relay_pass_fold_scale_axis, NULL);
     interp_expect_equal(ctx, m, after, 4, 1e-4);
     assert_int_equal(count_op(ctx, body_of(after), "nn.conv1d"), 2);
 }
@@ -343,7 +345,7 @@ static void phases_become_channels(gpuc_ctx *ctx, void *arg)
         }
         gpuc_rexpr *x = fx_var(ctx, "x", n, dims[0]), *args[] = {x, random_floats(ctx, i, n, dims[1])};
         gpuc_rmodule *m = fx_module(ctx, fx_op(ctx, cases[i].op, cases[i].attrs, 2, args), 1, &x);
-        gpuc_rmodule *after = run_pass(ctx, m, gpuc_relay_transposed_conv, NULL);
+        gpuc_rmodule *after = run_pass(ctx, m, gpuc_relay_pass_transposed_conv, NULL);
         interp_expect_equal(ctx, m, after, (uint64_t)i, 1e-5);
         assert_int_equal(count_op(ctx, body_of(after), cases[i].op), cases[i].left);
     }
@@ -363,7 +365,8 @@ static void pointwise_convolutions(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *y = fx_op(ctx, "nn.conv2d", conv, 2, args), *b = floats_from(ctx, 2, FX_DIMS(6, 1, 1));
     y = fx_op1(ctx, "nn.relu", NULL, fx_op2(ctx, "add", y, b));
     y = fx_op2(ctx, "add", y, fx_op1(ctx, "exp", NULL, y)); /* used twice: the reshape stays here */
-    gpuc_rmodule *m = fx_module(ctx, y, 1, &x), *after = run_pass(ctx, m, gpuc_relay_flatten_pointwise, NULL);
+    gpuc_rmodule *m = fx_module(ctx, y, 1, &x),
+                 *after = run_pass(ctx, m, gpuc_relay_pass_flatten_pointwise, NULL);
     interp_expect_equal(ctx, m, after, 8, 1e-5);
     assert_int_equal(count_op(ctx, body_of(after), "nn.conv1d"), 1);
     assert_int_equal(count_op(ctx, body_of(after), "nn.conv2d"), 0);
@@ -376,12 +379,12 @@ static void pointwise_convolutions(gpuc_ctx *ctx, void *arg)
         scaled(ctx,
                body_of(run_pass(
                    ctx, fx_module(ctx, fx_op2(ctx, "nn.dense", d, floats_from(ctx, 3, FX_DIMS(3, 5))), 1, &d),
-                   gpuc_relay_transpose_dense, NULL)),
+                   gpuc_relay_pass_transpose_dense, NULL)),
                1, &d),
         "nn.matmul(%x, const(Tensor[(5, 3), float32]), out_dtype=none, transpose_a=0, transpose_b=0)");
     gpuc_rexpr *columns[] = {fx_var(ctx, "x", FX_DIMS(4, 2)), floats_from(ctx, 4, FX_DIMS(7, 3, 4))};
     m = fx_module(ctx, fx_op(ctx, "nn.matmul", "transpose_a=1 transpose_b=1", 2, columns), 1, columns);
-    after = run_pass(ctx, m, gpuc_relay_transpose_dense, NULL);
+    after = run_pass(ctx, m, gpuc_relay_pass_transpose_dense, NULL);
     interp_expect_equal(ctx, m, after, 2, 1e-5);
     fx_expect_text(scaled(ctx, body_of(after), 1, columns),
                    "nn.matmul(%x, const(Tensor[(7, 4, 3), float32]), out_dtype=none, transpose_a=1, "
@@ -393,8 +396,8 @@ static void pointwise_convolutions(gpuc_ctx *ctx, void *arg)
 static const char *widened(gpuc_ctx *ctx, gpuc_rexpr *body, int n, gpuc_rexpr *const *params,
                            const char *target)
 {
-    return fx_text(ctx,
-                   body_of(run_pass(ctx, fx_module(ctx, body, n, params), gpuc_relay_widen_floats, target)));
+    return fx_text(
+        ctx, body_of(run_pass(ctx, fx_module(ctx, body, n, params), gpuc_relay_pass_widen_floats, target)));
 }
 
 static void narrow_floats_are_computed_wide(gpuc_ctx *ctx, void *arg)
@@ -412,7 +415,7 @@ static void narrow_floats_are_computed_wide(gpuc_ctx *ctx, void *arg)
     fx_expect_text(widened(ctx, y, 1, &x, "opencl/pocl"), wide);
     fx_expect_text(widened(ctx, y, 1, &x, "vulkan/llvmpipe"), wide);
     assert_string_equal(widened(ctx, y, 1, &x, "vulkan/desktop"), fx_text(ctx, y));
-    gpuc_rmodule *m = run_pass(ctx, fx_module(ctx, y, 1, &x), gpuc_relay_widen_floats, "c");
+    gpuc_rmodule *m = run_pass(ctx, fx_module(ctx, y, 1, &x), gpuc_relay_pass_widen_floats, "c");
     gpuc_ptrs order = {0};
     gpuc_relay_post_order(ctx, body_of(m), true, &order);
     for (size_t i = 0; i < order.count; i++) {
@@ -445,7 +448,7 @@ static void casts_of_the_model_stay(gpuc_ctx *ctx, void *arg)
 static void every_rule_fires(gpuc_ctx *ctx, void *arg)
 {
     rule_totals rules = {0};
-    rule_totals_of(&rules, gpuc_relay_simplify_rules());
+    rule_totals_of(&rules, gpuc_relay_pass_simplify_rules());
     rule_totals_watch(ctx);
     aliases(ctx, arg);
     transposes(ctx, arg);

@@ -21,7 +21,7 @@ static gpuc_rexpr *conv(gpuc_ctx *ctx, gpuc_rexpr *x, int64_t out, int64_t in, i
 static gpuc_rexpr *replaced(gpuc_ctx *ctx, gpuc_rexpr *body, gpuc_rexpr *x, const char *target)
 {
     gpuc_rmodule *before = fx_module(ctx, body, 1, &x),
-                 *after = run_pass(ctx, before, gpuc_relay_winograd, target);
+                 *after = run_pass(ctx, before, gpuc_relay_pass_winograd, target);
     interp_expect_equal(ctx, before, after, 77, 1e-3);
     return body_of(after);
 }
@@ -64,7 +64,8 @@ static void what_does_not(gpuc_ctx *ctx, void *arg)
     for (size_t i = 0; i < sizeof stay / sizeof stay[0]; i++)
         assert_ptr_equal(replaced(ctx, stay[i], gpuc_as_rcall(stay[i])->args[0], TARGET), stay[i]);
     gpuc_rexpr *e = fx_op(ctx, "nn.conv2d", ONCE, 2, given);
-    assert_ptr_equal(body_of(run_pass(ctx, fx_module(ctx, e, 2, given), gpuc_relay_winograd, TARGET)), e);
+    assert_ptr_equal(body_of(run_pass(ctx, fx_module(ctx, e, 2, given), gpuc_relay_pass_winograd, TARGET)),
+                     e);
 }
 
 /* A window along one axis only. */
@@ -87,8 +88,8 @@ static void layouts(gpuc_ctx *ctx, void *arg)
         gpuc_rexpr *x = image(ctx, 127, 30), *y = conv(ctx, x, 132, 127, 3, ONCE);
         gpuc_rexpr *e = conv(ctx, fx_op1(ctx, "nn.relu", NULL, y), 132, 132, 3, ONCE);
         gpuc_rmodule *before = fx_module(ctx, e, 1, &x),
-                     *between = run_pass(ctx, before, gpuc_relay_winograd, targets[i]),
-                     *after = run_pass(ctx, between, gpuc_relay_alter_op_layout, targets[i]);
+                     *between = run_pass(ctx, before, gpuc_relay_pass_winograd, targets[i]),
+                     *after = run_pass(ctx, between, gpuc_relay_pass_alter_op_layout, targets[i]);
         interp_expect_equal(ctx, before, after, 77, 1e-2); /* of sums of some hundreds */
         gpuc_rexpr *body = body_of(after);
         assert_int_equal(count_op(ctx, body, "nn.conv_winograd"), 2);

@@ -215,7 +215,7 @@ static void two_runtimes_are_apart(void **state)
 
 static void *look_at_current(void *arg)
 {
-    return gpuc_current_device(((fixture *)arg)->rt);
+    return gpuc_runtime_current_device(((fixture *)arg)->rt);
 }
 
 static void current_device_and_stream(void **state)
@@ -227,25 +227,25 @@ static void current_device_and_stream(void **state)
     gpuc_device *a = fixture_device(&f, GPUC_DEVICE_VULKAN, 0),
                 *b = fixture_device(&f, GPUC_DEVICE_VULKAN, 1);
     gpuc_stream *stream = (gpuc_stream *)&f;
-    assert_null(gpuc_current_device(f.rt));
-    assert_null(gpuc_current_stream(a));
+    assert_null(gpuc_runtime_current_device(f.rt));
+    assert_null(gpuc_runtime_current_stream(a));
     gpuc_value args[2] = {{.kind = GPUC_VALUE_DEVICE, .as.device = a},
                           {.kind = GPUC_VALUE_HANDLE, .as.handle = stream}};
     gpuc_function *set_device = gpuc_registry_get(f.rt, "runtime.set_device");
     gpuc_function *set_stream = gpuc_registry_get(f.rt, "runtime.set_stream");
     expect_success(gpuc_function_call(set_device, args, 1, NULL));
     expect_success(gpuc_function_call(set_stream, args, 2, NULL));
-    assert_ptr_equal(gpuc_current_device(f.rt), a);
-    assert_ptr_equal(gpuc_current_stream(a), stream);
-    assert_null(gpuc_current_stream(b));
-    assert_null(gpuc_current_device(g.rt));
+    assert_ptr_equal(gpuc_runtime_current_device(f.rt), a);
+    assert_ptr_equal(gpuc_runtime_current_stream(a), stream);
+    assert_null(gpuc_runtime_current_stream(b));
+    assert_null(gpuc_runtime_current_device(g.rt));
     expect_failure(gpuc_function_call(set_device, args, 2, NULL), GPUC_INVALID_ARGUMENT,
                    "takes 1 arguments, not 2");
     expect_failure(gpuc_function_call(set_device, &args[1], 1, NULL), GPUC_INVALID_ARGUMENT,
                    "is handle, not a device");
     args[1] = (gpuc_value){0};
     expect_success(gpuc_function_call(set_stream, args, 2, NULL));
-    assert_null(gpuc_current_stream(a));
+    assert_null(gpuc_runtime_current_stream(a));
     pthread_t thread;
     void *seen;
     assert_int_equal(pthread_create(&thread, NULL, look_at_current, &f), 0);
@@ -271,9 +271,9 @@ static gpuc_status make_much(gpuc_allocator a, fake_driver *vulkan, fake_driver 
     if (!status) status = gpuc_ndarray_create(rt, dev, GPUC_FLOAT32, 2, dims, &device);
     if (!status) status = gpuc_ndarray_copy(host, device);
     gpuc_buffer *w = NULL;
-    if (!status) status = gpuc_workspace_alloc(dev, 1000, &w);
+    if (!status) status = gpuc_runtime_workspace_alloc(dev, 1000, &w);
     gpuc_runtime_release(rt); /* before the arrays: those keep the device */
-    if (w) gpuc_workspace_free(dev, w);
+    if (w) gpuc_runtime_workspace_free(dev, w);
     gpuc_ndarray_release(host);
     gpuc_ndarray_release(device);
     return status;

@@ -9,7 +9,7 @@
 static gpuc_buffer *take(gpuc_device *dev, size_t bytes)
 {
     gpuc_buffer *b;
-    expect_success(gpuc_workspace_alloc(dev, bytes, &b));
+    expect_success(gpuc_runtime_workspace_alloc(dev, bytes, &b));
     assert_true(b->size >= bytes && b->size % 256 == 0);
     return b;
 }
@@ -22,17 +22,17 @@ static void freed_buffers_are_used_again(void **state)
     gpuc_device *dev = fixture_device(&f, GPUC_DEVICE_VULKAN, 0);
     gpuc_buffer *a = take(dev, 1000), *b = take(dev, 100000), *c = take(dev, 0);
     assert_int_equal(f.vulkan.allocs, 3);
-    gpuc_workspace_free(dev, a);
-    gpuc_workspace_free(dev, b);
-    gpuc_workspace_free(dev, c);
-    gpuc_workspace_free(dev, NULL);
+    gpuc_runtime_workspace_free(dev, a);
+    gpuc_runtime_workspace_free(dev, b);
+    gpuc_runtime_workspace_free(dev, c);
+    gpuc_runtime_workspace_free(dev, NULL);
     assert_ptr_equal(take(dev, 1024), a);
     assert_ptr_equal(take(dev, 1), c); /* the smallest that fits */
     assert_ptr_equal(take(dev, 90000), b);
     assert_int_equal(f.vulkan.allocs, 3);
-    gpuc_workspace_free(dev, a);
-    gpuc_workspace_free(dev, b);
-    gpuc_workspace_free(dev, c);
+    gpuc_runtime_workspace_free(dev, a);
+    gpuc_runtime_workspace_free(dev, b);
+    gpuc_runtime_workspace_free(dev, c);
     fixture_deinit(&f); /* frees what lies in the pool */
 }
 
@@ -43,13 +43,13 @@ static void waste_is_bounded(void **state)
     fixture_init(&f);
     gpuc_device *dev = fixture_device(&f, GPUC_DEVICE_VULKAN, 0);
     gpuc_buffer *big = take(dev, 1 << 20);
-    gpuc_workspace_free(dev, big);
+    gpuc_runtime_workspace_free(dev, big);
     gpuc_buffer *small = take(dev, 1 << 19);
     assert_ptr_not_equal(small, big);
     gpuc_buffer *near = take(dev, 900 << 10);
     assert_ptr_equal(near, big);
-    gpuc_workspace_free(dev, small);
-    gpuc_workspace_free(dev, near);
+    gpuc_runtime_workspace_free(dev, small);
+    gpuc_runtime_workspace_free(dev, near);
     fixture_deinit(&f);
 }
 
@@ -61,20 +61,21 @@ static void a_full_device_gets_its_free_buffers_back(void **state)
     f.vulkan.memory = 3 << 20;
     gpuc_device *dev = fixture_device(&f, GPUC_DEVICE_VULKAN, 0);
     gpuc_buffer *a = take(dev, 1 << 20), *b = take(dev, 1 << 20), *c;
-    gpuc_workspace_free(dev, a);
-    gpuc_workspace_free(dev, b);
+    gpuc_runtime_workspace_free(dev, a);
+    gpuc_runtime_workspace_free(dev, b);
     c = take(dev, 2 << 20); /* frees a and b, which are too small */
     assert_int_equal(f.vulkan.live, 2 << 20);
-    gpuc_workspace_free(dev, c);
+    gpuc_runtime_workspace_free(dev, c);
     a = take(dev, 1 << 20);
     b = take(dev, 1 << 20); /* too wasteful a fit is better than none */
     assert_ptr_equal(b, c);
-    expect_failure(gpuc_workspace_alloc(dev, 1 << 20, &c), GPUC_OUT_OF_DEVICE_MEMORY, "full");
-    expect_failure(gpuc_workspace_alloc(dev, SIZE_MAX, &c), GPUC_OUT_OF_DEVICE_MEMORY, "address space");
+    expect_failure(gpuc_runtime_workspace_alloc(dev, 1 << 20, &c), GPUC_OUT_OF_DEVICE_MEMORY, "full");
+    expect_failure(gpuc_runtime_workspace_alloc(dev, SIZE_MAX, &c), GPUC_OUT_OF_DEVICE_MEMORY,
+                   "address space");
     assert_null(c);
-    gpuc_workspace_free(dev, a);
-    gpuc_workspace_free(dev, b);
-    gpuc_workspace_pool_trim(&gpuc_runtime_find_open(f.rt, dev)->pool);
+    gpuc_runtime_workspace_free(dev, a);
+    gpuc_runtime_workspace_free(dev, b);
+    gpuc_runtime_workspace_pool_trim(&gpuc_runtime_find_open(f.rt, dev)->pool);
     assert_int_equal(f.vulkan.live, 0);
     fixture_deinit(&f);
 }
@@ -87,7 +88,7 @@ static void no_memory_for_the_list_frees_the_buffer(void **state)
     gpuc_device *dev = fixture_device(&f, GPUC_DEVICE_VULKAN, 0);
     gpuc_buffer *a = take(dev, 5000);
     f.heap.fail_at = f.heap.calls + 1;
-    gpuc_workspace_free(dev, a);
+    gpuc_runtime_workspace_free(dev, a);
     assert_int_equal(f.vulkan.live, 0);
     fixture_deinit(&f);
 }
@@ -117,9 +118,9 @@ static void a_device_may_bring_its_own(void **state)
     api.free_workspace = own_free;
     dev->api = &api;
     gpuc_buffer *b;
-    expect_success(gpuc_workspace_alloc(dev, 10, &b));
+    expect_success(gpuc_runtime_workspace_alloc(dev, 10, &b));
     assert_int_equal(own_allocs, 1);
-    gpuc_workspace_free(dev, b);
+    gpuc_runtime_workspace_free(dev, b);
     assert_int_equal(own_allocs, 0);
     dev->api = &fake_api;
     fixture_deinit(&f);
@@ -130,8 +131,8 @@ static void *churn(void *arg)
     gpuc_device *dev = arg;
     for (int i = 0; i < 2000; i++) {
         gpuc_buffer *b;
-        gpuc_status_release(gpuc_workspace_alloc(dev, (size_t)(i % 7) * 1000, &b));
-        gpuc_workspace_free(dev, b);
+        gpuc_status_release(gpuc_runtime_workspace_alloc(dev, (size_t)(i % 7) * 1000, &b));
+        gpuc_runtime_workspace_free(dev, b);
     }
     return NULL;
 }

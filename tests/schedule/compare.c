@@ -72,7 +72,7 @@ void data_run(const expr_graph *g, const gpuc_tir_func *f, data_set *d)
     for (int i = 0; i < f->num_scalars; i++)
         for (int k = 0; k < g->num_symbols; k++)
             if (f->scalars[i] == g->symbols[k]) scalars[i] = g->values[k];
-    GPUC_RAISE_IF(g->ctx, gpuc_tir_run(g->ctx, f, d->args, scalars, true));
+    GPUC_RAISE_IF(g->ctx, gpuc_ev_run(g->ctx, f, d->args, scalars, true));
 }
 
 static bool close_enough(gpuc_dtype t, const void *got, const void *want, int64_t i)

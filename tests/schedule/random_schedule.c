@@ -125,11 +125,12 @@ static void run_call(gpuc_ctx *ctx, void *arg)
 static void log_call(maker *m, const call *c)
 {
     const char *line = gpuc_ctx_printf(m->ctx, "%s.%s(", c->st->name, random_primitive_names[c->p]);
-    if (c->a) line = gpuc_ctx_printf(m->ctx, "%s%s", line, gpuc_iter_name(c->a));
-    if (c->b) line = gpuc_ctx_printf(m->ctx, "%s, %s", line, gpuc_iter_name(c->b));
+    if (c->a) line = gpuc_ctx_printf(m->ctx, "%s%s", line, gpuc_schedule_iter_name(c->a));
+    if (c->b) line = gpuc_ctx_printf(m->ctx, "%s, %s", line, gpuc_schedule_iter_name(c->b));
     if (c->p == RANDOM_REORDER)
         for (int i = 0; i < c->n; i++)
-            line = gpuc_ctx_printf(m->ctx, "%s%s%s", line, i ? ", " : "", gpuc_iter_name(c->order[i]));
+            line =
+                gpuc_ctx_printf(m->ctx, "%s%s%s", line, i ? ", " : "", gpuc_schedule_iter_name(c->order[i]));
     bool names_readers = c->p == RANDOM_CACHE_READ || c->p == RANDOM_REINDEX_READ;
     for (int i = 0; names_readers && i < c->n; i++)
         line = gpuc_ctx_printf(m->ctx, "%s%s, ", line, c->readers[i]->name);
@@ -190,7 +191,8 @@ static int readers_of(const maker *m, const gpuc_stage *st, gpuc_stage **readers
 {
     int n = 0;
     for (size_t i = 0; i < m->s->stages.count; i++)
-        if (gpuc_op_reads(stage_at(m, i)->op, st->op) && n < MAX_READERS) readers[n++] = stage_at(m, i);
+        if (gpuc_schedule_op_reads(stage_at(m, i)->op, st->op) && n < MAX_READERS)
+            readers[n++] = stage_at(m, i);
     return n;
 }
 
@@ -243,7 +245,7 @@ static void change_dataflow(maker *m, gpuc_stage *st)
                                                                                         "warp"};
     const char *scope = m->gpu ? gpu_scopes[below(m, 3)] : cpu_scopes[below(m, 2)];
     gpuc_tensor *t = st->op->outputs[below(m, st->op->num_outputs)];
-    if (gpuc_op_is_reduction(st->op) && chance(m, 25)) {
+    if (gpuc_schedule_op_is_reduction(st->op) && chance(m, 25)) {
         gpuc_iter *k = any_leaf_of(m, st, GPUC_ITER_REDUCE);
         call split = {.p = RANDOM_SPLIT, .st = st, .a = k, .x = any_factor(m)};
         if (chance(m, 80) && apply(m, &split)) k = split.made[below(m, 2)];
@@ -506,7 +508,7 @@ static void go_wild(maker *m, gpuc_stage *st)
 static void schedule_stage(maker *m, gpuc_stage *st)
 {
     if (!st->is_output) {
-        if (!gpuc_op_is_reduction(st->op) && chance(m, 25)) {
+        if (!gpuc_schedule_op_is_reduction(st->op) && chance(m, 25)) {
             apply(m, &(call){.p = RANDOM_COMPUTE_INLINE, .st = st});
             return;
         }
@@ -519,7 +521,7 @@ static void schedule_stage(maker *m, gpuc_stage *st)
         if (st->attach == GPUC_ATTACH_ROOT && chance(m, 85)) bind_kernel(m, st);
         if (st->attach == GPUC_ATTACH_AT) bind_attached(m, st);
     }
-    if (gpuc_op_is_reduction(st->op)) tensorize(m, st);
+    if (gpuc_schedule_op_is_reduction(st->op)) tensorize(m, st);
     annotate(m, st);
 }
 

@@ -16,7 +16,7 @@ static gpuc_rule_count *find(const rule_totals *t, const char *name)
 void rule_totals_of(rule_totals *t, const gpuc_rule_table *const *tables)
 {
     const char *name;
-    for (int i = 0; (name = gpuc_rule_name(tables, i)); i++) {
+    for (int i = 0; (name = gpuc_tir_rule_name(tables, i)); i++) {
         if (find(t, name) || t->n == (int)(sizeof t->at / sizeof t->at[0])) {
             fprintf(stderr, "two rules are named %s, or there are too many\n", name);
             abort();
@@ -33,7 +33,7 @@ void rule_totals_watch(gpuc_ctx *ctx)
 void rule_totals_add(rule_totals *t, gpuc_ctx *ctx)
 {
     const gpuc_rule_count *counts;
-    int n = gpuc_rule_counts(ctx, &counts);
+    int n = gpuc_tir_rule_counts(ctx, &counts);
     for (int i = 0; i < n; i++) {
         gpuc_rule_count *at = find(t, counts[i].name);
         if (at) at->times += counts[i].times;

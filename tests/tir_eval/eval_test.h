@@ -64,7 +64,7 @@ static inline gpuc_status run_with(gpuc_ctx *c, gpuc_tir_func *f, gpuc_stmt body
         }
         args[i] = (gpuc_tir_arg){data[i], (size_t)elements * gpuc_dtype_bytes(buffers[i]->dtype)};
     }
-    return gpuc_tir_run(c, f, args, NULL, check);
+    return gpuc_ev_run(c, f, args, NULL, check);
 }
 
 #endif

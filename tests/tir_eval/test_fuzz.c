@@ -282,7 +282,7 @@ static void body(gpuc_ctx *c, void *arg)
     ref_function(c, &f, expected, NULL);
     for (int check = 0; check < 2; check++) {
         for (int k = 0; k < NUM_BUFFERS; k++) fill(z.buffers[k], got[k].data, (uint64_t)k);
-        gpuc_status status = gpuc_tir_run(c, &f, got, NULL, check);
+        gpuc_status status = gpuc_ev_run(c, &f, got, NULL, check);
         if (status)
             print_error("seed %d: %s\n%s\n", (int)((job *)arg)->seed, gpuc_status_message(status),
                         gpuc_tir_text(c, &f));

@@ -174,7 +174,7 @@ static void bad_arguments(gpuc_ctx *c, void *arg)
     float a[16] = {0};
     gpuc_tir_buffer *b = buffer1(c, "A", GPUC_FLOAT32, 16, 0);
     gpuc_tir_func f = {.name = "f", .num_buffers = 1, .buffers = &b};
-    gpuc_status s = gpuc_tir_run(c, &f, &(gpuc_tir_arg){a, 60}, NULL, false);
+    gpuc_status s = gpuc_ev_run(c, &f, &(gpuc_tir_arg){a, 60}, NULL, false);
     assert_non_null(s);
     assert_non_null(strstr(gpuc_status_message(s), "the buffer 'A' needs 64 bytes and was given 60"));
     gpuc_status_release(s);
@@ -188,10 +188,10 @@ static void bad_arguments(gpuc_ctx *c, void *arg)
     double value = 2.5;
     int64_t given[2] = {16};
     memcpy(&given[1], &value, 8);
-    assert_null(gpuc_tir_run(c, &f, &(gpuc_tir_arg){a, 64}, given, true));
+    assert_null(gpuc_ev_run(c, &f, &(gpuc_tir_arg){a, 64}, given, true));
     assert_true(a[15] == 2.5f);
     given[0] = 17;
-    s = gpuc_tir_run(c, &f, &(gpuc_tir_arg){a, 64}, given, true);
+    s = gpuc_ev_run(c, &f, &(gpuc_tir_arg){a, 64}, given, true);
     assert_non_null(s);
     gpuc_status_release(s);
 }

@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     if (argc != 5) return 2;
     gpuc_arena_init(&arena, (gpuc_allocator){0});
     must(gpuc_file_map(argv[1], &map));
-    must(gpuc_package_read(map.data, map.size, true, &arena, &package, NULL, NULL));
+    must(gpuc_abi_package_read(map.data, map.size, true, &arena, &package, NULL, NULL));
     for (uint32_t p = 0; p < package.num_programs; p++) {
         const gpuc_program *program = &package.programs[p];
         if (strcmp(program->target, argv[3]) != 0) continue;
@@ -60,7 +60,7 @@ int main(int argc, char **argv)
         }
     }
     if (!count) fprintf(stderr, "damage: no '%s' in the code for '%s'\n", argv[4], argv[3]);
-    if (count) must(gpuc_package_write(NULL, (gpuc_allocator){0}, &package, argv[2]));
+    if (count) must(gpuc_abi_package_write(NULL, (gpuc_allocator){0}, &package, argv[2]));
     gpuc_arena_deinit(&arena);
     gpuc_file_unmap(&map);
     return count ? 0 : 1;

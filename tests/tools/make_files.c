@@ -118,7 +118,7 @@ static void write_package(const char *path, uint32_t count, const gpuc_program *
         .programs = programs,
         .provenance = "made by a test\n",
     };
-    must(gpuc_package_write(NULL, (gpuc_allocator){0}, &p, in_folder(path)));
+    must(gpuc_abi_package_write(NULL, (gpuc_allocator){0}, &p, in_folder(path)));
 }
 
 static void make_packages(void)

@@ -81,8 +81,9 @@ static double random_value(gpuc_dtype t, const op_case *c, fx_rng *r)
 static gpuc_rexpr *random_input(gpuc_ctx *ctx, const op_case *c, gpuc_dtype t, int ndim, const int64_t *dims,
                                 fx_rng *r)
 {
-    const gpuc_rtype *type = gpuc_rtype_tensor_static(ctx, t, ndim, dims);
-    gpuc_const_data *data = gpuc_const_data_create(ctx, (size_t)gpuc_tensor_type_bytes(ctx, &type->tensor));
+    const gpuc_rtype *type = gpuc_relay_rtype_tensor_static(ctx, t, ndim, dims);
+    gpuc_const_data *data =
+        gpuc_relay_const_data_create(ctx, (size_t)gpuc_relay_tensor_type_bytes(ctx, &type->tensor));
     size_t item = gpuc_dtype_bytes(t);
     for (size_t at = 0; at < data->size; at += item) {
         gpuc_rexpr *one = gpuc_relay_const_scalar(ctx, t, random_value(t, c, r));
@@ -117,7 +118,7 @@ ref_tensor op_case_ref(gpuc_ctx *ctx, const gpuc_rexpr *constant)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(constant);
     ref_tensor out = {.dtype = t->dtype, .ndim = t->ndim, .count = fx_count(constant)};
-    gpuc_tensor_type_static(t, out.dims);
+    gpuc_relay_tensor_type_static(t, out.dims);
     out.v = calloc((size_t)out.count + 1, sizeof *out.v);
     for (int64_t i = 0; i < out.count; i++) out.v[i] = fx_element(ctx, constant, i);
     return out;
@@ -186,7 +187,7 @@ void op_case_compare(gpuc_ctx *ctx, const op_case *c, const char *text, const gp
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(got);
     char name[24];
     int64_t dims[64];
-    assert_true(gpuc_tensor_type_static(t, dims));
+    assert_true(gpuc_relay_tensor_type_static(t, dims));
     bool same = t->ndim == want->ndim && gpuc_dtype_equal(t->dtype, want->dtype);
     for (int i = 0; same && i < t->ndim; i++) same = dims[i] == want->dims[i];
     if (!same)

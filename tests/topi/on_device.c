@@ -50,7 +50,7 @@ static void compile(gpuc_ctx *ctx, device_call *d)
 static void make_array(gpuc_ctx *ctx, device_call *d, int i, const gpuc_tensor_type *t)
 {
     int64_t dims[64];
-    gpuc_tensor_type_static(t, dims);
+    gpuc_relay_tensor_type_static(t, dims);
     GPUC_RAISE_IF(ctx,
                   gpuc_ndarray_create(run_runtime(), run_device(), t->dtype, t->ndim, dims, &d->arrays[i]));
 }
@@ -74,7 +74,8 @@ static void run_on_device(gpuc_ctx *ctx, device_call *d)
     GPUC_RAISE_IF(ctx, s);
     for (int i = 0; i < d->num_out; i++) {
         const gpuc_tensor_type *t = out_type(d->call, i);
-        gpuc_const_data *data = gpuc_const_data_create(ctx, (size_t)gpuc_tensor_type_bytes(ctx, t));
+        gpuc_const_data *data =
+            gpuc_relay_const_data_create(ctx, (size_t)gpuc_relay_tensor_type_bytes(ctx, t));
         GPUC_RAISE_IF(ctx, gpuc_ndarray_read(d->arrays[c->n + i], data->bytes, data->size));
         d->results[i] = gpuc_relay_constant(
             ctx, d->call->type->kind == GPUC_RTYPE_TUPLE ? d->call->type->at[i] : d->call->type, data);

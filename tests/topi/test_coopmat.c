@@ -68,7 +68,7 @@ static void run_kernels(gpuc_ctx *ctx, const gpuc_tir_program *p, gpuc_tir_arg *
         gpuc_tir_validate(ctx, k, "lower");
         for (int b = 0; b < k->num_buffers; b++) own[b] = all[p->args[i].buffers[b]];
         GPUC_RAISE_IF(ctx,
-                      gpuc_error_prefix(gpuc_tir_run(ctx, k, own, NULL, true), "%s", gpuc_tir_text(ctx, k)));
+                      gpuc_error_prefix(gpuc_ev_run(ctx, k, own, NULL, true), "%s", gpuc_tir_text(ctx, k)));
     }
 }
 
@@ -105,8 +105,8 @@ static void check(gpuc_ctx *ctx, const job *j)
         all[i] = (gpuc_tir_arg){gpuc_ctx_alloc(ctx, bytes), bytes};
         memcpy(all[i].data, data->bytes, data->size);
     }
-    size_t bytes = (size_t)gpuc_tensor_type_bytes(ctx, &call->type->tensor);
-    gpuc_const_data *out = gpuc_const_data_create(ctx, bytes);
+    size_t bytes = (size_t)gpuc_relay_tensor_type_bytes(ctx, &call->type->tensor);
+    gpuc_const_data *out = gpuc_relay_const_data_create(ctx, bytes);
     all[trial.n] = (gpuc_tir_arg){gpuc_ctx_alloc(ctx, bytes + 16), bytes};
     run_kernels(ctx, p, all, trial.n + 1);
     memcpy(out->bytes, all[trial.n].data, bytes);

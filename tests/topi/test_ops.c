@@ -29,14 +29,15 @@ static gpuc_rexpr **run(gpuc_ctx *ctx, gpuc_rexpr *e, int num_out)
     for (int i = 0; i < num_out; i++) {
         const gpuc_rtype *t = e->type->kind == GPUC_RTYPE_TUPLE ? e->type->at[i] : e->type;
         call.out[i] = t->tensor;
-        gpuc_const_data *data = gpuc_const_data_create(ctx, (size_t)gpuc_tensor_type_bytes(ctx, &t->tensor));
+        gpuc_const_data *data =
+            gpuc_relay_const_data_create(ctx, (size_t)gpuc_relay_tensor_type_bytes(ctx, &t->tensor));
         buffers[c->n + i] = (gpuc_tir_arg){data->bytes, data->size};
         results[i] = gpuc_relay_constant(ctx, t, data);
     }
     call.op->compute(&call, ins, outs);
     for (int i = 0; i < num_out; i++) args[c->n + i] = outs[i];
     const gpuc_tir_func *f = gpuc_te_lower_plain(ctx, "f", c->n + num_out, args);
-    GPUC_RAISE_IF(ctx, gpuc_tir_run(ctx, f, buffers, NULL, true));
+    GPUC_RAISE_IF(ctx, gpuc_ev_run(ctx, f, buffers, NULL, true));
     return results;
 }
 

@@ -79,7 +79,7 @@ static void set_input(gpuc_ctx *ctx, gpuc_session *s, int number, const gpuc_rex
     const gpuc_const_data *data = gpuc_as_rconstant(constant)->data;
     int64_t dims[64];
     gpuc_ndarray *a;
-    gpuc_tensor_type_static(type, dims);
+    gpuc_relay_tensor_type_static(type, dims);
     GPUC_RAISE_IF(ctx, gpuc_ndarray_create(run_runtime(), NULL, type->dtype, type->ndim, dims, &a));
     GPUC_RAISE_IF(ctx, gpuc_ndarray_write(a, data->bytes, data->size));
     gpuc_status status = gpuc_session_set_input(s, number, a);
@@ -194,8 +194,8 @@ static void build_symbols(gpuc_ctx *ctx, void *arg)
     const gpuc_target *target = run_target(ctx);
     gpuc_build_report report;
     gpuc_expr dims[] = {gpuc_var(ctx, "rows", GPUC_INDEX), gpuc_int(ctx, COLUMNS)};
-    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_rtype_tensor(ctx, a->t, 2, dims));
-    gpuc_rexpr *count = gpuc_relay_var(ctx, "count", gpuc_rtype_tensor(ctx, GPUC_INT64, 0, NULL));
+    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_relay_rtype_tensor(ctx, a->t, 2, dims));
+    gpuc_rexpr *count = gpuc_relay_var(ctx, "count", gpuc_relay_rtype_tensor(ctx, GPUC_INT64, 0, NULL));
     gpuc_rexpr *params[] = {x, count};
     gpuc_ptrs reads = {0};
     gpuc_expr kept = gpuc_relay_read_size(ctx, &reads, "kept", count, dims[0]);

@@ -113,9 +113,9 @@ static output run_config(gpuc_ctx *ctx, const subject *s, const gpuc_tune_tasks 
     output out = {0};
     options.num_threads = 1;
     if (config) {
-        gpuc_tuning *tuning = gpuc_tuning_create(ctx);
+        gpuc_tuning *tuning = gpuc_compile_tuning_create(ctx);
         gpuc_tuned tuned = {.config = config, .source = "this test"};
-        gpuc_tuning_add(ctx, tuning, task->workload, t->target_text, &tuned);
+        gpuc_compile_tuning_add(ctx, tuning, task->workload, t->target_text, &tuned);
         options.tuning = tuning;
     }
     gpuc_buf_init(&package, ctx->allocator);
@@ -132,9 +132,9 @@ static gpuc_rmodule *module_of(gpuc_ctx *ctx, const subject *s)
 {
     gpuc_rexpr *params[MAX_INPUTS];
     for (int i = 0; i < s->n; i++)
-        params[i] =
-            gpuc_relay_var(ctx, gpuc_ctx_printf(ctx, "x%d", i),
-                           gpuc_rtype_tensor_static(ctx, GPUC_FLOAT32, s->inputs[i].ndim, s->inputs[i].dims));
+        params[i] = gpuc_relay_var(
+            ctx, gpuc_ctx_printf(ctx, "x%d", i),
+            gpuc_relay_rtype_tensor_static(ctx, GPUC_FLOAT32, s->inputs[i].ndim, s->inputs[i].dims));
     const gpuc_attrs *attrs = gpuc_op_parse_attrs(ctx, gpuc_op_find(s->op), s->attrs);
     gpuc_rmodule *m = gpuc_rmodule_create(ctx);
     gpuc_rexpr *call = gpuc_relay_op(ctx, s->op, attrs, s->n, params);

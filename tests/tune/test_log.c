@@ -211,15 +211,15 @@ static void best_of_logs(gpuc_ctx *ctx, void *arg)
     r.target = "c";
     append(ctx, path, &r);
     gpuc_tuning *t = gpuc_tuning_load(ctx, 1, &path, hear, &h);
-    const gpuc_tuned *best = gpuc_tuning_find(ctx, t, WORKLOAD, "opencl/pocl");
+    const gpuc_tuned *best = gpuc_compile_tuning_find(ctx, t, WORKLOAD, "opencl/pocl");
     assert_int_equal(h.count, 0);
     assert_non_null(best);
     assert_int_equal(best->config->at[0].value, 2);
     assert_string_equal(best->source, strrchr(path, '/') + 1);
-    assert_int_equal(gpuc_tuning_find(ctx, t, WORKLOAD, "c")->config->at[0].value, 1);
-    assert_null(gpuc_tuning_find(ctx, t, WORKLOAD, "vulkan"));
-    assert_null(gpuc_tuning_find(ctx, t, "0123456789abcdee", "c"));
-    assert_null(gpuc_tuning_find(ctx, NULL, WORKLOAD, "c"));
+    assert_int_equal(gpuc_compile_tuning_find(ctx, t, WORKLOAD, "c")->config->at[0].value, 1);
+    assert_null(gpuc_compile_tuning_find(ctx, t, WORKLOAD, "vulkan"));
+    assert_null(gpuc_compile_tuning_find(ctx, t, "0123456789abcdee", "c"));
+    assert_null(gpuc_compile_tuning_find(ctx, NULL, WORKLOAD, "c"));
     remove(path);
 }
 

@@ -66,7 +66,7 @@ static void open_sizes(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_expr dims[] = {gpuc_var(ctx, "n", GPUC_INT64), gpuc_int(ctx, 64)};
-    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_rtype_tensor(ctx, GPUC_FLOAT32, 2, dims));
+    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 2, dims));
     fx_rng rng = {1};
     gpuc_rexpr *w = fx_random(ctx, fx_type(ctx, GPUC_FLOAT32, FX_DIMS(64, 64)), &rng);
     gpuc_rmodule *m = fx_module(ctx, fx_op2(ctx, "nn.matmul", x, w), 1, &x);
@@ -101,7 +101,7 @@ static void samples(gpuc_ctx *ctx, void *arg)
             gpuc_lower_task task = {
                 .target = t.target, .f = t.at[i].f, .name = "f", .label = "f", .config = p->config};
             gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
-            gpuc_lower_functions(ctx, 1, &task, &options);
+            gpuc_compile_lower_functions(ctx, 1, &task, &options);
             assert_null(task.misfit);
             assert_int_equal(task.lowered->num_knobs, p->config->n);
             assert_true(!q || q->config->n > 0);
@@ -149,7 +149,7 @@ static void misfits(gpuc_ctx *ctx, void *arg)
         gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
         assert_null(gpuc_tune_space_find(space, &c, &problem));
         assert_non_null(strstr(problem, cases[i].word));
-        gpuc_lower_functions(ctx, 1, &task, &options);
+        gpuc_compile_lower_functions(ctx, 1, &task, &options);
         assert_non_null(task.lowered);
         assert_non_null(strstr(task.misfit, cases[i].word));
     }

@@ -126,13 +126,13 @@ static gpuc_tile ask(const gpuc_rules *r, const gpuc_tile_shape *s, int max_lane
     return t;
 }
 
-gpuc_tile gpuc_tile_choose(const gpuc_rules *r, const gpuc_tile_shape *s, int max_lanes)
+gpuc_tile gpuc_rules_tile_choose(const gpuc_rules *r, const gpuc_tile_shape *s, int max_lanes)
 {
     gpuc_tile own = cheapest(r, s, max_lanes, !s->depthwise);
     return ask(r, s, max_lanes, !s->depthwise, &own);
 }
 
-bool gpuc_tile_ends_in_part(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t)
+bool gpuc_rules_tile_ends_in_part(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t)
 {
     int64_t rest = s->row_length % t->lanes;
     return r->kind != GPUC_CLASS_GPU && s->stream && !s->open && s->row_length < t->vectors * t->lanes &&

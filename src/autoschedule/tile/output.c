@@ -52,16 +52,17 @@ static bool keeps_rows(const gpuc_rules *r, const gpuc_tile_shape *s, const loop
     return r->kind == GPUC_CLASS_C && l->num_outer > 1 && tasks >= c->tile_keep_tasks * r->target->num_cores;
 }
 
-gpuc_iter *gpuc_tile_output(const gpuc_rules *r, gpuc_stage *st, gpuc_stage *sum, const gpuc_tile_shape *s,
-                            const gpuc_tile *t, bool parts)
+gpuc_iter *gpuc_rules_tile_output(const gpuc_rules *r, gpuc_stage *st, gpuc_stage *sum,
+                                  const gpuc_tile_shape *s, const gpuc_tile *t, bool parts)
 {
     loops l = {.num_outer = 0};
     gpuc_iter *order[72];
     split(st, s, t, parts, &l);
     if (s->channels_last && r->kind != GPUC_CLASS_GPU) put_columns_first(s, &l);
     if (s->matmul && l.num_outer > 1 && r->kind != GPUC_CLASS_GPU) {
-        l.num_outer = gpuc_tile_block_columns(r, st, gpuc_stage_tensor(sum, 0), t, l.num_outer, l.outer);
-        gpuc_tile_pack_operands(r, sum, s, t);
+        l.num_outer =
+            gpuc_rules_tile_block_columns(r, st, gpuc_stage_tensor(sum, 0), t, l.num_outer, l.outer);
+        gpuc_rules_tile_pack_operands(r, sum, s, t);
     }
     memcpy(order, l.outer, sizeof *order * (size_t)l.num_outer);
     memcpy(order + l.num_outer, l.inner, sizeof *order * (size_t)l.num_inner);

@@ -4,8 +4,8 @@
  * has some. */
 #include "autoschedule/tile/tile.h"
 
-int gpuc_tile_block_columns(const gpuc_rules *r, gpuc_stage *st, const gpuc_tensor *product,
-                            const gpuc_tile *t, int n, gpuc_iter **loops)
+int gpuc_rules_tile_block_columns(const gpuc_rules *r, gpuc_stage *st, const gpuc_tensor *product,
+                                  const gpuc_tile *t, int n, gpuc_iter **loops)
 {
     int64_t depth = gpuc_rules_extent(product->op->reduce[0]),
             bytes = (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(product));
@@ -48,8 +48,8 @@ static bool pack(const gpuc_rules *r, gpuc_stage *sum, int operand, int axis, in
     return true;
 }
 
-void gpuc_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
-                             const gpuc_tile *t)
+void gpuc_rules_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
+                                   const gpuc_tile *t)
 {
     const gpuc_te_op *op = gpuc_stage_tensor(sum, 0)->op;
     const gpuc_constants *c = r->constants;

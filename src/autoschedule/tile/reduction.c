@@ -91,8 +91,8 @@ static int tile_loops(gpuc_stage *sum, const gpuc_tile *t, bool parts, gpuc_iter
     return count;
 }
 
-void gpuc_tile_reduction(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s, const gpuc_tile *t,
-                         bool parts)
+void gpuc_rules_tile_reduction(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
+                               const gpuc_tile *t, bool parts)
 {
     gpuc_iter *order[72], *tile[65], *vector, *dot_loop = NULL;
     const gpuc_tensor_intrin *dot = NULL;

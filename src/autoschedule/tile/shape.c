@@ -6,10 +6,10 @@
 /* A number that an extent known only at run time is a multiple of. */
 static int64_t step_of(const gpuc_rules *r, gpuc_expr extent)
 {
-    gpuc_analyzer *a = gpuc_analyzer_create(r->ctx);
+    gpuc_analyzer *a = gpuc_arith_analyzer_create(r->ctx);
     int64_t step = 16; /* the longest vector of any target */
-    while (step > 1 &&
-           !gpuc_prove_equal(a, gpuc_floormod_(r->ctx, extent, gpuc_int(r->ctx, step)), gpuc_int(r->ctx, 0)))
+    while (step > 1 && !gpuc_arith_prove_equal(a, gpuc_floormod_(r->ctx, extent, gpuc_int(r->ctx, step)),
+                                               gpuc_int(r->ctx, 0)))
         step /= 2;
     return step;
 }
@@ -58,8 +58,8 @@ static bool find_extents(const gpuc_rules *r, const gpuc_tensor *reduction, int 
     return true;
 }
 
-bool gpuc_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out,
-                          gpuc_tile_shape *s)
+bool gpuc_rules_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out,
+                                gpuc_tile_shape *s)
 {
     int n = gpuc_te_ndim(out);
     *s = (gpuc_tile_shape){.rows = 1, .lines = 1, .others = 1};

@@ -35,26 +35,26 @@ static inline int64_t gpuc_tile_ceil_div(int64_t a, int64_t b)
 }
 
 /* shape.c: false for a reduction that tiles are not for. */
-bool gpuc_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out,
-                          gpuc_tile_shape *s);
+bool gpuc_rules_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out,
+                                gpuc_tile_shape *s);
 /* choice.c: the tile of min cost, or what a tuner says. */
-gpuc_tile gpuc_tile_choose(const gpuc_rules *r, const gpuc_tile_shape *s, int max_lanes);
+gpuc_tile gpuc_rules_tile_choose(const gpuc_rules *r, const gpuc_tile_shape *s, int max_lanes);
 /* Whether the tail of a tile that is as wide as the output is a shorter vector: half a vector or less is
  * left. Then the vectors are not one loop, but parts of one. */
-bool gpuc_tile_ends_in_part(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t);
+bool gpuc_rules_tile_ends_in_part(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t);
 /* pack.c: blocks the columns, so that all rows use the columns of the second operand that fit a cache before
  * the next ones: [..., row, column] becomes [..., columns, row, column]. Returns the new number of loops. */
-int gpuc_tile_block_columns(const gpuc_rules *r, gpuc_stage *st, const gpuc_tensor *product,
-                            const gpuc_tile *t, int n, gpuc_iter **loops);
+int gpuc_rules_tile_block_columns(const gpuc_rules *r, gpuc_stage *st, const gpuc_tensor *product,
+                                  const gpuc_tile *t, int n, gpuc_iter **loops);
 /* Packs operands that exceed a cache, or whose rows map to few of its lines (their starts are a large power
  * of two apart), if each element is used often enough to pay for the copy. */
-void gpuc_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
-                             const gpuc_tile *t);
+void gpuc_rules_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
+                                   const gpuc_tile *t);
 /* output.c: tiles outside, the elements of a tile inside. Returns the loop in which a tile is summed. */
-gpuc_iter *gpuc_tile_output(const gpuc_rules *r, gpuc_stage *st, gpuc_stage *sum, const gpuc_tile_shape *s,
-                            const gpuc_tile *t, bool parts);
+gpuc_iter *gpuc_rules_tile_output(const gpuc_rules *r, gpuc_stage *st, gpuc_stage *sum,
+                                  const gpuc_tile_shape *s, const gpuc_tile *t, bool parts);
 /* reduction.c: the reduction outside of the tile, whose elements are unrolled. */
-void gpuc_tile_reduction(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s, const gpuc_tile *t,
-                         bool parts);
+void gpuc_rules_tile_reduction(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
+                               const gpuc_tile *t, bool parts);
 
 #endif

@@ -18,13 +18,13 @@ gpuc_tir_func *gpuc_lower_with_body(gpuc_ctx *ctx, gpuc_tir_func *f, gpuc_stmt b
 
 gpuc_analyzer *gpuc_lower_analyzer(gpuc_ctx *ctx, const gpuc_tir_func *f)
 {
-    gpuc_analyzer *a = gpuc_analyzer_create(ctx);
+    gpuc_analyzer *a = gpuc_arith_analyzer_create(ctx);
     for (int i = 0; i < f->num_buffers; i++)
         for (int d = 0; d < f->buffers[i]->ndim; d++)
             gpuc_lower_bind_symbols(ctx, a, f->buffers[i]->shape[d]);
     for (int i = 0; i < f->num_threads; i++) {
         const gpuc_tir_thread *t = &f->threads[i];
-        gpuc_analyzer_bind(a, t->var, gpuc_imm_int(ctx, t->var->dtype, 0), t->extent);
+        gpuc_arith_analyzer_bind(a, t->var, gpuc_imm_int(ctx, t->var->dtype, 0), t->extent);
     }
     return a;
 }
@@ -35,8 +35,8 @@ static bool bind_symbol(gpuc_expr e, void *arg)
     gpuc_analyzer *a = ((void **)arg)[0];
     gpuc_ctx *ctx = ((void **)arg)[1];
     if (e->kind != GPUC_EXPR_VAR || !gpuc_is_integer(e->dtype)) return true;
-    if (gpuc_analyzer_bounds(a, e).min >= 0) return true;
-    gpuc_analyzer_bind(a, e, gpuc_imm_int(ctx, e->dtype, 0), gpuc_imm_int(ctx, e->dtype, INT32_MAX));
+    if (gpuc_arith_analyzer_bounds(a, e).min >= 0) return true;
+    gpuc_arith_analyzer_bind(a, e, gpuc_imm_int(ctx, e->dtype, 0), gpuc_imm_int(ctx, e->dtype, INT32_MAX));
     return true;
 }
 
@@ -50,12 +50,12 @@ void gpuc_lower_bind(gpuc_analyzer *a, gpuc_stmt s)
 {
     if (s->kind == GPUC_STMT_FOR) {
         const gpuc_tir_for_node *n = gpuc_as_for(s);
-        gpuc_analyzer_bind(a, n->var, n->min, n->extent);
+        gpuc_arith_analyzer_bind(a, n->var, n->min, n->extent);
     } else if (s->kind == GPUC_STMT_LET) {
         const gpuc_tir_let_node *n = gpuc_as_let(s);
         if (gpuc_is_integer(n->var->dtype) && n->var->dtype.lanes == 1 &&
             !(n->value->flags & GPUC_TIR_HAS_LOAD))
-            gpuc_analyzer_bind_value(a, n->var, n->value);
+            gpuc_arith_analyzer_bind_value(a, n->var, n->value);
     }
 }
 
@@ -354,7 +354,7 @@ static gpuc_expr guarded_value(gpuc_ctx *ctx, gpuc_expr cond, gpuc_expr value)
 
 bool gpuc_lower_names_tag(const char *text, gpuc_thread_tag tag)
 {
-    const char *name = gpuc_thread_tag_name(tag), *at = text ? strstr(text, name) : NULL;
+    const char *name = gpuc_abi_thread_tag_name(tag), *at = text ? strstr(text, name) : NULL;
     return at && (at[strlen(name)] == 0 || at[strlen(name)] == ',');
 }
 

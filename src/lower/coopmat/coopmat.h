@@ -31,16 +31,17 @@ typedef struct gpuc_coopmats {
 
 /* Finds the matrices of a flat kernel; NULL: it has none. Raises if a buffer of scope coopmat cannot hold
  * matrices. */
-const gpuc_coopmats *gpuc_coopmats_find(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *f);
-const gpuc_coopmat_buffer *gpuc_coopmats_get(const gpuc_coopmats *c, const gpuc_tir_buffer *b);
+const gpuc_coopmats *gpuc_lower_coopmats_find(gpuc_ctx *ctx, const gpuc_target *target,
+                                              const gpuc_tir_func *f);
+const gpuc_coopmat_buffer *gpuc_lower_coopmats_get(const gpuc_coopmats *c, const gpuc_tir_buffer *b);
 
 /* Where an operation's access begins, and how far the next row and column are. */
 typedef struct gpuc_coopmat_place {
     gpuc_expr base, step[2];
 } gpuc_coopmat_place;
-gpuc_coopmat_place gpuc_coopmat_place_of(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_tir_coopmat *m,
-                                         gpuc_expr index, int row_loop, int column_loop);
+gpuc_coopmat_place gpuc_lower_coopmat_place_of(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_tir_coopmat *m,
+                                               gpuc_expr index, int row_loop, int column_loop);
 /* Which of a buffer's matrices an operation accesses at that place. */
-gpuc_expr gpuc_coopmat_number(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_coopmat_place *at);
+gpuc_expr gpuc_lower_coopmat_number(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_coopmat_place *at);
 
 #endif

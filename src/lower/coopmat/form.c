@@ -22,22 +22,23 @@ static gpuc_expr index_at(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_tir_coopma
         vars[i] = m->loop[i]->var;
         with[i] = gpuc_imm_int(ctx, vars[i]->dtype, i == one_loop);
     }
-    return gpuc_simplify(a, gpuc_tir_substitute(ctx, index, m->num_loops, vars, with));
+    return gpuc_arith_simplify(a, gpuc_tir_substitute(ctx, index, m->num_loops, vars, with));
 }
 
-gpuc_coopmat_place gpuc_coopmat_place_of(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_tir_coopmat *m,
-                                         gpuc_expr index, int row_loop, int column_loop)
+gpuc_coopmat_place gpuc_lower_coopmat_place_of(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_tir_coopmat *m,
+                                               gpuc_expr index, int row_loop, int column_loop)
 {
     gpuc_coopmat_place at = {.base = index_at(a, ctx, m, index, -1)};
     const int loops[] = {row_loop, column_loop};
     for (int i = 0; i < 2; i++)
-        at.step[i] = gpuc_simplify(a, gpuc_sub(ctx, index_at(a, ctx, m, index, loops[i]), at.base));
+        at.step[i] = gpuc_arith_simplify(a, gpuc_sub(ctx, index_at(a, ctx, m, index, loops[i]), at.base));
     return at;
 }
 
-gpuc_expr gpuc_coopmat_number(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_coopmat_place *at)
+gpuc_expr gpuc_lower_coopmat_number(gpuc_analyzer *a, gpuc_ctx *ctx, const gpuc_coopmat_place *at)
 {
-    return gpuc_simplify(a, gpuc_floordiv_(ctx, at->base, gpuc_imm_int(ctx, at->base->dtype, ELEMENTS)));
+    return gpuc_arith_simplify(a,
+                               gpuc_floordiv_(ctx, at->base, gpuc_imm_int(ctx, at->base->dtype, ELEMENTS)));
 }
 
 /* ---- Matrices ---------------------------------------------------------------------------------------- */
@@ -62,7 +63,7 @@ GPUC_NORETURN static void fail(const finder *t, const gpuc_tir_buffer *b, const 
 
 static bool is_aligned(const finder *t, gpuc_expr e, int64_t to)
 {
-    gpuc_modular m = gpuc_analyzer_modular(t->a, e);
+    gpuc_modular m = gpuc_arith_analyzer_modular(t->a, e);
     return m.coeff % to == 0 && m.remainder % to == 0;
 }
 
@@ -72,7 +73,7 @@ static void note_matrix(finder *t, const gpuc_tir_coopmat *m, const gpuc_tir_buf
 {
     gpuc_coopmat_buffer *r = buffer_of(t, b);
     bool product = m->kind == GPUC_COOPMAT_MULTIPLY;
-    gpuc_coopmat_place at = gpuc_coopmat_place_of(t->a, t->c->ctx, m, index, row_loop, column_loop);
+    gpuc_coopmat_place at = gpuc_lower_coopmat_place_of(t->a, t->c->ctx, m, index, row_loop, column_loop);
     bool along = gpuc_tir_is_const(at.step[0], SIDE) && gpuc_tir_is_const(at.step[1], 1),
          across = gpuc_tir_is_const(at.step[0], 1) && gpuc_tir_is_const(at.step[1], SIDE) &&
                   use != GPUC_COOPMAT_AS_SUM && product;
@@ -115,7 +116,7 @@ static bool is_loadable(const finder *t, const gpuc_tir_buffer *b, const gpuc_co
 static void note_memory(finder *t, const gpuc_tir_coopmat *m, const gpuc_tir_buffer *b, gpuc_expr index)
 {
     gpuc_ctx *ctx = t->c->ctx;
-    gpuc_coopmat_place at = gpuc_coopmat_place_of(t->a, ctx, m, index, 0, 1);
+    gpuc_coopmat_place at = gpuc_lower_coopmat_place_of(t->a, ctx, m, index, 0, 1);
     const gpuc_expr of[] = {at.base, at.step[0], at.step[1]};
     for (int i = 0; i < 3 && t->c->lane; i++)
         if (gpuc_tir_uses_var(ctx, of[i], t->c->lane))
@@ -135,7 +136,7 @@ static void note_operation(finder *t, const gpuc_tir_attr_node *n)
         gpuc_raise(t->c->ctx, GPUC_INTERNAL, "kernel '%s': an operation on cooperative matrices %s",
                    t->c->f->name, wrong);
     for (int i = 0; i < m.num_loops; i++) {
-        gpuc_analyzer_bind(t->a, m.loop[i]->var, m.loop[i]->min, m.loop[i]->extent);
+        gpuc_arith_analyzer_bind(t->a, m.loop[i]->var, m.loop[i]->min, m.loop[i]->extent);
         if (m.extent[i] != SIDE)
             gpuc_raise(t->c->ctx, GPUC_UNSUPPORTED,
                        "kernel '%s': cooperative matrices have %d rows and columns, not %lld", t->c->f->name,
@@ -167,7 +168,7 @@ static gpuc_expr find_stray(gpuc_tir_mapper *m, gpuc_expr e)
 static gpuc_stmt find_operation(gpuc_tir_mapper *m, gpuc_stmt s)
 {
     finder *t = (finder *)m;
-    size_t mark = gpuc_analyzer_mark(t->a);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
     gpuc_lower_bind(t->a, s);
     if (s->kind == GPUC_STMT_ALLOC && gpuc_as_alloc(s)->buffer->scope == GPUC_SCOPE_COOPMAT) {
         t->found = true;
@@ -179,7 +180,7 @@ static gpuc_stmt find_operation(gpuc_tir_mapper *m, gpuc_stmt s)
         note_operation(t, gpuc_as_attr(s));
     else
         gpuc_tir_map_stmt_children(m, s);
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     return s;
 }
 
@@ -192,7 +193,8 @@ static void find_lanes(gpuc_coopmats *c)
     }
 }
 
-const gpuc_coopmats *gpuc_coopmats_find(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *f)
+const gpuc_coopmats *gpuc_lower_coopmats_find(gpuc_ctx *ctx, const gpuc_target *target,
+                                              const gpuc_tir_func *f)
 {
     gpuc_coopmats *c = gpuc_new(ctx, gpuc_coopmats);
     c->ctx = ctx;
@@ -207,7 +209,7 @@ const gpuc_coopmats *gpuc_coopmats_find(gpuc_ctx *ctx, const gpuc_target *target
     return t.found ? c : NULL;
 }
 
-const gpuc_coopmat_buffer *gpuc_coopmats_get(const gpuc_coopmats *c, const gpuc_tir_buffer *b)
+const gpuc_coopmat_buffer *gpuc_lower_coopmats_get(const gpuc_coopmats *c, const gpuc_tir_buffer *b)
 {
     return gpuc_map_get(&c->buffers, b);
 }

@@ -148,7 +148,7 @@ static gpuc_expr max_of_lanes(gpuc_intrin *x, gpuc_expr u)
     return max;
 }
 
-gpuc_expr gpuc_intrin_circular(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a)
+gpuc_expr gpuc_lower_intrin_circular(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a)
 {
     gpuc_ctx *ctx = x->ctx;
     int lanes = x->t.lanes;

@@ -385,7 +385,7 @@ static gpuc_expr error_function(gpuc_intrin *x, gpuc_expr a)
     return gpuc_select(ctx, gpuc_ne(ctx, a, a), a, r);
 }
 
-gpuc_expr gpuc_intrin_double(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
+gpuc_expr gpuc_lower_intrin_double(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
 {
     gpuc_expr sine, cosine;
     if (op == GPUC_TIR_SIN || op == GPUC_TIR_COS || op == GPUC_TIR_TAN) {
@@ -397,7 +397,8 @@ gpuc_expr gpuc_intrin_double(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_e
     if (op == GPUC_TIR_LOG1P) return logarithm_plus_1(x, a);
     if (op == GPUC_TIR_LOG) return logarithm(x, a);
     if (op == GPUC_TIR_POW) return power(x, a, b);
-    if (op == GPUC_TIR_MOD) return x->target->int64 ? gpuc_intrin_remainder(x, a, b) : remainder_of(x, a, b);
+    if (op == GPUC_TIR_MOD)
+        return x->target->int64 ? gpuc_lower_intrin_remainder(x, a, b) : remainder_of(x, a, b);
     if (op == GPUC_TIR_ASIN || op == GPUC_TIR_ACOS) return arc_sine(x, a, op == GPUC_TIR_ACOS);
     if (op == GPUC_TIR_ATAN) return arc_tangent(x, a);
     if (op == GPUC_TIR_ATAN2) return arc_tangent2(x, a, b);

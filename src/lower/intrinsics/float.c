@@ -43,22 +43,22 @@ static gpuc_expr infinity_bits(gpuc_intrin *x, gpuc_dtype t)
     return gpuc_imm_int(x->ctx, t, (int64_t)(all & ~low));
 }
 
-bool gpuc_intrin_needs_bits(const gpuc_intrin *x)
+bool gpuc_lower_intrin_needs_bits(const gpuc_intrin *x)
 {
     return !x->target->language->c99_math && !x->target->float_controls;
 }
 
-gpuc_expr gpuc_intrin_isnan(gpuc_intrin *x, gpuc_expr a)
+gpuc_expr gpuc_lower_intrin_isnan(gpuc_intrin *x, gpuc_expr a)
 {
     bool plain = a->dtype.code == GPUC_DTYPE_FLOAT && a->dtype.bits >= 32;
     if (x->target->language->compares_nan && plain) return gpuc_ne(x->ctx, a, a);
     if (x->target->language->c99_math) return op1(x, GPUC_TIR_ISNAN, a);
-    if (!gpuc_intrin_needs_bits(x)) return gpuc_ne(x->ctx, a, a);
+    if (!gpuc_lower_intrin_needs_bits(x)) return gpuc_ne(x->ctx, a, a);
     if (a->dtype.bits != 32 && !(a->dtype.bits == 64 && x->target->int64)) return op1(x, GPUC_TIR_ISNAN, a);
     return gpuc_lt(x->ctx, infinity_bits(x, a->dtype), magnitude_bits(x, a));
 }
 
-gpuc_expr gpuc_intrin_isinf(gpuc_intrin *x, gpuc_expr a)
+gpuc_expr gpuc_lower_intrin_isinf(gpuc_intrin *x, gpuc_expr a)
 {
     bool by_bits =
         !x->target->language->c99_math && (a->dtype.bits == 32 || (a->dtype.bits == 64 && x->target->int64));
@@ -79,7 +79,7 @@ static bool never_nan(gpuc_expr e)
 
 /* a is never NaN, so where the comparison fails the result is b, NaN or not. A driver that need not preserve
  * NaN may have reversed the comparison. */
-gpuc_expr gpuc_intrin_minmax(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
+gpuc_expr gpuc_lower_intrin_minmax(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
 {
     gpuc_ctx *ctx = x->ctx;
     if (x->target->fast_math) return gpuc_tir_make(ctx, op, a, b, NULL);
@@ -90,9 +90,10 @@ gpuc_expr gpuc_intrin_minmax(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_e
     }
     gpuc_expr first = op == GPUC_TIR_MIN ? gpuc_lt(ctx, a, b) : gpuc_lt(ctx, b, a);
     if (!never_nan(a))
-        first = gpuc_or(ctx, first, gpuc_intrin_needs_bits(x) ? gpuc_intrin_isnan(x, a) : gpuc_ne(ctx, a, a));
-    if (gpuc_intrin_needs_bits(x) && !never_nan(b))
-        first = gpuc_and(ctx, first, gpuc_not(ctx, gpuc_intrin_isnan(x, b)));
+        first = gpuc_or(ctx, first,
+                        gpuc_lower_intrin_needs_bits(x) ? gpuc_lower_intrin_isnan(x, a) : gpuc_ne(ctx, a, a));
+    if (gpuc_lower_intrin_needs_bits(x) && !never_nan(b))
+        first = gpuc_and(ctx, first, gpuc_not(ctx, gpuc_lower_intrin_isnan(x, b)));
     return gpuc_select(ctx, first, a, b);
 }
 
@@ -139,7 +140,8 @@ static gpuc_expr arc_tangent2(gpuc_intrin *x, gpuc_expr b, gpuc_expr a)
     gpuc_expr top = gpuc_imm_int(ctx, bits, (int64_t)(UINT64_C(1) << (bits.bits - 1)));
     r = gpuc_select(ctx, gpuc_le(ctx, top, bits_of(x, a)), gpuc_sub(ctx, num(x, 3.1415926535897932), r), r);
     r = gpuc_select(ctx, gpuc_le(ctx, top, bits_of(x, b)), negated(x, r), r);
-    return gpuc_select(ctx, gpuc_or(ctx, gpuc_intrin_isnan(x, a), gpuc_intrin_isnan(x, b)), num(x, NAN), r);
+    return gpuc_select(ctx, gpuc_or(ctx, gpuc_lower_intrin_isnan(x, a), gpuc_lower_intrin_isnan(x, b)),
+                       num(x, NAN), r);
 }
 
 /* asin and acos share asin(sqrt((1 - |a|) / 2)) for |a| > 1/2. */
@@ -184,7 +186,7 @@ static gpuc_expr area_sine(gpuc_intrin *x, gpuc_expr a)
     gpuc_expr s = gpuc_select(ctx, huge, one, size), square = gpuc_mul(ctx, s, s);
     gpuc_expr root = gpuc_add(ctx, op1(x, GPUC_TIR_SQRT, gpuc_add(ctx, square, one)), one);
     gpuc_expr part = gpuc_add(ctx, s, gpuc_div(ctx, square, root));
-    gpuc_expr r = gpuc_intrin_log1p(x, gpuc_select(ctx, huge, size, part));
+    gpuc_expr r = gpuc_lower_intrin_log1p(x, gpuc_select(ctx, huge, size, part));
     r = gpuc_select(ctx, huge, gpuc_add(ctx, r, num(x, LN2)), r);
     return with_sign(x, gpuc_select(ctx, gpuc_lt(ctx, size, num(x, 0.5)), ODD(x, size, c), r), a);
 }
@@ -197,9 +199,10 @@ static gpuc_expr area_cosine(gpuc_intrin *x, gpuc_expr a)
     gpuc_expr inside = gpuc_and(ctx, valid, gpuc_not(ctx, huge));
     gpuc_expr t = gpuc_sub(ctx, gpuc_select(ctx, inside, a, one), one);
     gpuc_expr root = op1(x, GPUC_TIR_SQRT, gpuc_add(ctx, gpuc_add(ctx, t, t), gpuc_mul(ctx, t, t)));
-    gpuc_expr r = gpuc_intrin_log1p(x, gpuc_select(ctx, huge, a, gpuc_add(ctx, t, root)));
+    gpuc_expr r = gpuc_lower_intrin_log1p(x, gpuc_select(ctx, huge, a, gpuc_add(ctx, t, root)));
     r = gpuc_select(ctx, huge, gpuc_add(ctx, r, num(x, LN2)), r);
-    return gpuc_select(ctx, gpuc_and(ctx, valid, gpuc_not(ctx, gpuc_intrin_isnan(x, a))), r, num(x, NAN));
+    return gpuc_select(ctx, gpuc_and(ctx, valid, gpuc_not(ctx, gpuc_lower_intrin_isnan(x, a))), r,
+                       num(x, NAN));
 }
 
 /* log1p(2|a| / (1 - |a|)) / 2 */
@@ -211,7 +214,7 @@ static gpuc_expr area_tangent(gpuc_intrin *x, gpuc_expr a)
     gpuc_expr size = absolute(x, a), one = num(x, 1), inside = gpuc_lt(ctx, size, one);
     gpuc_expr s = gpuc_select(ctx, inside, size, num(x, 0.5));
     gpuc_expr ratio = gpuc_div(ctx, gpuc_add(ctx, s, s), gpuc_sub(ctx, one, s));
-    gpuc_expr far = gpuc_mul(ctx, num(x, 0.5), gpuc_intrin_log1p(x, ratio));
+    gpuc_expr far = gpuc_mul(ctx, num(x, 0.5), gpuc_lower_intrin_log1p(x, ratio));
     gpuc_expr outside = gpuc_select(ctx, gpuc_eq(ctx, size, one), num(x, INFINITY), num(x, NAN));
     far = gpuc_select(ctx, inside, far, outside);
     return with_sign(x, gpuc_select(ctx, gpuc_lt(ctx, size, num(x, 0.5)), ODD(x, size, c), far), a);
@@ -237,18 +240,19 @@ static gpuc_expr error_function(gpuc_intrin *x, gpuc_expr a)
 
 static gpuc_expr single(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
 {
-    if (op == GPUC_TIR_SIN || op == GPUC_TIR_COS || op == GPUC_TIR_TAN) return gpuc_intrin_circular(x, op, a);
-    if (op == GPUC_TIR_EXPM1) return gpuc_intrin_expm1(x, a);
-    if (op == GPUC_TIR_LOG) return gpuc_intrin_log(x, a);
-    if (op == GPUC_TIR_LOG1P) return gpuc_intrin_log1p(x, a);
+    if (op == GPUC_TIR_SIN || op == GPUC_TIR_COS || op == GPUC_TIR_TAN)
+        return gpuc_lower_intrin_circular(x, op, a);
+    if (op == GPUC_TIR_EXPM1) return gpuc_lower_intrin_expm1(x, a);
+    if (op == GPUC_TIR_LOG) return gpuc_lower_intrin_log(x, a);
+    if (op == GPUC_TIR_LOG1P) return gpuc_lower_intrin_log1p(x, a);
     if (op == GPUC_TIR_SQRT) return safe_sqrt(x, a);
-    if (op == GPUC_TIR_POW) return gpuc_intrin_power(x, a, b);
-    if (op == GPUC_TIR_MOD) return gpuc_intrin_remainder(x, a, b);
+    if (op == GPUC_TIR_POW) return gpuc_lower_intrin_power(x, a, b);
+    if (op == GPUC_TIR_MOD) return gpuc_lower_intrin_remainder(x, a, b);
     if (op == GPUC_TIR_ASIN || op == GPUC_TIR_ACOS) return arc_sine(x, a, op == GPUC_TIR_ACOS);
     if (op == GPUC_TIR_ATAN) return arc_tangent(x, a);
     if (op == GPUC_TIR_ATAN2) return arc_tangent2(x, a, b);
-    if (op == GPUC_TIR_SINH) return gpuc_intrin_sinh(x, a);
-    if (op == GPUC_TIR_COSH) return gpuc_intrin_cosh(x, a);
+    if (op == GPUC_TIR_SINH) return gpuc_lower_intrin_sinh(x, a);
+    if (op == GPUC_TIR_COSH) return gpuc_lower_intrin_cosh(x, a);
     if (op == GPUC_TIR_TANH) return hyperbolic_tangent(x, a);
     if (op == GPUC_TIR_ASINH) return area_sine(x, a);
     if (op == GPUC_TIR_ACOSH) return area_cosine(x, a);
@@ -273,7 +277,7 @@ static bool is_zero(gpuc_expr e, bool *negative)
 
 static gpuc_expr is_special(gpuc_intrin *x, gpuc_expr a)
 {
-    return gpuc_or(x->ctx, gpuc_intrin_isnan(x, a), gpuc_intrin_isinf(x, a));
+    return gpuc_or(x->ctx, gpuc_lower_intrin_isnan(x, a), gpuc_lower_intrin_isinf(x, a));
 }
 
 /* Drivers take a product with a constant 0, and 0 divided by anything, for 0, though it may be NaN: those
@@ -285,7 +289,8 @@ static gpuc_expr with_zero(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_exp
     bool negative;
     if (op == GPUC_TIR_MUL && is_zero(a, &negative) && !is_zero(b, &negative)) return with_zero(x, op, b, a);
     if (op == GPUC_TIR_MUL && is_zero(b, &negative)) {
-        if (gpuc_intrin_needs_bits(x)) return gpuc_select(ctx, is_special(x, a), nan, gpuc_mul(ctx, a, b));
+        if (gpuc_lower_intrin_needs_bits(x))
+            return gpuc_select(ctx, is_special(x, a), nan, gpuc_mul(ctx, a, b));
         return negative ? NULL : gpuc_mul(ctx, gpuc_mul(ctx, a, num(x, -0.0)), minus);
     }
     if (op == GPUC_TIR_DIV && is_zero(b, &negative)) {
@@ -294,8 +299,8 @@ static gpuc_expr with_zero(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_exp
                            gpuc_select(ctx, gpuc_lt(ctx, a, zero), num(x, -above), nan));
     }
     if (op == GPUC_TIR_DIV && is_zero(a, &negative)) {
-        if (gpuc_intrin_needs_bits(x)) {
-            gpuc_expr none = gpuc_or(ctx, gpuc_eq(ctx, b, zero), gpuc_intrin_isnan(x, b));
+        if (gpuc_lower_intrin_needs_bits(x)) {
+            gpuc_expr none = gpuc_or(ctx, gpuc_eq(ctx, b, zero), gpuc_lower_intrin_isnan(x, b));
             return gpuc_select(ctx, none, nan, gpuc_div(ctx, a, b));
         }
         return negative ? NULL : gpuc_mul(ctx, gpuc_div(ctx, num(x, -0.0), b), minus);
@@ -303,7 +308,7 @@ static gpuc_expr with_zero(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_exp
     return NULL;
 }
 
-gpuc_expr gpuc_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
+gpuc_expr gpuc_lower_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
 {
     gpuc_ctx *ctx = x->ctx;
     if (op == GPUC_TIR_POW && is_square(b)) return gpuc_mul(ctx, a, a);
@@ -315,7 +320,7 @@ gpuc_expr gpuc_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_ex
         if (r) return r;
     }
     if (a->dtype.bits == 32) return single(x, op, a, b);
-    if (a->dtype.bits == 64) return gpuc_intrin_double(x, op, a, b);
+    if (a->dtype.bits == 64) return gpuc_lower_intrin_double(x, op, a, b);
     bool listed = gpuc_tir_ops[op].flags & GPUC_TIR_FUNC || op == GPUC_TIR_MOD;
     if (!listed) return NULL;
     gpuc_dtype t = gpuc_dtype_with_lanes(GPUC_FLOAT32, a->dtype.lanes);

@@ -104,14 +104,14 @@ static bool is_positive(gpuc_expr e)
            constant(gpuc_as_op(e)->a[1], &c) && c > 0;
 }
 
-gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gpuc_expr old_b, gpuc_expr a,
-                             gpuc_expr b)
+gpuc_expr gpuc_lower_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gpuc_expr old_b,
+                                   gpuc_expr a, gpuc_expr b)
 {
     gpuc_ctx *ctx = x->ctx;
     bool is_signed = a->dtype.code == GPUC_DTYPE_INT, index = old_a->flags & old_b->flags & GPUC_TIR_IS_INDEX;
     bool quotient = op == GPUC_TIR_DIV || op == GPUC_TIR_FLOORDIV;
     bool floors = op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD;
-    gpuc_bounds ba = gpuc_analyzer_bounds(x->a, old_a), bb = gpuc_analyzer_bounds(x->a, old_b);
+    gpuc_bounds ba = gpuc_arith_analyzer_bounds(x->a, old_a), bb = gpuc_arith_analyzer_bounds(x->a, old_b);
     int64_t c;
     /* The divisor is an extent. Where it is 0 the quotient is not used, but it may be computed outside of the
      * condition that excludes 0. */
@@ -143,11 +143,11 @@ gpuc_expr gpuc_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gp
     return zero ? gpuc_select(ctx, gpuc_eq(ctx, b, num(x, b->dtype, 0)), num(x, a->dtype, 0), r) : r;
 }
 
-gpuc_expr gpuc_intrin_shift(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_b, gpuc_expr a, gpuc_expr b)
+gpuc_expr gpuc_lower_intrin_shift(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_b, gpuc_expr a, gpuc_expr b)
 {
     gpuc_ctx *ctx = x->ctx;
     gpuc_dtype t = a->dtype;
-    gpuc_bounds bb = gpuc_analyzer_bounds(x->a, old_b);
+    gpuc_bounds bb = gpuc_arith_analyzer_bounds(x->a, old_b);
     int64_t c;
     bool inside = constant(b, &c) ? c >= 0 && c < t.bits : bb.min >= 0 && bb.max < t.bits;
     if (inside) return gpuc_tir_make(ctx, op, a, b, NULL);
@@ -167,13 +167,13 @@ static gpuc_expr clamp(gpuc_intrin *x, gpuc_dtype to, gpuc_expr a)
     gpuc_dtype from = a->dtype, scalar = gpuc_dtype_with_lanes(to, 1);
     gpuc_expr min = gpuc_cast(ctx, from, gpuc_tir_broadcast(ctx, gpuc_tir_min_value(ctx, scalar), to.lanes)),
               max = gpuc_cast(ctx, from, gpuc_tir_broadcast(ctx, gpuc_tir_max_value(ctx, scalar), to.lanes));
-    if (to.code == GPUC_DTYPE_INT || gpuc_intrin_needs_bits(x))
-        a = gpuc_select(ctx, gpuc_intrin_isnan(x, a), gpuc_imm(ctx, from, 0), a);
+    if (to.code == GPUC_DTYPE_INT || gpuc_lower_intrin_needs_bits(x))
+        a = gpuc_select(ctx, gpuc_lower_intrin_isnan(x, a), gpuc_imm(ctx, from, 0), a);
     a = gpuc_select(ctx, gpuc_lt(ctx, min, a), a, min);
     return gpuc_select(ctx, gpuc_lt(ctx, a, max), a, max);
 }
 
-gpuc_expr gpuc_intrin_float_to_int(gpuc_intrin *x, gpuc_dtype to, gpuc_expr a)
+gpuc_expr gpuc_lower_intrin_float_to_int(gpuc_intrin *x, gpuc_dtype to, gpuc_expr a)
 {
     gpuc_ctx *ctx = x->ctx;
     gpuc_dtype from = a->dtype, wide = to, scalar = gpuc_dtype_with_lanes(to, 1);
@@ -186,7 +186,7 @@ gpuc_expr gpuc_intrin_float_to_int(gpuc_intrin *x, gpuc_dtype to, gpuc_expr a)
     for (int i = 0; i < to.bits - is_signed; i++) end *= 2;
     gpuc_expr above = gpuc_le(ctx, gpuc_imm(ctx, from, end), a);
     gpuc_expr below = gpuc_le(ctx, a, gpuc_imm(ctx, from, is_signed ? -end : 0));
-    gpuc_expr out = gpuc_or(ctx, gpuc_or(ctx, above, below), gpuc_intrin_isnan(x, a));
+    gpuc_expr out = gpuc_or(ctx, gpuc_or(ctx, above, below), gpuc_lower_intrin_isnan(x, a));
     gpuc_expr r = gpuc_select(ctx, out, gpuc_imm(ctx, from, 0), a);
     r = gpuc_cast(ctx, to, gpuc_cast(ctx, wide, r));
     r = gpuc_select(ctx, above, gpuc_tir_broadcast(ctx, gpuc_tir_max_value(ctx, scalar), to.lanes), r);

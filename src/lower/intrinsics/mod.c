@@ -77,7 +77,7 @@ static gpuc_expr put_together(const division *d, gpuc_expr r, gpuc_expr exponent
     return gpuc_select(ctx, is_normal, normal, op2(d, GPUC_TIR_SHL, r, shift));
 }
 
-gpuc_expr gpuc_intrin_remainder(gpuc_intrin *x, gpuc_expr a, gpuc_expr b)
+gpuc_expr gpuc_lower_intrin_remainder(gpuc_intrin *x, gpuc_expr a, gpuc_expr b)
 {
     gpuc_ctx *ctx = x->ctx;
     bool wide = x->t.bits == 64;

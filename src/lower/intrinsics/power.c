@@ -73,16 +73,16 @@ static gpuc_expr exponential(gpuc_intrin *x, gpuc_expr a, int k)
     gpuc_expr n, r = split_exponent(x, clamped(x, a, -104, 90), &n);
     gpuc_expr p = gpuc_add(ctx, gpuc_add(ctx, exp_tail(x, r), r), num(x, 1));
     if (k) n = gpuc_add(ctx, n, gpuc_imm_int(ctx, n->dtype, k));
-    return gpuc_select(ctx, gpuc_intrin_isnan(x, a), a, scaled(x, p, n));
+    return gpuc_select(ctx, gpuc_lower_intrin_isnan(x, a), a, scaled(x, p, n));
 }
 
-gpuc_expr gpuc_intrin_exp(gpuc_intrin *x, gpuc_expr a)
+gpuc_expr gpuc_lower_intrin_exp(gpuc_intrin *x, gpuc_expr a)
 {
     return exponential(x, a, 0);
 }
 
 /* 2^n (exp(r) - 1) + (2^n - 1), of half the size. */
-gpuc_expr gpuc_intrin_expm1(gpuc_intrin *x, gpuc_expr a)
+gpuc_expr gpuc_lower_intrin_expm1(gpuc_intrin *x, gpuc_expr a)
 {
     gpuc_ctx *ctx = x->ctx;
     gpuc_expr n, r = split_exponent(x, clamped(x, a, -20, 88.8), &n);
@@ -90,18 +90,19 @@ gpuc_expr gpuc_intrin_expm1(gpuc_intrin *x, gpuc_expr a)
     gpuc_expr t = power_of_two(x, gpuc_sub(ctx, n, gpuc_imm_int(ctx, n->dtype, 1)));
     gpuc_expr e = gpuc_add(ctx, gpuc_mul(ctx, t, p), gpuc_sub(ctx, t, num(x, 0.5)));
     e = gpuc_add(ctx, e, e);
-    gpuc_expr as_is = gpuc_or(ctx, gpuc_lt(ctx, absolute(x, a), num(x, 0x1p-25)), gpuc_intrin_isnan(x, a));
+    gpuc_expr as_is =
+        gpuc_or(ctx, gpuc_lt(ctx, absolute(x, a), num(x, 0x1p-25)), gpuc_lower_intrin_isnan(x, a));
     return gpuc_select(ctx, as_is, a, e);
 }
 
 /* cosh and sinh are E + 1 / (4 E) and E - 1 / (4 E), where E is e^|a| / 2. */
-gpuc_expr gpuc_intrin_cosh(gpuc_intrin *x, gpuc_expr a)
+gpuc_expr gpuc_lower_intrin_cosh(gpuc_intrin *x, gpuc_expr a)
 {
     gpuc_expr e = exponential(x, absolute(x, a), -1);
     return gpuc_add(x->ctx, e, gpuc_div(x->ctx, num(x, 0.25), e));
 }
 
-gpuc_expr gpuc_intrin_sinh(gpuc_intrin *x, gpuc_expr a)
+gpuc_expr gpuc_lower_intrin_sinh(gpuc_intrin *x, gpuc_expr a)
 {
     static const double c[] = {2.03721912945e-4, 8.33028376239e-3, 1.66667160211e-1};
     gpuc_ctx *ctx = x->ctx;
@@ -129,7 +130,7 @@ static gpuc_expr split_number(gpuc_intrin *x, gpuc_expr bits, uint32_t low, gpuc
     return gpuc_intrin_of_bits(x, u);
 }
 
-gpuc_expr gpuc_intrin_log(gpuc_intrin *x, gpuc_expr a)
+gpuc_expr gpuc_lower_intrin_log(gpuc_intrin *x, gpuc_expr a)
 {
     static const double c[] = {7.0376836292e-2,  -1.1514610310e-1, 1.1676998740e-1,
                                -1.2420140846e-1, 1.4249322787e-1,  -1.6668057665e-1,
@@ -150,15 +151,15 @@ gpuc_expr gpuc_intrin_log(gpuc_intrin *x, gpuc_expr a)
 }
 
 /* log(w) and what rounding 1 + a to w has lost. */
-gpuc_expr gpuc_intrin_log1p(gpuc_intrin *x, gpuc_expr a)
+gpuc_expr gpuc_lower_intrin_log1p(gpuc_intrin *x, gpuc_expr a)
 {
     gpuc_ctx *ctx = x->ctx;
     gpuc_expr one = num(x, 1), w = exact(x, gpuc_add(ctx, a, one));
     gpuc_expr lost = exact(x, gpuc_sub(ctx, a, exact(x, gpuc_sub(ctx, w, one))));
-    gpuc_expr r = gpuc_intrin_log(x, w);
+    gpuc_expr r = gpuc_lower_intrin_log(x, w);
     /* from 2^24 on nothing of interest is lost; below, 1 + a was exact where it is 0 or less */
     gpuc_expr plain = gpuc_or(ctx, gpuc_lt(ctx, num(x, 0x1p24), a), gpuc_le(ctx, a, num(x, -1)));
-    plain = gpuc_or(ctx, plain, gpuc_intrin_isnan(x, a));
+    plain = gpuc_or(ctx, plain, gpuc_lower_intrin_isnan(x, a));
     r = gpuc_select(ctx, plain, r, gpuc_add(ctx, r, gpuc_div(ctx, lost, gpuc_select(ctx, plain, one, w))));
     return gpuc_select(ctx, gpuc_lt(ctx, absolute(x, a), num(x, 0x1p-25)), a, r);
 }
@@ -251,7 +252,7 @@ static gpuc_expr power_of_size(gpuc_intrin *x, gpuc_expr bits, gpuc_expr b)
 }
 
 /* All of C99's annex F.9.4.4, by the bits of the operands. */
-gpuc_expr gpuc_intrin_power(gpuc_intrin *x, gpuc_expr a, gpuc_expr b)
+gpuc_expr gpuc_lower_intrin_power(gpuc_intrin *x, gpuc_expr a, gpuc_expr b)
 {
     gpuc_ctx *ctx = x->ctx;
     gpuc_expr zero = num(x, 0), one = num(x, 1), inf = num(x, INFINITY), low = word(x, 0x7fffffff);

@@ -20,7 +20,7 @@ static gpuc_expr as_type(gpuc_ctx *ctx, gpuc_dtype t, gpuc_expr a)
                          1, &a);
 }
 
-gpuc_expr gpuc_legal_wrap(gpuc_ctx *ctx, gpuc_dtype t, gpuc_expr value)
+gpuc_expr gpuc_lower_legal_wrap(gpuc_ctx *ctx, gpuc_dtype t, gpuc_expr value)
 {
     int spare = value->dtype.bits - t.bits;
     if (spare <= 0) return value;
@@ -104,17 +104,17 @@ static gpuc_expr float_bits(gpuc_ctx *ctx, gpuc_dtype t, gpuc_expr value)
     return gpuc_tir_make(ctx, GPUC_TIR_BITOR, r, sign, NULL);
 }
 
-gpuc_expr gpuc_legal_from_bits(gpuc_ctx *ctx, const gpuc_target *target, gpuc_dtype t, gpuc_expr bits)
+gpuc_expr gpuc_lower_legal_from_bits(gpuc_ctx *ctx, const gpuc_target *target, gpuc_dtype t, gpuc_expr bits)
 {
-    gpuc_dtype compute = gpuc_dtype_with_lanes(gpuc_legal_compute(target, t), bits->dtype.lanes);
+    gpuc_dtype compute = gpuc_dtype_with_lanes(gpuc_lower_legal_compute(target, t), bits->dtype.lanes);
     if (gpuc_is_float(t)) return gpuc_cast(ctx, compute, float_value(ctx, t, bits));
     if (t.code == GPUC_DTYPE_BOOL) return gpuc_ne(ctx, bits, num(ctx, bits->dtype, 0));
     if (t.code == GPUC_DTYPE_UINT) return gpuc_cast(ctx, compute, bits);
     gpuc_dtype wide = gpuc_dtype_with_lanes(GPUC_INT32, bits->dtype.lanes);
-    return gpuc_cast(ctx, compute, gpuc_legal_wrap(ctx, t, gpuc_cast(ctx, wide, bits)));
+    return gpuc_cast(ctx, compute, gpuc_lower_legal_wrap(ctx, t, gpuc_cast(ctx, wide, bits)));
 }
 
-gpuc_expr gpuc_legal_to_bits(gpuc_ctx *ctx, const gpuc_target *target, gpuc_dtype t, gpuc_expr value)
+gpuc_expr gpuc_lower_legal_to_bits(gpuc_ctx *ctx, const gpuc_target *target, gpuc_dtype t, gpuc_expr value)
 {
     gpuc_dtype f = gpuc_dtype_with_lanes(GPUC_FLOAT32, value->dtype.lanes);
     gpuc_dtype word = gpuc_dtype_with_lanes(GPUC_UINT32, value->dtype.lanes);

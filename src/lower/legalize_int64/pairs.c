@@ -27,21 +27,21 @@ static gpuc_pair zero_of(gpuc_ctx *ctx, gpuc_pair a)
     return (gpuc_pair){word(ctx, a.lo, 0), word(ctx, a.lo, 0)};
 }
 
-gpuc_pair gpuc_pair_const(gpuc_ctx *ctx, int64_t value, int lanes)
+gpuc_pair gpuc_lower_pair_const(gpuc_ctx *ctx, int64_t value, int lanes)
 {
     gpuc_dtype t = gpuc_dtype_with_lanes(GPUC_UINT32, lanes);
     return (gpuc_pair){gpuc_imm_int(ctx, t, value & 0xffffffff),
                        gpuc_imm_int(ctx, t, value >> 32 & 0xffffffff)};
 }
 
-gpuc_pair gpuc_pair_select(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr cond, gpuc_pair a, gpuc_pair b)
+gpuc_pair gpuc_lower_pair_select(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr cond, gpuc_pair a, gpuc_pair b)
 {
     return (gpuc_pair){gpuc_tir_make(ctx, op, cond, a.lo, b.lo), gpuc_tir_make(ctx, op, cond, a.hi, b.hi)};
 }
 
 static gpuc_pair choose(gpuc_ctx *ctx, gpuc_expr cond, gpuc_pair a, gpuc_pair b)
 {
-    return gpuc_pair_select(ctx, GPUC_TIR_SELECT, cond, a, b);
+    return gpuc_lower_pair_select(ctx, GPUC_TIR_SELECT, cond, a, b);
 }
 
 /* ---- Sums and products
@@ -200,7 +200,7 @@ static void divide_words(gpuc_ctx *ctx, gpuc_pair a, gpuc_pair b, gpuc_pair *quo
     lower = gpuc_sub(ctx, lower, gpuc_min(ctx, lower, gpuc_select(ctx, small, zero, one)));
 
     gpuc_pair q = {lower, upper}, r = sub(ctx, a, mul(ctx, q, b));
-    gpuc_expr fits = gpuc_pair_compare(ctx, GPUC_TIR_LE, false, b, r);
+    gpuc_expr fits = gpuc_lower_pair_compare(ctx, GPUC_TIR_LE, false, b, r);
     *quotient = (gpuc_pair){gpuc_add(ctx, q.lo, as_word(ctx, fits)), q.hi};
     *rest = choose(ctx, fits, sub(ctx, r, b), r);
 }
@@ -208,7 +208,7 @@ static void divide_words(gpuc_ctx *ctx, gpuc_pair a, gpuc_pair b, gpuc_pair *quo
 static gpuc_pair divide(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_pair a, gpuc_pair b)
 {
     gpuc_pair zero = zero_of(ctx, a), one = {word(ctx, a.lo, 1), word(ctx, a.lo, 0)}, q, r;
-    gpuc_expr by_zero = gpuc_pair_compare(ctx, GPUC_TIR_EQ, is_signed, b, zero);
+    gpuc_expr by_zero = gpuc_lower_pair_compare(ctx, GPUC_TIR_EQ, is_signed, b, zero);
     bool quotient = op == GPUC_TIR_DIV || op == GPUC_TIR_FLOORDIV;
     if (!is_signed) {
         divide_words(ctx, a, b, &q, &r);
@@ -219,7 +219,7 @@ static gpuc_pair divide(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_pair
     q = choose(ctx, differ, sub(ctx, zero, q), q);
     r = choose(ctx, a_negative, sub(ctx, zero, r), r);
     if (op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD) {
-        gpuc_expr off = gpuc_and(ctx, differ, gpuc_pair_compare(ctx, GPUC_TIR_NE, true, r, zero));
+        gpuc_expr off = gpuc_and(ctx, differ, gpuc_lower_pair_compare(ctx, GPUC_TIR_NE, true, r, zero));
         q = choose(ctx, off, sub(ctx, q, one), q);
         r = choose(ctx, off, add(ctx, r, b), r);
     }
@@ -230,7 +230,7 @@ static gpuc_pair divide(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_pair
  * ------------------------------------------------------------------------------------------------------------
  */
 
-gpuc_expr gpuc_pair_compare(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_pair a, gpuc_pair b)
+gpuc_expr gpuc_lower_pair_compare(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_pair a, gpuc_pair b)
 {
     gpuc_expr same = gpuc_eq(ctx, a.hi, b.hi);
     if (op == GPUC_TIR_EQ) return gpuc_and(ctx, same, gpuc_eq(ctx, a.lo, b.lo));
@@ -240,7 +240,7 @@ gpuc_expr gpuc_pair_compare(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_
     return gpuc_or(ctx, above, gpuc_and(ctx, same, make(ctx, op, a.lo, b.lo)));
 }
 
-gpuc_pair gpuc_pair_op(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_pair a, gpuc_pair b)
+gpuc_pair gpuc_lower_pair_op(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_pair a, gpuc_pair b)
 {
     switch ((int)op) {
     case GPUC_TIR_ADD: return add(ctx, a, b);
@@ -250,8 +250,8 @@ gpuc_pair gpuc_pair_op(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_pair 
     case GPUC_TIR_MOD:
     case GPUC_TIR_FLOORDIV:
     case GPUC_TIR_FLOORMOD: return divide(ctx, op, is_signed, a, b);
-    case GPUC_TIR_MIN: return choose(ctx, gpuc_pair_compare(ctx, GPUC_TIR_LT, is_signed, a, b), a, b);
-    case GPUC_TIR_MAX: return choose(ctx, gpuc_pair_compare(ctx, GPUC_TIR_LT, is_signed, b, a), a, b);
+    case GPUC_TIR_MIN: return choose(ctx, gpuc_lower_pair_compare(ctx, GPUC_TIR_LT, is_signed, a, b), a, b);
+    case GPUC_TIR_MAX: return choose(ctx, gpuc_lower_pair_compare(ctx, GPUC_TIR_LT, is_signed, b, a), a, b);
     case GPUC_TIR_BITAND:
     case GPUC_TIR_BITOR:
     case GPUC_TIR_BITXOR: return (gpuc_pair){make(ctx, op, a.lo, b.lo), make(ctx, op, a.hi, b.hi)};
@@ -276,15 +276,15 @@ static gpuc_pair from_float(gpuc_ctx *ctx, bool is_signed, gpuc_expr x)
     size = gpuc_select(ctx, inside, size, zero);
     gpuc_expr high = gpuc_call1(ctx, "floor", gpuc_mul(ctx, size, gpuc_imm(ctx, f, 0x1p-32)));
     gpuc_expr low = gpuc_sub(ctx, size, gpuc_mul(ctx, high, gpuc_imm(ctx, f, 0x1p32)));
-    gpuc_pair r = {as_word(ctx, low), as_word(ctx, high)}, none = gpuc_pair_const(ctx, 0, lanes);
+    gpuc_pair r = {as_word(ctx, low), as_word(ctx, high)}, none = gpuc_lower_pair_const(ctx, 0, lanes);
     r = choose(ctx, below, is_signed ? sub(ctx, none, r) : none, r);
-    gpuc_pair max = gpuc_pair_const(ctx, is_signed ? INT64_MAX : -1, lanes);
-    gpuc_pair min = gpuc_pair_const(ctx, is_signed ? INT64_MIN : 0, lanes);
+    gpuc_pair max = gpuc_lower_pair_const(ctx, is_signed ? INT64_MAX : -1, lanes);
+    gpuc_pair min = gpuc_lower_pair_const(ctx, is_signed ? INT64_MIN : 0, lanes);
     return choose(ctx, gpuc_or(ctx, inside, is_nan), choose(ctx, is_nan, none, r),
                   choose(ctx, below, min, max));
 }
 
-gpuc_pair gpuc_pair_from(gpuc_ctx *ctx, bool is_signed, gpuc_expr value)
+gpuc_pair gpuc_lower_pair_from(gpuc_ctx *ctx, bool is_signed, gpuc_expr value)
 {
     gpuc_dtype t = value->dtype, wide = gpuc_dtype_with_lanes(GPUC_INT32, t.lanes);
     if (gpuc_is_float(t)) return from_float(ctx, is_signed, value);
@@ -297,7 +297,7 @@ gpuc_pair gpuc_pair_from(gpuc_ctx *ctx, bool is_signed, gpuc_expr value)
                        as_word(ctx, make(ctx, GPUC_TIR_SHR, x, gpuc_imm_int(ctx, wide, 31)))};
 }
 
-gpuc_expr gpuc_pair_to(gpuc_ctx *ctx, gpuc_dtype t, bool is_signed, gpuc_pair a)
+gpuc_expr gpuc_lower_pair_to(gpuc_ctx *ctx, gpuc_dtype t, bool is_signed, gpuc_pair a)
 {
     if (gpuc_is_bool(t)) return gpuc_ne(ctx, make(ctx, GPUC_TIR_BITOR, a.lo, a.hi), word(ctx, a.lo, 0));
     if (!gpuc_is_float(t)) return gpuc_cast(ctx, t, a.lo);

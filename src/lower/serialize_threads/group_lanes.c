@@ -27,7 +27,7 @@ static int64_t stride(const lanes *l, gpuc_expr index)
     gpuc_expr coeff, rest;
     int64_t step;
     if (!varies(l, index)) return 0;
-    bool linear = gpuc_linear(l->a, index, 1, &l->var, &coeff, &rest) && !varies(l, rest);
+    bool linear = gpuc_arith_linear(l->a, index, 1, &l->var, &coeff, &rest) && !varies(l, rest);
     return linear && gpuc_expr_is_int(coeff, &step) ? step : -1;
 }
 
@@ -66,10 +66,10 @@ static bool walk_for(lanes *l, const gpuc_tir_for_node *n)
     bool plain = n->loop == GPUC_LOOP_SERIAL || n->loop == GPUC_LOOP_UNROLLED;
     if (!plain || varies(l, n->min) || varies(l, n->extent)) return false;
     if (!check(l, n->min) || !check(l, n->extent)) return false;
-    size_t mark = gpuc_analyzer_mark(l->a);
-    gpuc_analyzer_bind(l->a, n->var, n->min, n->extent);
+    size_t mark = gpuc_arith_analyzer_mark(l->a);
+    gpuc_arith_analyzer_bind(l->a, n->var, n->min, n->extent);
     bool good = walk(l, n->body);
-    gpuc_analyzer_rewind(l->a, mark);
+    gpuc_arith_analyzer_rewind(l->a, mark);
     return good;
 }
 

@@ -7,10 +7,10 @@
 
 /* Fills body and threads of kernel k from a root statement of f; device memory that the statement
  * allocates is placed, or entered in workspaces. */
-void gpuc_split_threads(gpuc_pass_ctx *p, const gpuc_tir_func *f, gpuc_tir_func *k, gpuc_stmt root,
-                        gpuc_ptrs *workspaces);
+void gpuc_lower_split_threads(gpuc_pass_ctx *p, const gpuc_tir_func *f, gpuc_tir_func *k, gpuc_stmt root,
+                              gpuc_ptrs *workspaces);
 /* storage.c: device memory allocated inside of a kernel becomes local, shared, or a workspace. */
-gpuc_stmt gpuc_split_storage(gpuc_pass_ctx *p, const gpuc_tir_func *f, const char *kernel, gpuc_stmt root,
-                             gpuc_ptrs *workspaces);
+gpuc_stmt gpuc_lower_split_storage(gpuc_pass_ctx *p, const gpuc_tir_func *f, const char *kernel,
+                                   gpuc_stmt root, gpuc_ptrs *workspaces);
 
 #endif

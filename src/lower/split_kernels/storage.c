@@ -31,7 +31,7 @@ static void note_thread_loop(gpuc_stmt s, void *arg)
 static gpuc_expr constant_size(placer *t, const gpuc_tir_buffer *b, gpuc_expr e, const char *what)
 {
     if (e->kind == GPUC_EXPR_INT) return e;
-    int64_t max = gpuc_analyzer_bounds(t->a, e).max;
+    int64_t max = gpuc_arith_analyzer_bounds(t->a, e).max;
     if (max > MAX_BOUND)
         gpuc_raise(
             t->m.ctx, GPUC_UNSUPPORTED,
@@ -140,7 +140,7 @@ static gpuc_stmt place_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
         gpuc_stmt body = gpuc_tir_map_stmt(m, n->body);
         return at->buffer->scope == GPUC_SCOPE_GLOBAL ? body : gpuc_tir_alloc(m->ctx, at->buffer, body);
     }
-    size_t mark = gpuc_analyzer_mark(t->a);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
     gpuc_lower_bind(t->a, s);
     const gpuc_tir_for_node *n = s->kind == GPUC_STMT_FOR ? gpuc_as_for(s) : NULL;
     bool parallel = n && (n->loop == GPUC_LOOP_PARALLEL || n->loop == GPUC_LOOP_THREAD);
@@ -152,15 +152,15 @@ static gpuc_stmt place_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     }
     s = gpuc_tir_map_stmt_children(m, s);
     t->num_loops -= parallel;
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     if (!s || s->kind != GPUC_STMT_STORE) return s;
     const gpuc_tir_store_node *st = gpuc_as_store(s);
     const placement *at = gpuc_map_get(&t->placed, st->buffer);
     return at ? gpuc_tir_store1(m->ctx, at->buffer, moved(t, at, st->index[0]), st->value) : s;
 }
 
-gpuc_stmt gpuc_split_storage(gpuc_pass_ctx *p, const gpuc_tir_func *f, const char *kernel, gpuc_stmt root,
-                             gpuc_ptrs *workspaces)
+gpuc_stmt gpuc_lower_split_storage(gpuc_pass_ctx *p, const gpuc_tir_func *f, const char *kernel,
+                                   gpuc_stmt root, gpuc_ptrs *workspaces)
 {
     placer t = {
         .p = p, .a = gpuc_lower_analyzer(p->ctx, f), .f = f, .kernel = kernel, .workspaces = workspaces};

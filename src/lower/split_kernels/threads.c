@@ -36,29 +36,29 @@ static bool only_scalars(gpuc_expr e, void *arg)
 static void enter_dimension(threads *t, const gpuc_tir_for_node *n)
 {
     gpuc_ctx *ctx = t->m.ctx;
-    gpuc_expr extent = gpuc_simplify(t->a, n->extent), *known = &t->extent[n->tag];
+    gpuc_expr extent = gpuc_arith_simplify(t->a, n->extent), *known = &t->extent[n->tag];
     bool variable = extent->flags & GPUC_TIR_HAS_LOAD || !gpuc_tir_visit(ctx, extent, only_scalars, t);
     if (extent->kind != GPUC_EXPR_INT && (variable || gpuc_is_thread_tag(n->tag))) {
-        int64_t max = gpuc_analyzer_bounds(t->a, extent).max;
+        int64_t max = gpuc_arith_analyzer_bounds(t->a, extent).max;
         if (max <= (gpuc_is_thread_tag(n->tag) ? MAX_THREADS : INT32_MAX - 1)) extent = gpuc_int(ctx, max);
     }
     extent = gpuc_cast(ctx, GPUC_INDEX, extent);
     if (!*known)
         *known = extent;
     else if (*known != extent)
-        *known = gpuc_simplify(t->a, gpuc_max(ctx, *known, extent));
+        *known = gpuc_arith_simplify(t->a, gpuc_max(ctx, *known, extent));
     if (!t->var[n->tag]) t->var[n->tag] = gpuc_var(ctx, gpuc_as_var(n->var)->name, GPUC_INDEX);
 }
 
 static gpuc_stmt find_dimensions(gpuc_tir_mapper *m, gpuc_stmt s)
 {
     threads *t = (threads *)m;
-    size_t mark = gpuc_analyzer_mark(t->a);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
     if (s->kind == GPUC_STMT_FOR && gpuc_as_for(s)->loop == GPUC_LOOP_THREAD)
         enter_dimension(t, gpuc_as_for(s));
     gpuc_lower_bind(t->a, s);
     s = gpuc_tir_map_stmt_children(m, s);
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     return s;
 }
 
@@ -192,7 +192,7 @@ static gpuc_stmt split_thread_loop(threads *t, const gpuc_tir_for_node *n)
     gpuc_expr var = is_single(t, n->tag) ? gpuc_int(ctx, 0) : t->var[n->tag];
     gpuc_expr local = gpuc_cast(ctx, n->var->dtype, var), at = gpuc_add(ctx, n->min, local);
     gpuc_stmt body = gpuc_tir_substitute_stmt(ctx, n->body, 1, &n->var, &at);
-    gpuc_expr inside = gpuc_simplify(t->a, gpuc_lt(ctx, local, n->extent));
+    gpuc_expr inside = gpuc_arith_simplify(t->a, gpuc_lt(ctx, local, n->extent));
     if (!gpuc_tir_is_const(inside, 1)) {
         t->guarded = n->tag;
         body = gpuc_lower_sink_guard(ctx, inside, body, choose_guard, t);
@@ -215,7 +215,7 @@ static gpuc_stmt split_loop(threads *t, const gpuc_tir_for_node *n)
     set_mask(t, n->var, mask);
     t->flow |= mask;
     t->parallel += n->loop == GPUC_LOOP_PARALLEL;
-    gpuc_analyzer_bind(t->a, n->var, n->min, n->extent);
+    gpuc_arith_analyzer_bind(t->a, n->var, n->min, n->extent);
     gpuc_stmt body = gpuc_tir_map_stmt(&t->m, n->body);
     t->parallel -= n->loop == GPUC_LOOP_PARALLEL;
     t->flow = flow;
@@ -291,7 +291,7 @@ static gpuc_stmt split_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 {
     threads *t = (threads *)m;
     uint32_t flow = t->flow;
-    size_t mark = gpuc_analyzer_mark(t->a);
+    size_t mark = gpuc_arith_analyzer_mark(t->a);
     switch (s->kind) {
     case GPUC_STMT_FOR:
         s = gpuc_as_for(s)->loop == GPUC_LOOP_THREAD ? split_thread_loop(t, gpuc_as_for(s))
@@ -317,7 +317,7 @@ static gpuc_stmt split_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     case GPUC_STMT_KIND_COUNT: break;
     }
     t->flow = flow;
-    gpuc_analyzer_rewind(t->a, mark);
+    gpuc_arith_analyzer_rewind(t->a, mark);
     return s;
 }
 
@@ -331,8 +331,8 @@ static void list_threads(threads *t, gpuc_tir_func *k)
     k->threads = list;
 }
 
-void gpuc_split_threads(gpuc_pass_ctx *p, const gpuc_tir_func *f, gpuc_tir_func *k, gpuc_stmt root,
-                        gpuc_ptrs *workspaces)
+void gpuc_lower_split_threads(gpuc_pass_ctx *p, const gpuc_tir_func *f, gpuc_tir_func *k, gpuc_stmt root,
+                              gpuc_ptrs *workspaces)
 {
     threads t = {.p = p, .f = f, .k = k, .a = gpuc_lower_analyzer(p->ctx, f)};
     gpuc_map_init(&t.masks, p->ctx);
@@ -342,14 +342,14 @@ void gpuc_split_threads(gpuc_pass_ctx *p, const gpuc_tir_func *f, gpuc_tir_func 
         root = spread(&t, root);
         gpuc_tir_map_stmt(&t.m, root);
     }
-    root = gpuc_split_storage(p, f, k->name, root, workspaces);
+    root = gpuc_lower_split_storage(p, f, k->name, root, workspaces);
     if (t.var[GPUC_VTHREAD])
         gpuc_raise(p->ctx, GPUC_INTERNAL, "kernel '%s': a vthread loop is left; run the vthread pass first",
                    k->name);
     list_threads(&t, k);
     for (int i = 0; i < k->num_threads; i++) {
         set_mask(&t, k->threads[i].var, 1u << k->threads[i].tag);
-        gpuc_analyzer_bind(t.a, k->threads[i].var, gpuc_int(p->ctx, 0), k->threads[i].extent);
+        gpuc_arith_analyzer_bind(t.a, k->threads[i].var, gpuc_int(p->ctx, 0), k->threads[i].extent);
     }
     gpuc_tir_mapper_init(&t.m, p->ctx, NULL, split_stmt);
     k->body = gpuc_tir_map_stmt(&t.m, root);

@@ -12,7 +12,7 @@
 
 enum { MAX_LIST = 512, MAX_TERMS = 64 };
 
-void gpuc_sync_push(gpuc_ctx *ctx, gpuc_sync_list *list, const gpuc_sync_access *access)
+void gpuc_lower_sync_push(gpuc_ctx *ctx, gpuc_sync_list *list, const gpuc_sync_access *access)
 {
     for (size_t i = list->count; i-- > 0;) {
         const gpuc_sync_access *old = &list->at[i];
@@ -77,14 +77,15 @@ static bool rename_var(gpuc_expr e, void *arg)
     add_name(r, e, other);
     gpuc_dtype t = e->dtype;
     if (thread) {
-        gpuc_analyzer_bind(c->a, other, gpuc_imm_int(c->ctx, t, 0), thread->extent);
+        gpuc_arith_analyzer_bind(c->a, other, gpuc_imm_int(c->ctx, t, 0), thread->extent);
         return true;
     }
     const gpuc_bounds *b = gpuc_map_get(&c->bounds, e);
     int64_t extent;
     if (!b || b->min == INT64_MIN || b->max == INT64_MAX || !gpuc_i64_sub(b->max, b->min, &extent))
         return true;
-    gpuc_analyzer_bind(c->a, other, gpuc_imm_int(c->ctx, t, b->min), gpuc_imm_int(c->ctx, t, extent + 1));
+    gpuc_arith_analyzer_bind(c->a, other, gpuc_imm_int(c->ctx, t, b->min),
+                             gpuc_imm_int(c->ctx, t, extent + 1));
     return true;
 }
 
@@ -100,7 +101,7 @@ static gpuc_expr expand_lets(gpuc_sync_checker *c, gpuc_expr e)
     return gpuc_tir_substitute(c->ctx, e, n, vars, with);
 }
 
-void gpuc_sync_let(gpuc_sync_checker *c, gpuc_expr var, gpuc_expr value)
+void gpuc_lower_sync_let(gpuc_sync_checker *c, gpuc_expr var, gpuc_expr value)
 {
     if (!(value->flags & GPUC_TIR_HAS_LOAD)) gpuc_map_set(&c->lets, var, (void *)expand_lets(c, value));
 }
@@ -116,9 +117,9 @@ static gpuc_expr rename_expr(renaming *r, gpuc_expr e)
 
 static bool never_zero(gpuc_sync_checker *c, gpuc_expr diff)
 {
-    gpuc_bounds b = gpuc_analyzer_bounds(c->a, diff);
+    gpuc_bounds b = gpuc_arith_analyzer_bounds(c->a, diff);
     if (b.min > 0 || b.max < 0) return true;
-    gpuc_modular m = gpuc_analyzer_modular(c->a, diff);
+    gpuc_modular m = gpuc_arith_analyzer_modular(c->a, diff);
     return m.coeff == 0 ? m.remainder != 0 : gpuc_floormod(m.remainder, llabs(m.coeff)) != 0;
 }
 
@@ -228,7 +229,8 @@ static bool thread_terms(gpuc_sync_checker *c, const renaming *r, const var_list
             if (l->vars.at[k] == th->var && !gpuc_expr_is_int(coeffs[k], &cx)) return false;
             if (l->vars.at[k] == other && !gpuc_expr_is_int(coeffs[k], &cy)) return false;
         }
-        gpuc_bounds x = gpuc_analyzer_bounds(c->a, th->var), y = gpuc_analyzer_bounds(c->a, other);
+        gpuc_bounds x = gpuc_arith_analyzer_bounds(c->a, th->var),
+                    y = gpuc_arith_analyzer_bounds(c->a, other);
         if (x.min == x.max && y.min == y.max && x.min == y.min) continue; /* the guards leave one thread */
         if (!pair_up(x, y, &cx, &cy, base)) return false;
         if (cx != -cy || cy == 0) { /* both stay variables of their own */
@@ -261,7 +263,8 @@ static bool linear_vars(gpuc_sync_checker *c, const renaming *r, gpuc_expr diff,
             bool thread = th && gpuc_is_thread_tag(th->tag);
             if (thread != (pass == 0)) continue;
             gpuc_ptrs_push(c->ctx, &out->vars, var);
-            if (gpuc_linear(c->a, diff, (int)out->vars.count, (const gpuc_expr *)out->vars.at, coeffs, &rest))
+            if (gpuc_arith_linear(c->a, diff, (int)out->vars.count, (const gpuc_expr *)out->vars.at, coeffs,
+                                  &rest))
                 continue;
             if (thread) return false;
             out->vars.count--;
@@ -273,8 +276,8 @@ static bool linear_vars(gpuc_sync_checker *c, const renaming *r, gpuc_expr diff,
 static bool add_rest(gpuc_sync_checker *c, gpuc_expr rest, term_list *terms, int64_t *base)
 {
     if (gpuc_expr_is_int(rest, base)) return true;
-    gpuc_bounds b = gpuc_analyzer_bounds(c->a, rest);
-    gpuc_modular m = gpuc_analyzer_modular(c->a, rest);
+    gpuc_bounds b = gpuc_arith_analyzer_bounds(c->a, rest);
+    gpuc_modular m = gpuc_arith_analyzer_modular(c->a, rest);
     int64_t g = llabs(m.coeff);
     if (!known_range(b) || g == 0) return false;
     *base = gpuc_floormod(m.remainder, g);
@@ -291,13 +294,13 @@ static bool only_same_thread(gpuc_sync_checker *c, const renaming *r, gpuc_expr 
     gpuc_expr *coeffs = gpuc_new_array(ctx, gpuc_expr, count + 1), rest;
     bool *left = gpuc_new_array(ctx, bool, count + 1);
     int64_t base, coeff, fixed = 0;
-    if (!gpuc_linear(c->a, diff, count, (const gpuc_expr *)l.vars.at, coeffs, &rest)) return false;
+    if (!gpuc_arith_linear(c->a, diff, count, (const gpuc_expr *)l.vars.at, coeffs, &rest)) return false;
     for (int k = 0; k < count; k++) left[k] = true;
     if (!thread_terms(c, r, &l, coeffs, left, &terms, &fixed) || !add_rest(c, rest, &terms, &base) ||
         !gpuc_i64_add(base, fixed, &base))
         return false;
     for (int k = 0; k < count; k++) {
-        gpuc_bounds b = gpuc_analyzer_bounds(c->a, l.vars.at[k]);
+        gpuc_bounds b = gpuc_arith_analyzer_bounds(c->a, l.vars.at[k]);
         if (!left[k]) continue;
         if (!gpuc_expr_is_int(coeffs[k], &coeff)) return false;
         if (coeff != 0 && (!known_range(b) || !add_term(&terms, coeff, b.min, b.max))) return false;
@@ -312,41 +315,41 @@ static bool bind_inner(gpuc_expr e, void *arg)
     const gpuc_bounds *b = gpuc_map_get(&c->bounds, e);
     int64_t extent;
     if (b && b->min != INT64_MIN && b->max != INT64_MAX && gpuc_i64_sub(b->max, b->min, &extent))
-        gpuc_analyzer_bind(c->a, e, gpuc_imm_int(c->ctx, e->dtype, b->min),
-                           gpuc_imm_int(c->ctx, e->dtype, extent + 1));
+        gpuc_arith_analyzer_bind(c->a, e, gpuc_imm_int(c->ctx, e->dtype, b->min),
+                                 gpuc_imm_int(c->ctx, e->dtype, extent + 1));
     return true;
 }
 
-bool gpuc_sync_conflict(gpuc_sync_checker *c, const gpuc_sync_access *x, const gpuc_sync_access *y,
-                        gpuc_expr carried, bool next)
+bool gpuc_lower_sync_conflict(gpuc_sync_checker *c, const gpuc_sync_access *x, const gpuc_sync_access *y,
+                              gpuc_expr carried, bool next)
 {
     gpuc_ctx *ctx = c->ctx;
     if (x->buffer != y->buffer || (!x->write && !y->write) || (x->atomic && y->atomic)) return false;
     if (x->store && x->store == y->store) return false; /* a store gives each element to one thread */
     if (!x->index || !y->index || x->index->dtype.lanes > 1 || y->index->dtype.lanes > 1) return true;
-    size_t mark = gpuc_analyzer_mark(c->a);
+    size_t mark = gpuc_arith_analyzer_mark(c->a);
     renaming r = {.c = c, .carried = carried, .next = next};
     for (int i = 0; i < c->f->num_threads; i++)
         if (gpuc_is_thread_tag(c->f->threads[i].tag)) rename_var(c->f->threads[i].var, &r);
     gpuc_expr xi = expand_lets(c, x->index), yi = rename_expr(&r, expand_lets(c, y->index));
     gpuc_tir_visit(ctx, xi, bind_inner, c);
-    for (int i = 0; i < x->num_guards; i++) gpuc_analyzer_assume(c->a, expand_lets(c, x->guards[i]));
+    for (int i = 0; i < x->num_guards; i++) gpuc_arith_analyzer_assume(c->a, expand_lets(c, x->guards[i]));
     for (int i = 0; i < y->num_guards; i++)
-        gpuc_analyzer_assume(c->a, rename_expr(&r, expand_lets(c, y->guards[i])));
+        gpuc_arith_analyzer_assume(c->a, rename_expr(&r, expand_lets(c, y->guards[i])));
     bool meet = true;
     if (!((xi->flags | yi->flags) & GPUC_TIR_HAS_LOAD) && gpuc_dtype_equal(xi->dtype, yi->dtype)) {
-        gpuc_expr diff = gpuc_simplify(c->a, gpuc_sub(ctx, yi, xi));
+        gpuc_expr diff = gpuc_arith_simplify(c->a, gpuc_sub(ctx, yi, xi));
         meet = !never_zero(c, diff) && !only_same_thread(c, &r, diff);
     }
-    gpuc_analyzer_rewind(c->a, mark);
+    gpuc_arith_analyzer_rewind(c->a, mark);
     return meet;
 }
 
-bool gpuc_sync_conflict_lists(gpuc_sync_checker *c, const gpuc_sync_list *x, const gpuc_sync_list *y,
-                              gpuc_expr carried, bool next)
+bool gpuc_lower_sync_conflict_lists(gpuc_sync_checker *c, const gpuc_sync_list *x, const gpuc_sync_list *y,
+                                    gpuc_expr carried, bool next)
 {
     for (size_t i = 0; i < x->count; i++)
         for (size_t j = 0; j < y->count; j++)
-            if (gpuc_sync_conflict(c, &x->at[i], &y->at[j], carried, next)) return true;
+            if (gpuc_lower_sync_conflict(c, &x->at[i], &y->at[j], carried, next)) return true;
     return false;
 }

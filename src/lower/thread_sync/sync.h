@@ -29,13 +29,13 @@ typedef struct gpuc_sync_checker {
 } gpuc_sync_checker;
 
 /* Notes the value of a let variable, unless the value has loads. */
-void gpuc_sync_let(gpuc_sync_checker *c, gpuc_expr var, gpuc_expr value);
-void gpuc_sync_push(gpuc_ctx *ctx, gpuc_sync_list *list, const gpuc_sync_access *access);
+void gpuc_lower_sync_let(gpuc_sync_checker *c, gpuc_expr var, gpuc_expr value);
+void gpuc_lower_sync_push(gpuc_ctx *ctx, gpuc_sync_list *list, const gpuc_sync_access *access);
 /* Whether the accesses can conflict. carried: a loop variable whose value differs between the iterations of x
  * and y; next: y's iteration is the one after x's. */
-bool gpuc_sync_conflict(gpuc_sync_checker *c, const gpuc_sync_access *x, const gpuc_sync_access *y,
-                        gpuc_expr carried, bool next);
-bool gpuc_sync_conflict_lists(gpuc_sync_checker *c, const gpuc_sync_list *x, const gpuc_sync_list *y,
+bool gpuc_lower_sync_conflict(gpuc_sync_checker *c, const gpuc_sync_access *x, const gpuc_sync_access *y,
                               gpuc_expr carried, bool next);
+bool gpuc_lower_sync_conflict_lists(gpuc_sync_checker *c, const gpuc_sync_list *x, const gpuc_sync_list *y,
+                                    gpuc_expr carried, bool next);
 
 #endif

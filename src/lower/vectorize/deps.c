@@ -39,13 +39,13 @@ static void collect_bound(gpuc_stmt s, void *arg)
     gpuc_expr other = gpuc_lower_var_like(d->ctx, n->var);
     gpuc_ptrs_push(d->ctx, &d->inner, n->var);
     gpuc_ptrs_push(d->ctx, &d->renamed, other);
-    gpuc_bounds first = gpuc_analyzer_bounds(d->a, n->min);
-    gpuc_analyzer_bind(d->a, n->var, n->min, n->extent);
-    gpuc_bounds all = gpuc_analyzer_bounds(d->a, n->var);
+    gpuc_bounds first = gpuc_arith_analyzer_bounds(d->a, n->min);
+    gpuc_arith_analyzer_bind(d->a, n->var, n->min, n->extent);
+    gpuc_bounds all = gpuc_arith_analyzer_bounds(d->a, n->var);
     int64_t extent;
     if (first.min == INT64_MIN || all.max == INT64_MAX || !gpuc_i64_sub(all.max, first.min, &extent)) return;
-    gpuc_analyzer_bind(d->a, other, gpuc_imm_int(d->ctx, other->dtype, first.min),
-                       gpuc_imm_int(d->ctx, other->dtype, extent + 1));
+    gpuc_arith_analyzer_bind(d->a, other, gpuc_imm_int(d->ctx, other->dtype, first.min),
+                             gpuc_imm_int(d->ctx, other->dtype, extent + 1));
 }
 
 static bool has_effect(gpuc_expr e, void *arg)
@@ -58,7 +58,7 @@ static bool has_effect(gpuc_expr e, void *arg)
 static bool linear(dependence *d, gpuc_expr index, int64_t *coeff, gpuc_expr *rest)
 {
     gpuc_expr c;
-    return index && index->dtype.lanes == 1 && gpuc_linear(d->a, index, 1, &d->var, &c, rest) &&
+    return index && index->dtype.lanes == 1 && gpuc_arith_linear(d->a, index, 1, &d->var, &c, rest) &&
            gpuc_expr_is_int(c, coeff) && *coeff != 0;
 }
 
@@ -70,10 +70,10 @@ static bool never_meet(dependence *d, const gpuc_lower_access *x, const gpuc_low
     if (!gpuc_dtype_equal(r->dtype, ry->dtype)) return false;
     ry = gpuc_tir_substitute(d->ctx, ry, (int)d->inner.count, (const gpuc_expr *)d->inner.at,
                              (const gpuc_expr *)d->renamed.at);
-    gpuc_expr diff = gpuc_simplify(d->a, gpuc_sub(d->ctx, ry, r));
+    gpuc_expr diff = gpuc_arith_simplify(d->a, gpuc_sub(d->ctx, ry, r));
     if (diff->flags & GPUC_TIR_HAS_LOAD) return false;
-    gpuc_bounds b = gpuc_analyzer_bounds(d->a, diff);
-    gpuc_modular m = gpuc_analyzer_modular(d->a, diff);
+    gpuc_bounds b = gpuc_arith_analyzer_bounds(d->a, diff);
+    gpuc_modular m = gpuc_arith_analyzer_modular(d->a, diff);
     for (int64_t k = 1; k < d->span; k++) {
         int64_t step;
         if (!gpuc_i64_mul(c, k, &step)) return false;
@@ -87,10 +87,11 @@ static bool never_meet(dependence *d, const gpuc_lower_access *x, const gpuc_low
     return true;
 }
 
-bool gpuc_vectorize_independent(gpuc_ctx *ctx, gpuc_analyzer *a, gpuc_stmt body, gpuc_expr var, int64_t span)
+bool gpuc_lower_vectorize_independent(gpuc_ctx *ctx, gpuc_analyzer *a, gpuc_stmt body, gpuc_expr var,
+                                      int64_t span)
 {
     dependence d = {.ctx = ctx, .a = a, .var = var, .span = span};
-    size_t mark = gpuc_analyzer_mark(a);
+    size_t mark = gpuc_arith_analyzer_mark(a);
     gpuc_tir_visit_stmt(ctx, body, collect_bound, has_effect, &d);
     bool good = !d.unknown;
     if (good) gpuc_lower_accesses(ctx, body, collect, &d);
@@ -98,6 +99,6 @@ bool gpuc_vectorize_independent(gpuc_ctx *ctx, gpuc_analyzer *a, gpuc_stmt body,
         for (size_t j = 0; good && j < d.count; j++)
             if (d.at[i].write && d.at[j].buffer == d.at[i].buffer && (j >= i || !d.at[j].write))
                 good = never_meet(&d, &d.at[i], &d.at[j]);
-    gpuc_analyzer_rewind(a, mark);
+    gpuc_arith_analyzer_rewind(a, mark);
     return good;
 }

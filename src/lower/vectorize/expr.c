@@ -4,7 +4,7 @@
 
 #include "lower/vectorize/vectorize.h"
 
-gpuc_expr gpuc_vectorize_lane(gpuc_vectorizer *v, gpuc_expr e, int lane)
+gpuc_expr gpuc_lower_vectorize_lane(gpuc_vectorizer *v, gpuc_expr e, int lane)
 {
     gpuc_ctx *ctx = v->m.ctx;
     int n = (int)v->lets.count;
@@ -15,49 +15,51 @@ gpuc_expr gpuc_vectorize_lane(gpuc_vectorizer *v, gpuc_expr e, int lane)
     }
     vars[n] = v->var;
     with[n] = gpuc_add(ctx, v->start, gpuc_imm_int(ctx, v->var->dtype, lane));
-    return gpuc_simplify(v->a, gpuc_tir_substitute(ctx, e, n + 1, vars, with));
+    return gpuc_arith_simplify(v->a, gpuc_tir_substitute(ctx, e, n + 1, vars, with));
 }
 
 static gpuc_expr lane_by_lane(gpuc_vectorizer *v, gpuc_expr e)
 {
     gpuc_expr lanes[GPUC_VECTORIZE_MAX_LANES];
-    for (int i = 0; i < v->lanes; i++) lanes[i] = gpuc_vectorize_lane(v, e, i);
+    for (int i = 0; i < v->lanes; i++) lanes[i] = gpuc_lower_vectorize_lane(v, e, i);
     return gpuc_tir_vector(v->m.ctx, v->lanes, lanes);
 }
 
-gpuc_expr gpuc_vectorize_all_lanes(gpuc_vectorizer *v, gpuc_expr cond)
+gpuc_expr gpuc_lower_vectorize_all_lanes(gpuc_vectorizer *v, gpuc_expr cond)
 {
     gpuc_ctx *ctx = v->m.ctx;
     if (cond->flags & GPUC_TIR_HAS_LOAD || v->lets.count > 0) return NULL;
-    gpuc_expr first = gpuc_vectorize_lane(v, cond, 0), last = gpuc_vectorize_lane(v, cond, v->lanes - 1);
+    gpuc_expr first = gpuc_lower_vectorize_lane(v, cond, 0),
+              last = gpuc_lower_vectorize_lane(v, cond, v->lanes - 1);
     gpuc_expr tries[3] = {last, first, gpuc_and(ctx, first, last)};
     for (int t = 0; t < 3; t++) {
-        size_t mark = gpuc_analyzer_assume(v->a, tries[t]);
+        size_t mark = gpuc_arith_analyzer_assume(v->a, tries[t]);
         bool all = true;
-        for (int i = 0; all && i < v->lanes; i++) all = gpuc_prove(v->a, gpuc_vectorize_lane(v, cond, i));
-        gpuc_analyzer_rewind(v->a, mark);
+        for (int i = 0; all && i < v->lanes; i++)
+            all = gpuc_arith_prove(v->a, gpuc_lower_vectorize_lane(v, cond, i));
+        gpuc_arith_analyzer_rewind(v->a, mark);
         if (all) return tries[t];
     }
     return NULL;
 }
 
-bool gpuc_vectorize_stride(gpuc_vectorizer *v, gpuc_expr index, gpuc_expr *start, gpuc_expr *stride)
+bool gpuc_lower_vectorize_stride(gpuc_vectorizer *v, gpuc_expr index, gpuc_expr *start, gpuc_expr *stride)
 {
     gpuc_ctx *ctx = v->m.ctx;
     gpuc_expr coeff, rest;
     for (size_t i = 0; i < v->lets.count; i++)
         if (gpuc_tir_uses_var(ctx, index, v->lets.at[i])) return false;
-    if (!gpuc_linear(v->a, index, 1, &v->var, &coeff,
-                     &rest)) { /* a division by a large number may give the same in all lanes */
-        size_t mark = gpuc_analyzer_mark(v->a);
-        gpuc_analyzer_bind(v->a, v->var, v->start, gpuc_imm_int(ctx, v->var->dtype, v->lanes));
-        index = gpuc_simplify(v->a, index);
-        gpuc_analyzer_rewind(v->a, mark);
-        if (!gpuc_linear(v->a, index, 1, &v->var, &coeff, &rest)) return false;
+    if (!gpuc_arith_linear(v->a, index, 1, &v->var, &coeff,
+                           &rest)) { /* a division by a large number may give the same in all lanes */
+        size_t mark = gpuc_arith_analyzer_mark(v->a);
+        gpuc_arith_analyzer_bind(v->a, v->var, v->start, gpuc_imm_int(ctx, v->var->dtype, v->lanes));
+        index = gpuc_arith_simplify(v->a, index);
+        gpuc_arith_analyzer_rewind(v->a, mark);
+        if (!gpuc_arith_linear(v->a, index, 1, &v->var, &coeff, &rest)) return false;
     }
     gpuc_expr from = v->start;
     if (!gpuc_dtype_equal(from->dtype, coeff->dtype)) from = gpuc_cast(ctx, coeff->dtype, from);
-    *start = gpuc_simplify(v->a, gpuc_add(ctx, rest, gpuc_mul(ctx, coeff, from)));
+    *start = gpuc_arith_simplify(v->a, gpuc_add(ctx, rest, gpuc_mul(ctx, coeff, from)));
     *stride = coeff;
     return true;
 }
@@ -73,7 +75,7 @@ static gpuc_expr vector_load(gpuc_vectorizer *v, gpuc_expr e)
     gpuc_expr start, stride, index = gpuc_tir_map(&v->m, n->index[0]);
     if (index == n->index[0]) return e;
     if (index->dtype.lanes == 1) return gpuc_tir_load1(v->m.ctx, n->buffer, index);
-    if (!gpuc_vectorize_stride(v, n->index[0], &start, &stride)) return lane_by_lane(v, e);
+    if (!gpuc_lower_vectorize_stride(v, n->index[0], &start, &stride)) return lane_by_lane(v, e);
     if (gpuc_tir_is_const(stride, 0)) return gpuc_tir_load1(v->m.ctx, n->buffer, start);
     return gpuc_tir_load1(v->m.ctx, n->buffer, gpuc_tir_ramp(v->m.ctx, start, stride, v->lanes));
 }
@@ -86,9 +88,9 @@ static gpuc_expr vector_lazy(gpuc_vectorizer *v, gpuc_expr e)
     bool uniform = cond->dtype.lanes == 1 || cond->kind == GPUC_EXPR_BROADCAST;
     bool safe = !((n->a[1]->flags | n->a[2]->flags) & GPUC_TIR_HAS_LOAD);
     if (!uniform && !safe) {
-        gpuc_expr all = gpuc_vectorize_all_lanes(v, n->a[0]), rest = lane_by_lane(v, e);
+        gpuc_expr all = gpuc_lower_vectorize_all_lanes(v, n->a[0]), rest = lane_by_lane(v, e);
         gpuc_expr none = n->a[2]->flags & GPUC_TIR_HAS_LOAD ? gpuc_not(ctx, n->a[0]) : NULL;
-        none = none ? gpuc_vectorize_all_lanes(v, gpuc_simplify(v->a, none)) : NULL;
+        none = none ? gpuc_lower_vectorize_all_lanes(v, gpuc_arith_simplify(v->a, none)) : NULL;
         if (none) /* two tensors one behind the other */
             rest = gpuc_if_then_else(ctx, gpuc_tir_broadcast(ctx, none, v->lanes),
                                      widen(v, gpuc_tir_map(&v->m, n->a[2])), rest);
@@ -120,7 +122,7 @@ static gpuc_expr vector_op(gpuc_vectorizer *v, gpuc_expr e)
     return gpuc_tir_make(v->m.ctx, n->op, a[0], a[1], a[2]);
 }
 
-const gpuc_tir_load_node *gpuc_vectorize_contiguous(gpuc_expr e)
+const gpuc_tir_load_node *gpuc_lower_vectorize_contiguous(gpuc_expr e)
 {
     if (e->kind != GPUC_EXPR_LOAD) return NULL;
     const gpuc_tir_load_node *n = gpuc_as_load(e);
@@ -135,7 +137,8 @@ static gpuc_expr vector_words(gpuc_vectorizer *v, gpuc_expr e)
     gpuc_expr load = gpuc_as_call(e)->args[0], start, stride, index = gpuc_as_load(load)->index[0];
     int each = load->dtype.lanes;
     gpuc_expr one = gpuc_as_ramp(index)->stride;
-    if (!gpuc_vectorize_stride(v, gpuc_as_ramp(index)->start, &start, &stride)) return lane_by_lane(v, e);
+    if (!gpuc_lower_vectorize_stride(v, gpuc_as_ramp(index)->start, &start, &stride))
+        return lane_by_lane(v, e);
     bool same = gpuc_tir_is_const(stride, 0);
     if (!same && !gpuc_tir_is_const(stride, each)) return lane_by_lane(v, e);
     int words = same ? 1 : v->lanes;
@@ -168,7 +171,7 @@ static bool depends(gpuc_vectorizer *v, gpuc_expr e)
     return false;
 }
 
-gpuc_expr gpuc_vectorize_expr(gpuc_tir_mapper *m, gpuc_expr e)
+gpuc_expr gpuc_lower_vectorize_expr(gpuc_tir_mapper *m, gpuc_expr e)
 {
     gpuc_vectorizer *v = (gpuc_vectorizer *)m;
     if (e == v->var) return gpuc_tir_ramp(m->ctx, v->start, gpuc_imm_int(m->ctx, e->dtype, 1), v->lanes);

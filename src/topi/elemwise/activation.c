@@ -96,7 +96,7 @@ ATTRS(gelu_attrs, INT("approximate", 0))
 
 #define ROW(nm, fn, set, at, tp, nn, on) ROW1(nm, fn, gpuc_topi_infer_same, set, at, tp, nn, on)
 
-const gpuc_op gpuc_ops_activation[] = {
+const gpuc_op gpuc_topi_ops_activation[] = {
     ROW("nn.relu", relu, GPUC_T_NUMBERS, NULL, "relu", "relu", "Relu"),
     ROW("nn.leaky_relu", leaky_relu, GPUC_T_FLOATS, alpha_001, "leaky_relu", "leaky_relu", "LeakyRelu"),
     ROW("nn.thresholded_relu", thresholded_relu, GPUC_T_FLOATS, alpha_1, "", "", "ThresholdedRelu"),
@@ -112,4 +112,5 @@ const gpuc_op gpuc_ops_activation[] = {
     ROW("nn.gelu", gelu, GPUC_T_FLOATS, gelu_attrs, "", "", "Gelu"),
     ROW("nn.shrink", shrink, GPUC_T_NUMBERS, shrink_attrs, "", "", "Shrink"),
 };
-const size_t gpuc_ops_activation_count = sizeof gpuc_ops_activation / sizeof gpuc_ops_activation[0];
+const size_t gpuc_topi_ops_activation_count =
+    sizeof gpuc_topi_ops_activation / sizeof gpuc_topi_ops_activation[0];

@@ -87,9 +87,9 @@ static void dense_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
 
 ATTRS(axis, INT("axis", -1))
 
-const gpuc_op gpuc_ops_binary[] = {
+const gpuc_op gpuc_topi_ops_binary[] = {
     INJECTIVE("nn.binarize_pack", 1, 1, axis, infer_pack, pack_compute, "binarize_pack", "", "",
               GPUC_T_SINTS | GPUC_T_FLOATS),
     ANCHOR("nn.binary_dense", 2, 2, NULL, infer_dense, dense_compute, "binary_dense", "", "", GPUC_T_UINT32),
 };
-const size_t gpuc_ops_binary_count = sizeof gpuc_ops_binary / sizeof gpuc_ops_binary[0];
+const size_t gpuc_topi_ops_binary_count = sizeof gpuc_topi_ops_binary / sizeof gpuc_topi_ops_binary[0];

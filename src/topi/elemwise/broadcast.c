@@ -255,7 +255,7 @@ ATTRS(scalar_attrs, {.name = "scalar", .kind = GPUC_ATTR_FLOAT, .required = true
 #define SCALAR(nm, set)                                                                                      \
     ROW1(nm "_scalar", scalar, gpuc_topi_infer_same, set, scalar_attrs, "", "__" nm "_scalar__", "")
 
-const gpuc_op gpuc_ops_broadcast[] = {
+const gpuc_op gpuc_topi_ops_broadcast[] = {
     ROW2("add", add, infer_add, GPUC_T_ANY, "add", "elemwise_add,broadcast_add", "Add"),
     ROW2("subtract", subtract, infer_subtract, GPUC_T_NUMBERS, "subtract", "elemwise_sub,broadcast_sub",
          "Sub"),
@@ -321,4 +321,5 @@ const gpuc_op gpuc_ops_broadcast[] = {
     SCALAR("lshift", GPUC_T_INTS),
     SCALAR("rshift", GPUC_T_INTS),
 };
-const size_t gpuc_ops_broadcast_count = sizeof gpuc_ops_broadcast / sizeof gpuc_ops_broadcast[0];
+const size_t gpuc_topi_ops_broadcast_count =
+    sizeof gpuc_topi_ops_broadcast / sizeof gpuc_topi_ops_broadcast[0];

@@ -201,7 +201,7 @@ ATTRS(dtype_attrs, DTYPE("dtype"))
 #define SAME1(nm, fn, set, tp, nn, on) ROW1(nm, fn, gpuc_topi_infer_same, set, NULL, tp, nn, on)
 #define FLOAT1(nm, on) SAME1(nm, named, GPUC_T_FLOATS, nm, nm, on)
 
-const gpuc_op gpuc_ops_elemwise[] = {
+const gpuc_op gpuc_topi_ops_elemwise[] = {
     SAME1("negative", negative, GPUC_T_NUMBERS, "negative", "negative", "Neg"),
     SAME1("abs", named, GPUC_T_NUMBERS, "abs", "abs", "Abs"),
     FLOAT1("exp", "Exp"),
@@ -245,4 +245,4 @@ const gpuc_op gpuc_ops_elemwise[] = {
     ROW1("cast", cast, infer_cast, GPUC_T_ANY, dtype_attrs, "cast", "cast", "Cast,CastLike"),
     ROW1("reinterpret", reinterpret, infer_reinterpret, GPUC_T_NUMBERS, dtype_attrs, "reinterpret", "", ""),
 };
-const size_t gpuc_ops_elemwise_count = sizeof gpuc_ops_elemwise / sizeof gpuc_ops_elemwise[0];
+const size_t gpuc_topi_ops_elemwise_count = sizeof gpuc_topi_ops_elemwise / sizeof gpuc_topi_ops_elemwise[0];

@@ -219,10 +219,10 @@ ATTRS(grid_specs, WINDOW_INTS("target_shape"), INT("align_corners", 0))
 ATTRS(deform_specs, WINDOW_INTS("strides"), WINDOW_INTS("padding"), WINDOW_INTS("dilation"),
       WINDOW_INT("groups", 1), WINDOW_INT("deformable_groups", 1))
 
-const gpuc_op gpuc_ops_sample[] = {
+const gpuc_op gpuc_topi_ops_sample[] = {
     INJECTIVE("image.affine_grid", 1, 1, grid_specs, infer_affine_grid, affine_grid_compute, "affine_grid",
               "", "AffineGrid", GPUC_T_FLOATS),
     ANCHOR("nn.deformable_conv", 3, 4, deform_specs, infer_deform, deform_compute,
            "deformable_conv2d,deformable_conv2d_nchw", "", "DeformConv", GPUC_T_FLOATS, GPUC_T_LIKE),
 };
-const size_t gpuc_ops_sample_count = sizeof gpuc_ops_sample / sizeof gpuc_ops_sample[0];
+const size_t gpuc_topi_ops_sample_count = sizeof gpuc_topi_ops_sample / sizeof gpuc_topi_ops_sample[0];

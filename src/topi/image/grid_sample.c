@@ -221,7 +221,7 @@ static void grid_sample_compute(const gpuc_op_call *call, gpuc_tensor *const *in
 ATTRS(sample_attrs, STRING("method", "linear"), STRING("padding_mode", "zeros"), INT("align_corners", 0),
       INT("normalized", 1) /* else coordinates count elements */)
 
-const gpuc_op gpuc_ops_grid_sample[] = {
+const gpuc_op gpuc_topi_ops_grid_sample[] = {
     {.name = "image.grid_sample",
      .min_in = 2,
      .max_in = 2,
@@ -234,4 +234,5 @@ const gpuc_op gpuc_ops_grid_sample[] = {
      .nnvm = "",
      .onnx = "GridSample"},
 };
-const size_t gpuc_ops_grid_sample_count = sizeof gpuc_ops_grid_sample / sizeof gpuc_ops_grid_sample[0];
+const size_t gpuc_topi_ops_grid_sample_count =
+    sizeof gpuc_topi_ops_grid_sample / sizeof gpuc_topi_ops_grid_sample[0];

@@ -32,7 +32,7 @@ static bool is_same(const gpuc_op_call *call, int axis)
 static void check_fits(const gpuc_op_call *call, int axis, gpuc_expr in, gpuc_expr out)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_scale s = gpuc_op_scale(gpuc_resize_scale_of(call, axis));
+    gpuc_scale s = gpuc_op_scale(gpuc_topi_resize_scale_of(call, axis));
     int64_t a, b;
     if (gpuc_expr_is_int(in, &a) && gpuc_expr_is_int(out, &b)) return;
     gpuc_expr from = gpuc_mul(ctx, in, gpuc_int(ctx, 4 * s.p)),
@@ -59,7 +59,7 @@ static void infer_resize(gpuc_op_call *call)
     const gpuc_attr *roi = gpuc_attrs_find(call->attrs, "roi");
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS], zero = gpuc_int(ctx, 0);
     gpuc_topi_sizes(call, "sizes", in->ndim, dims);
-    if (gpuc_resize_crops(call) && roi->n != 2 * in->ndim)
+    if (gpuc_topi_resize_crops(call) && roi->n != 2 * in->ndim)
         gpuc_topi_fail(call, "roi has %d entries for %d dimensions", roi->n, in->ndim);
     if (scales->n != in->ndim)
         gpuc_topi_fail(call, "scales has %d entries for %d dimensions", scales->n, in->ndim);
@@ -90,28 +90,29 @@ typedef struct taps {
 static gpuc_expr cubic_near(const gpuc_op_call *call, gpuc_expr t, double a)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr inner =
-        gpuc_sub(ctx, gpuc_mul(ctx, gpuc_resize_real(call, a + 2), t), gpuc_resize_real(call, a + 3));
-    return gpuc_add(ctx, gpuc_mul(ctx, inner, gpuc_mul(ctx, t, t)), gpuc_resize_real(call, 1));
+    gpuc_expr inner = gpuc_sub(ctx, gpuc_mul(ctx, gpuc_topi_resize_real(call, a + 2), t),
+                               gpuc_topi_resize_real(call, a + 3));
+    return gpuc_add(ctx, gpuc_mul(ctx, inner, gpuc_mul(ctx, t, t)), gpuc_topi_resize_real(call, 1));
 }
 
 static gpuc_expr cubic_far(const gpuc_op_call *call, gpuc_expr t, double a)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr p = gpuc_sub(ctx, gpuc_mul(ctx, gpuc_resize_real(call, a), t), gpuc_resize_real(call, 5 * a));
-    p = gpuc_add(ctx, gpuc_mul(ctx, p, t), gpuc_resize_real(call, 8 * a));
-    return gpuc_sub(ctx, gpuc_mul(ctx, p, t), gpuc_resize_real(call, 4 * a));
+    gpuc_expr p =
+        gpuc_sub(ctx, gpuc_mul(ctx, gpuc_topi_resize_real(call, a), t), gpuc_topi_resize_real(call, 5 * a));
+    p = gpuc_add(ctx, gpuc_mul(ctx, p, t), gpuc_topi_resize_real(call, 8 * a));
+    return gpuc_sub(ctx, gpuc_mul(ctx, p, t), gpuc_topi_resize_real(call, 4 * a));
 }
 
 /* Taps outside of the input weigh nothing, the others add up to one. */
 static void exclude_outside(const gpuc_op_call *call, taps *t, gpuc_expr i, gpuc_expr extent)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr sum = gpuc_resize_real(call, 0);
+    gpuc_expr sum = gpuc_topi_resize_real(call, 0);
     for (int k = 0; k < t->count; k++) {
         gpuc_expr at = gpuc_add(ctx, i, gpuc_int(ctx, k - 1));
         gpuc_expr inside = gpuc_and(ctx, gpuc_ge(ctx, at, gpuc_int(ctx, 0)), gpuc_lt(ctx, at, extent));
-        t->weight[k] = gpuc_select(ctx, inside, t->weight[k], gpuc_resize_real(call, 0));
+        t->weight[k] = gpuc_select(ctx, inside, t->weight[k], gpuc_topi_resize_real(call, 0));
         sum = gpuc_add(ctx, sum, t->weight[k]);
     }
     for (int k = 0; k < t->count; k++) t->weight[k] = gpuc_div(ctx, t->weight[k], sum);
@@ -121,7 +122,7 @@ static void exclude_outside(const gpuc_op_call *call, taps *t, gpuc_expr i, gpuc
 static bool stays(const gpuc_op_call *call, int axis)
 {
     const double *roi = gpuc_attrs_find(call->attrs, "roi")->floats;
-    bool whole = !gpuc_resize_crops(call) || (roi[axis] == 0 && roi[call->in[0].ndim + axis] == 1);
+    bool whole = !gpuc_topi_resize_crops(call) || (roi[axis] == 0 && roi[call->in[0].ndim + axis] == 1);
     return whole && is_same(call, axis);
 }
 
@@ -129,26 +130,26 @@ static bool stays(const gpuc_op_call *call, int axis)
 static gpuc_expr inside_of(const gpuc_op_call *call, gpuc_resize_position x, int axis)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr last = gpuc_resize_as_real(call, gpuc_sub(ctx, call->in[0].dims[axis], gpuc_int(ctx, 1)));
+    gpuc_expr last = gpuc_topi_resize_as_real(call, gpuc_sub(ctx, call->in[0].dims[axis], gpuc_int(ctx, 1)));
     if (!x.real) return NULL;
-    return gpuc_and(ctx, gpuc_ge(ctx, x.real, gpuc_resize_real(call, 0)), gpuc_le(ctx, x.real, last));
+    return gpuc_and(ctx, gpuc_ge(ctx, x.real, gpuc_topi_resize_real(call, 0)), gpuc_le(ctx, x.real, last));
 }
 
 static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const char *method)
 {
     gpuc_ctx *ctx = call->ctx;
-    taps t = {.count = 1, .index = {y}, .weight = {gpuc_resize_real(call, 1)}};
+    taps t = {.count = 1, .index = {y}, .weight = {gpuc_topi_resize_real(call, 1)}};
     if (stays(call, axis)) return t;
     gpuc_expr in = call->in[0].dims[axis];
-    gpuc_resize_position x = gpuc_resize_source(call, y, axis);
+    gpuc_resize_position x = gpuc_topi_resize_source(call, y, axis);
     t.inside = inside_of(call, x, axis);
     if (!strcmp(method, "nearest")) {
-        t.index[0] = clamp(ctx, gpuc_resize_nearest(call, x, axis), in);
+        t.index[0] = clamp(ctx, gpuc_topi_resize_nearest(call, x, axis), in);
         return t;
     }
     gpuc_expr i, part;
-    gpuc_resize_split(call, x, &i, &part);
-    gpuc_expr rest = gpuc_sub(ctx, gpuc_resize_real(call, 1), part);
+    gpuc_topi_resize_split(call, x, &i, &part);
+    gpuc_expr rest = gpuc_sub(ctx, gpuc_topi_resize_real(call, 1), part);
     if (!strcmp(method, "linear")) {
         t.count = 2;
         t.weight[0] = rest;
@@ -158,10 +159,10 @@ static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const cha
     }
     double a = gpuc_attrs_get_float(call->attrs, "cubic_a", -0.75);
     t.count = 4;
-    t.weight[0] = cubic_far(call, gpuc_add(ctx, part, gpuc_resize_real(call, 1)), a);
+    t.weight[0] = cubic_far(call, gpuc_add(ctx, part, gpuc_topi_resize_real(call, 1)), a);
     t.weight[1] = cubic_near(call, part, a);
     t.weight[2] = cubic_near(call, rest, a);
-    t.weight[3] = cubic_far(call, gpuc_add(ctx, rest, gpuc_resize_real(call, 1)), a);
+    t.weight[3] = cubic_far(call, gpuc_add(ctx, rest, gpuc_topi_resize_real(call, 1)), a);
     if (gpuc_attrs_get_int(call->attrs, "exclude_outside", 0)) exclude_outside(call, &t, i, in);
     for (int k = 0; k < 4; k++) t.index[k] = clamp(ctx, gpuc_add(ctx, i, gpuc_int(ctx, k - 1)), in);
     return t;
@@ -172,7 +173,7 @@ static gpuc_expr combine(const gpuc_op_call *call, gpuc_tensor *x, const taps *t
 {
     gpuc_ctx *ctx = call->ctx;
     int ndim = call->in[0].ndim;
-    if (axis == ndim) return gpuc_cast(ctx, gpuc_resize_type(call), gpuc_te_read(ctx, x, ndim, index));
+    if (axis == ndim) return gpuc_cast(ctx, gpuc_topi_resize_type(call), gpuc_te_read(ctx, x, ndim, index));
     gpuc_expr sum = NULL;
     for (int k = 0; k < t[axis].count; k++) {
         index[axis] = t[axis].index[k];
@@ -218,11 +219,12 @@ static void resize_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
 static gpuc_expr kernel(const gpuc_op_call *call, gpuc_expr distance)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr d = gpuc_call1(ctx, "abs", distance), one = gpuc_resize_real(call, 1),
-              zero = gpuc_resize_real(call, 0);
+    gpuc_expr d = gpuc_call1(ctx, "abs", distance), one = gpuc_topi_resize_real(call, 1),
+              zero = gpuc_topi_resize_real(call, 0);
     if (!is_cubic(call)) return gpuc_max(ctx, zero, gpuc_sub(ctx, one, d));
     double a = gpuc_attrs_get_float(call->attrs, "cubic_a", -0.75);
-    gpuc_expr far = gpuc_select(ctx, gpuc_lt(ctx, d, gpuc_resize_real(call, 2)), cubic_far(call, d, a), zero);
+    gpuc_expr far =
+        gpuc_select(ctx, gpuc_lt(ctx, d, gpuc_topi_resize_real(call, 2)), cubic_far(call, d, a), zero);
     return gpuc_select(ctx, gpuc_le(ctx, d, one), cubic_near(call, d, a), far);
 }
 
@@ -231,9 +233,10 @@ static gpuc_tensor *axis_sums(const gpuc_op_call *call, gpuc_tensor *x, int axis
 {
     gpuc_ctx *ctx = call->ctx;
     int ndim = x ? gpuc_te_ndim(x) : 1, own = x ? axis : 0;
-    gpuc_resize_scale s = gpuc_resize_scaling(call, axis);
+    gpuc_resize_scale s = gpuc_topi_resize_scaling(call, axis);
     gpuc_expr in = s.in, min = gpuc_min(ctx, s.p, s.q), two = gpuc_int(ctx, 2);
-    gpuc_expr shrink = gpuc_div(ctx, gpuc_resize_as_real(call, min), gpuc_resize_as_real(call, s.q));
+    gpuc_expr shrink =
+        gpuc_div(ctx, gpuc_topi_resize_as_real(call, min), gpuc_topi_resize_as_real(call, s.q));
     gpuc_expr reach = gpuc_floordiv_(ctx, gpuc_mul(ctx, s.q, gpuc_int(ctx, is_cubic(call) ? -2 : -1)), min);
     gpuc_expr first = gpuc_add(ctx, reach, gpuc_int(ctx, 1));
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], dims[GPUC_TOPI_MAX_DIMS], i, part;
@@ -242,19 +245,20 @@ static gpuc_tensor *axis_sums(const gpuc_op_call *call, gpuc_tensor *x, int axis
     gpuc_tensor_type t = {.ndim = ndim, .dims = dims};
     gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars),
               *tap = gpuc_te_reduce_axis(ctx, gpuc_sub(ctx, two, gpuc_mul(ctx, two, first)), "tap");
-    gpuc_resize_split(call, gpuc_resize_source(call, vars[own], axis), &i, &part);
+    gpuc_topi_resize_split(call, gpuc_topi_resize_source(call, vars[own], axis), &i, &part);
     gpuc_expr offset = gpuc_add(ctx, gpuc_iter_var(tap), first), at = gpuc_add(ctx, i, offset);
-    gpuc_expr distance = gpuc_sub(ctx, gpuc_cast(ctx, gpuc_resize_type(call), offset), part);
+    gpuc_expr distance = gpuc_sub(ctx, gpuc_cast(ctx, gpuc_topi_resize_type(call), offset), part);
     gpuc_expr body = kernel(call, gpuc_mul(ctx, distance, shrink));
     if (gpuc_attrs_get_int(call->attrs, "exclude_outside", 0)) {
         gpuc_expr inside = gpuc_and(ctx, gpuc_ge(ctx, at, gpuc_int(ctx, 0)), gpuc_lt(ctx, at, in));
-        body = gpuc_select(ctx, inside, body, gpuc_resize_real(call, 0));
+        body = gpuc_select(ctx, inside, body, gpuc_topi_resize_real(call, 0));
     }
     if (x) {
         gpuc_expr index[GPUC_TOPI_MAX_DIMS];
         memcpy(index, vars, sizeof *index * (size_t)ndim);
         index[own] = clamp(ctx, at, in);
-        body = gpuc_mul(ctx, body, gpuc_cast(ctx, gpuc_resize_type(call), gpuc_te_read(ctx, x, ndim, index)));
+        body = gpuc_mul(ctx, body,
+                        gpuc_cast(ctx, gpuc_topi_resize_type(call), gpuc_te_read(ctx, x, ndim, index)));
     }
     return gpuc_topi_compute(ctx, x ? "sums" : "weights", "", ndim, axes,
                              gpuc_te_reduce(ctx, "sum", body, 1, &tap));
@@ -282,7 +286,7 @@ static void antialiased_compute(const gpuc_op_call *call, gpuc_tensor *const *in
     for (int i = 0; i < ndim; i++) {
         t[i] = (taps){0};
         if (stays(call, i)) continue;
-        t[i].inside = inside_of(call, gpuc_resize_source(call, vars[i], i), i);
+        t[i].inside = inside_of(call, gpuc_topi_resize_source(call, vars[i], i), i);
         x = quotient(call, axis_sums(call, x, i), axis_sums(call, NULL, i), i);
     }
     gpuc_expr value = gpuc_cast(ctx, call->out[0].dtype, gpuc_te_read(ctx, x, ndim, vars));
@@ -305,7 +309,7 @@ static const gpuc_attr_spec resize_attrs[] = {
     {.name = "extrapolation_value", .kind = GPUC_ATTR_FLOAT},
     {0}};
 
-const gpuc_op gpuc_ops_resize[] = {
+const gpuc_op gpuc_topi_ops_resize[] = {
     {.name = "image.resize",
      .min_in = 1,
      .max_in = 1,
@@ -328,4 +332,4 @@ const gpuc_op gpuc_ops_resize[] = {
      .nnvm = "",
      .onnx = "Resize"},
 };
-const size_t gpuc_ops_resize_count = sizeof gpuc_ops_resize / sizeof gpuc_ops_resize[0];
+const size_t gpuc_topi_ops_resize_count = sizeof gpuc_topi_ops_resize / sizeof gpuc_topi_ops_resize[0];

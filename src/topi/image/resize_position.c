@@ -6,24 +6,24 @@
 
 #include "topi/image/resize.h"
 
-bool gpuc_resize_crops(const gpuc_op_call *call)
+bool gpuc_topi_resize_crops(const gpuc_op_call *call)
 {
     return !strcmp(gpuc_attrs_get_string(call->attrs, "coordinate", ""), "tf_crop_and_resize");
 }
 
-double gpuc_resize_scale_of(const gpuc_op_call *call, int axis)
+double gpuc_topi_resize_scale_of(const gpuc_op_call *call, int axis)
 {
     return gpuc_attrs_find(call->attrs, "scales")->floats[axis];
 }
 
-gpuc_dtype gpuc_resize_type(const gpuc_op_call *call)
+gpuc_dtype gpuc_topi_resize_type(const gpuc_op_call *call)
 {
     return gpuc_dtype_equal(call->in[0].dtype, GPUC_FLOAT64) ? GPUC_FLOAT64 : GPUC_FLOAT32;
 }
 
-gpuc_expr gpuc_resize_real(const gpuc_op_call *call, double v)
+gpuc_expr gpuc_topi_resize_real(const gpuc_op_call *call, double v)
 {
-    return gpuc_imm(call->ctx, gpuc_resize_type(call), v);
+    return gpuc_imm(call->ctx, gpuc_topi_resize_type(call), v);
 }
 
 static int64_t common_divisor(int64_t a, int64_t b)
@@ -39,11 +39,11 @@ static int64_t common_divisor(int64_t a, int64_t b)
 /* Positions that may be negative are lifted by this many elements where they are unsigned. */
 enum { LIFT = 128 };
 
-gpuc_resize_scale gpuc_resize_scaling(const gpuc_op_call *call, int axis)
+gpuc_resize_scale gpuc_topi_resize_scaling(const gpuc_op_call *call, int axis)
 {
     gpuc_ctx *ctx = call->ctx;
     gpuc_resize_scale s = {.in = call->in[0].dims[axis], .out = call->out[0].dims[axis], .t = GPUC_INDEX};
-    double scale = gpuc_resize_scale_of(call, axis);
+    double scale = gpuc_topi_resize_scale_of(call, axis);
     bool corners = !strcmp(gpuc_attrs_get_string(call->attrs, "coordinate", ""), "align_corners");
     int64_t in = 0, out = 0;
     bool known = gpuc_expr_is_int(s.in, &in) && gpuc_expr_is_int(s.out, &out);
@@ -90,9 +90,9 @@ static gpuc_resize_position linear_in(gpuc_ctx *ctx, const gpuc_resize_scale *s,
         .numerator = gpuc_sub(ctx, n, minus), .denominator = denominator, .lift = lift};
 }
 
-gpuc_expr gpuc_resize_as_real(const gpuc_op_call *call, gpuc_expr e)
+gpuc_expr gpuc_topi_resize_as_real(const gpuc_op_call *call, gpuc_expr e)
 {
-    return gpuc_cast(call->ctx, gpuc_resize_type(call), e);
+    return gpuc_cast(call->ctx, gpuc_topi_resize_type(call), e);
 }
 
 /* Crops to the region [start, end] of the axis, of which 1 is the last element. */
@@ -102,12 +102,12 @@ static gpuc_resize_position cropped(const gpuc_op_call *call, const gpuc_resize_
     gpuc_ctx *ctx = call->ctx;
     const double *roi = gpuc_attrs_find(call->attrs, "roi")->floats;
     double start = roi[axis], end = roi[call->in[0].ndim + axis];
-    gpuc_expr one = gpuc_int(ctx, 1), last = gpuc_resize_as_real(call, gpuc_sub(ctx, s->in, one));
-    gpuc_expr steps = gpuc_resize_as_real(call, gpuc_max(ctx, gpuc_sub(ctx, s->out, one), one));
-    gpuc_expr middle = gpuc_mul(ctx, last, gpuc_resize_real(call, (start + end) / 2));
-    gpuc_expr step = gpuc_div(ctx, gpuc_mul(ctx, last, gpuc_resize_real(call, end - start)), steps);
-    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, gpuc_resize_as_real(call, y), step),
-                            gpuc_mul(ctx, last, gpuc_resize_real(call, start)));
+    gpuc_expr one = gpuc_int(ctx, 1), last = gpuc_topi_resize_as_real(call, gpuc_sub(ctx, s->in, one));
+    gpuc_expr steps = gpuc_topi_resize_as_real(call, gpuc_max(ctx, gpuc_sub(ctx, s->out, one), one));
+    gpuc_expr middle = gpuc_mul(ctx, last, gpuc_topi_resize_real(call, (start + end) / 2));
+    gpuc_expr step = gpuc_div(ctx, gpuc_mul(ctx, last, gpuc_topi_resize_real(call, end - start)), steps);
+    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, gpuc_topi_resize_as_real(call, y), step),
+                            gpuc_mul(ctx, last, gpuc_topi_resize_real(call, start)));
     return (gpuc_resize_position){.real = gpuc_select(ctx, gpuc_eq(ctx, s->out, one), middle, at)};
 }
 
@@ -120,7 +120,7 @@ static gpuc_resize_position between_corners(const gpuc_op_call *call, const gpuc
     gpuc_expr p = s->p, q = s->q, one = gpuc_int(ctx, 1);
     int64_t in, out;
     if (gpuc_expr_is_int(s->in, &in) && gpuc_expr_is_int(s->out, &out)) {
-        double wide = (double)in * gpuc_resize_scale_of(call, axis);
+        double wide = (double)in * gpuc_topi_resize_scale_of(call, axis);
         if (fabs(wide - (double)out) < 1e-5 * wide) {
             p = s->out;
             q = s->in;
@@ -137,13 +137,13 @@ static gpuc_resize_position between_corners(const gpuc_op_call *call, const gpuc
     return linear_in(ctx, s, y, factor, none, none, width);
 }
 
-gpuc_resize_position gpuc_resize_source(const gpuc_op_call *call, gpuc_expr y, int axis)
+gpuc_resize_position gpuc_topi_resize_source(const gpuc_op_call *call, gpuc_expr y, int axis)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_resize_scale s = gpuc_resize_scaling(call, axis);
+    gpuc_resize_scale s = gpuc_topi_resize_scaling(call, axis);
     const char *mode = gpuc_attrs_get_string(call->attrs, "coordinate", "half_pixel");
     gpuc_expr zero = gpuc_int(ctx, 0), p = s.p, q = s.q, plus = q, minus = p;
-    if (gpuc_resize_crops(call)) return cropped(call, &s, y, axis);
+    if (gpuc_topi_resize_crops(call)) return cropped(call, &s, y, axis);
     if (!strcmp(mode, "align_corners")) return between_corners(call, &s, y, axis);
     if (!strcmp(mode, "asymmetric")) return linear_in(ctx, &s, y, q, zero, zero, p);
     gpuc_expr factor = times(ctx, q, 2), width = times(ctx, p, 2);
@@ -176,7 +176,7 @@ static gpuc_expr floor_of(gpuc_ctx *ctx, gpuc_resize_position x, int64_t factor,
 static gpuc_expr nearest_real(const gpuc_op_call *call, gpuc_expr x, const char *rounding)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr half = gpuc_resize_real(call, 0.5);
+    gpuc_expr half = gpuc_topi_resize_real(call, 0.5);
     bool down = !strcmp(rounding, "floor") || !strcmp(rounding, "round_prefer_ceil");
     if (!strcmp(rounding, "round_prefer_floor")) x = gpuc_sub(ctx, x, half);
     if (!strcmp(rounding, "round_prefer_ceil")) x = gpuc_add(ctx, x, half);
@@ -195,16 +195,17 @@ static gpuc_expr nearest_by(const gpuc_op_call *call, gpuc_resize_position x, co
     return floor_of(ctx, x, 2, d);                                                 /* floor(x + 1/2) */
 }
 
-gpuc_expr gpuc_resize_nearest(const gpuc_op_call *call, gpuc_resize_position x, int axis)
+gpuc_expr gpuc_topi_resize_nearest(const gpuc_op_call *call, gpuc_resize_position x, int axis)
 {
     const char *rounding = gpuc_attrs_get_string(call->attrs, "rounding", "round_prefer_floor");
-    gpuc_resize_scale s = gpuc_resize_scaling(call, axis);
+    gpuc_resize_scale s = gpuc_topi_resize_scaling(call, axis);
     if (strcmp(rounding, "outward")) return nearest_by(call, x, rounding);
     return gpuc_select(call->ctx, gpuc_lt(call->ctx, s.p, s.q), nearest_by(call, x, "ceil"),
                        nearest_by(call, x, "floor"));
 }
 
-void gpuc_resize_split(const gpuc_op_call *call, gpuc_resize_position x, gpuc_expr *element, gpuc_expr *part)
+void gpuc_topi_resize_split(const gpuc_op_call *call, gpuc_resize_position x, gpuc_expr *element,
+                            gpuc_expr *part)
 {
     gpuc_ctx *ctx = call->ctx;
     if (x.real) {
@@ -213,7 +214,7 @@ void gpuc_resize_split(const gpuc_op_call *call, gpuc_resize_position x, gpuc_ex
         *part = gpuc_sub(ctx, x.real, below);
         return;
     }
-    gpuc_expr over = gpuc_resize_as_real(call, gpuc_floormod_(ctx, x.numerator, x.denominator));
+    gpuc_expr over = gpuc_topi_resize_as_real(call, gpuc_floormod_(ctx, x.numerator, x.denominator));
     *element = lifted_back(ctx, x, gpuc_floordiv_(ctx, x.numerator, x.denominator));
-    *part = gpuc_div(ctx, over, gpuc_resize_as_real(call, x.denominator));
+    *part = gpuc_div(ctx, over, gpuc_topi_resize_as_real(call, x.denominator));
 }

@@ -230,7 +230,7 @@ static void contraction_compute(const gpuc_op_call *call, gpuc_tensor *const *in
 ATTRS(einsum_attrs, {.name = "equation", .kind = GPUC_ATTR_STRING, .required = true})
 ATTRS(tensordot_attrs, INTS("a_axes"), INTS("b_axes"), INT("axes", 2))
 
-const gpuc_op gpuc_ops_einsum[] = {
+const gpuc_op gpuc_topi_ops_einsum[] = {
     {.name = "einsum",
      .min_in = 1,
      .max_in = MAX_OPERANDS,
@@ -254,4 +254,4 @@ const gpuc_op gpuc_ops_einsum[] = {
      .nnvm = "",
      .onnx = ""},
 };
-const size_t gpuc_ops_einsum_count = sizeof gpuc_ops_einsum / sizeof gpuc_ops_einsum[0];
+const size_t gpuc_topi_ops_einsum_count = sizeof gpuc_topi_ops_einsum / sizeof gpuc_topi_ops_einsum[0];

@@ -56,22 +56,22 @@ static gpuc_stmt loop_from(const matrix *m, gpuc_expr var, gpuc_expr from, gpuc_
 static gpuc_stmt find_pivot(const matrix *m, gpuc_expr k, const gpuc_tir_buffer *pivot)
 {
     gpuc_ctx *ctx = m->ctx;
-    gpuc_expr i = index_var(ctx, "i"), best = gpuc_par_get(ctx, pivot);
+    gpuc_expr i = index_var(ctx, "i"), best = gpuc_topi_par_get(ctx, pivot);
     gpuc_expr larger =
         gpuc_gt(ctx, gpuc_call1(ctx, "abs", get(m, i, k)), gpuc_call1(ctx, "abs", get(m, best, k)));
-    gpuc_stmt search = loop_from(m, i, k, gpuc_tir_if_(ctx, larger, gpuc_par_set(ctx, pivot, i), NULL));
-    return gpuc_tir_seq2(ctx, gpuc_par_set(ctx, pivot, k), search);
+    gpuc_stmt search = loop_from(m, i, k, gpuc_tir_if_(ctx, larger, gpuc_topi_par_set(ctx, pivot, i), NULL));
+    return gpuc_tir_seq2(ctx, gpuc_topi_par_set(ctx, pivot, k), search);
 }
 
 static gpuc_stmt swap_rows(const matrix *m, gpuc_expr k, const gpuc_tir_buffer *pivot,
                            const gpuc_tir_buffer *det)
 {
     gpuc_ctx *ctx = m->ctx;
-    gpuc_expr j = index_var(ctx, "j"), p = gpuc_par_get(ctx, pivot), d = gpuc_par_get(ctx, det);
+    gpuc_expr j = index_var(ctx, "j"), p = gpuc_topi_par_get(ctx, pivot), d = gpuc_topi_par_get(ctx, det);
     gpuc_expr kept = gpuc_var(ctx, "kept", gpuc_expr_dtype(d));
     gpuc_stmt swap = gpuc_tir_seq2(ctx, set(m, k, j, get(m, p, j)), set(m, p, j, kept));
     gpuc_stmt rows = loop_from(m, j, k, gpuc_tir_let(ctx, kept, get(m, k, j), swap));
-    gpuc_stmt sign = gpuc_par_set(ctx, det, gpuc_sub(ctx, gpuc_imm(ctx, gpuc_expr_dtype(d), 0), d));
+    gpuc_stmt sign = gpuc_topi_par_set(ctx, det, gpuc_sub(ctx, gpuc_imm(ctx, gpuc_expr_dtype(d), 0), d));
     return gpuc_tir_if_(ctx, gpuc_ne(ctx, p, k), gpuc_tir_seq2(ctx, rows, sign), NULL);
 }
 
@@ -95,7 +95,7 @@ static void det_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     const gpuc_tensor_type *t = &call->in[0];
     int batch = t->ndim - 2;
     gpuc_dtype work = gpuc_topi_accumulator(t->dtype);
-    gpuc_te_op *op = gpuc_par_extern(call, "det", 1, ins, 1, call->out);
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "det", 1, ins, 1, call->out);
     gpuc_expr number = index_var(ctx, "matrix"), rest = number, count = gpuc_int(ctx, 1),
               zero = gpuc_int(ctx, 0);
     gpuc_expr at[GPUC_TOPI_MAX_DIMS], i = index_var(ctx, "i"), j = index_var(ctx, "j"),
@@ -107,29 +107,30 @@ static void det_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     }
     matrix m = {.ctx = ctx, .n = t->dims[batch]};
     gpuc_expr size = gpuc_mul(ctx, m.n, m.n);
-    gpuc_tir_buffer *space = gpuc_par_workspace(ctx, "rows", work, gpuc_mul(ctx, count, size));
+    gpuc_tir_buffer *space = gpuc_topi_par_workspace(ctx, "rows", work, gpuc_mul(ctx, count, size));
     m.at = space;
     m.first = gpuc_mul(ctx, number, size);
-    gpuc_tir_buffer *pivot = gpuc_par_cell(ctx, "pivot", GPUC_INDEX), *det = gpuc_par_cell(ctx, "det", work);
+    gpuc_tir_buffer *pivot = gpuc_topi_par_cell(ctx, "pivot", GPUC_INDEX),
+                    *det = gpuc_topi_par_cell(ctx, "det", work);
     at[batch] = i;
     at[batch + 1] = j;
     gpuc_expr value = gpuc_cast(ctx, work, gpuc_tir_load(ctx, op->input_buffers[0], t->ndim, at));
-    gpuc_expr product = gpuc_mul(ctx, gpuc_par_get(ctx, det), get(&m, k, k));
+    gpuc_expr product = gpuc_mul(ctx, gpuc_topi_par_get(ctx, det), get(&m, k, k));
     gpuc_stmt step[] = {find_pivot(&m, k, pivot), swap_rows(&m, k, pivot, det),
-                        gpuc_par_set(ctx, det, product), eliminate(&m, k)};
-    gpuc_expr result = gpuc_cast(ctx, t->dtype, gpuc_par_get(ctx, det));
+                        gpuc_topi_par_set(ctx, det, product), eliminate(&m, k)};
+    gpuc_expr result = gpuc_cast(ctx, t->dtype, gpuc_topi_par_get(ctx, det));
     gpuc_stmt all[] = {
         loop_from(&m, i, zero, loop_from(&m, j, zero, set(&m, i, j, value))),
-        gpuc_par_set(ctx, det, gpuc_imm(ctx, work, 1)),
+        gpuc_topi_par_set(ctx, det, gpuc_imm(ctx, work, 1)),
         loop_from(&m, k, zero, gpuc_tir_seq(ctx, 4, step)),
         gpuc_tir_store(ctx, op->output_buffers[0], batch, at, result),
     };
     gpuc_stmt body = gpuc_tir_alloc(ctx, pivot, gpuc_tir_alloc(ctx, det, gpuc_tir_seq(ctx, 4, all)));
-    op->extern_body = gpuc_tir_alloc(ctx, space, gpuc_par_loop(ctx, number, count, body));
+    op->extern_body = gpuc_tir_alloc(ctx, space, gpuc_topi_par_loop(ctx, number, count, body));
     outs[0] = op->outputs[0];
 }
 
-const gpuc_op gpuc_ops_linalg[] = {
+const gpuc_op gpuc_topi_ops_linalg[] = {
     {.name = "det",
      .min_in = 1,
      .max_in = 1,
@@ -141,4 +142,4 @@ const gpuc_op gpuc_ops_linalg[] = {
      .nnvm = "",
      .onnx = "Det"},
 };
-const size_t gpuc_ops_linalg_count = sizeof gpuc_ops_linalg / sizeof gpuc_ops_linalg[0];
+const size_t gpuc_topi_ops_linalg_count = sizeof gpuc_topi_ops_linalg / sizeof gpuc_topi_ops_linalg[0];

@@ -265,7 +265,7 @@ ATTRS(mel_attrs, LENGTH("num_mel_bins"), LENGTH("dft_length"), DTYPE("dtype"))
         __VA_ARGS__                                                                                          \
     }
 
-const gpuc_op gpuc_ops_signal[] = {
+const gpuc_op gpuc_topi_ops_signal[] = {
     ROW("dft", 1, 1, SET(GPUC_T_FLOATS), dft_attrs, infer_dft, dft_compute, GPUC_FUSE_OUT_FUSABLE, "dft",
         "DFT"),
     ROW("stft", 1, 2, SET(GPUC_T_FLOATS, GPUC_T_LIKE), stft_attrs, infer_stft, stft_compute,
@@ -275,4 +275,4 @@ const gpuc_op gpuc_ops_signal[] = {
     ROW("mel_weight_matrix", 3, 3, SET(GPUC_T_INTS, GPUC_T_FLOATS, GPUC_T_LIKE_1), mel_attrs, infer_mel,
         mel_compute, GPUC_FUSE_INJECTIVE, "mel_weight_matrix", "MelWeightMatrix"),
 };
-const size_t gpuc_ops_signal_count = sizeof gpuc_ops_signal / sizeof gpuc_ops_signal[0];
+const size_t gpuc_topi_ops_signal_count = sizeof gpuc_topi_ops_signal / sizeof gpuc_topi_ops_signal[0];

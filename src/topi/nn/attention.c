@@ -124,11 +124,11 @@ static void attention_compute(const gpuc_op_call *call, gpuc_tensor *const *ins,
 {
     gpuc_attention *a = gpuc_new(call->ctx, gpuc_attention);
     *a = describe(call);
-    gpuc_te_op *op = gpuc_par_extern(call, "attention", call->num_in, ins, 1, call->out);
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "attention", call->num_in, ins, 1, call->out);
     gpuc_attention_operand *all[] = {&a->query, &a->key, &a->of, &a->bias};
     for (int i = 0; i < call->num_in; i++) all[i]->buffer = op->input_buffers[i];
     a->out.buffer = op->output_buffers[0];
-    op->extern_body = gpuc_attention_emit(a, &plain);
+    op->extern_body = gpuc_topi_attention_emit(a, &plain);
     op->extern_of = a;
     outs[0] = op->outputs[0];
 }
@@ -199,7 +199,7 @@ static gpuc_schedule *attention_schedule(gpuc_ctx *ctx, const gpuc_target *targe
         while (own > c->attention_min_threads && queries <= own / 2) own /= 2;
         t.threads = gpuc_rules_knob(&r, "threads", smaller(own, max), max, 5, groups);
     }
-    op->extern_body = gpuc_attention_emit(a, &t);
+    op->extern_body = gpuc_topi_attention_emit(a, &t);
     return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);
 }
 
@@ -265,7 +265,7 @@ ATTRS(attention, FLOAT("scale", 1), FLOAT("fill", -INFINITY), INT("empty_is_zero
       INTS("key_axes"), INTS("value_axes"), INTS("out_axes"))
 ATTRS(rotary, INT("interleaved", 0))
 
-const gpuc_op gpuc_ops_attention[] = {
+const gpuc_op gpuc_topi_ops_attention[] = {
     {.name = "nn.attention",
      .min_in = 3,
      .max_in = 4,
@@ -281,4 +281,5 @@ const gpuc_op gpuc_ops_attention[] = {
     INJECTIVE("nn.rotary_embedding", 3, 3, rotary, infer_rotary, rotary_compute, "rotary_embedding", "",
               "RotaryEmbedding", GPUC_T_FLOATS, GPUC_T_LIKE),
 };
-const size_t gpuc_ops_attention_count = sizeof gpuc_ops_attention / sizeof gpuc_ops_attention[0];
+const size_t gpuc_topi_ops_attention_count =
+    sizeof gpuc_topi_ops_attention / sizeof gpuc_topi_ops_attention[0];

@@ -36,6 +36,6 @@ typedef struct gpuc_attention_tile {
     int64_t lanes, vectors, keys, key_tile, value_tile, threads;
 } gpuc_attention_tile;
 
-gpuc_stmt gpuc_attention_emit(const gpuc_attention *a, const gpuc_attention_tile *tile);
+gpuc_stmt gpuc_topi_attention_emit(const gpuc_attention *a, const gpuc_attention_tile *tile);
 
 #endif

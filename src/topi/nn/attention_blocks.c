@@ -207,11 +207,11 @@ static gpuc_stmt score(const emitter *e)
                                     biased(e, get(e, dot, j[2], r), query, last)));
     gpuc_stmt all[] = {
         loop(e, j[0], tile, GPUC_LOOP_UNROLLED, clear),
-        gpuc_par_serial(ctx, d, gpuc_int(ctx, e->a->head), loop(e, j[1], tile, GPUC_LOOP_UNROLLED, add)),
+        gpuc_topi_par_serial(ctx, d, gpuc_int(ctx, e->a->head), loop(e, j[1], tile, GPUC_LOOP_UNROLLED, add)),
         loop(e, j[2], tile, GPUC_LOOP_UNROLLED, done),
     };
-    return gpuc_par_serial(ctx, group, gpuc_par_ceildiv(ctx, e->count, gpuc_int(ctx, tile)),
-                           gpuc_tir_alloc(ctx, dot, gpuc_tir_seq(ctx, 3, all)));
+    return gpuc_topi_par_serial(ctx, group, gpuc_topi_par_ceildiv(ctx, e->count, gpuc_int(ctx, tile)),
+                                gpuc_tir_alloc(ctx, dot, gpuc_tir_seq(ctx, 3, all)));
 }
 
 /* Scores become weights. */
@@ -235,11 +235,11 @@ static gpuc_stmt weigh(const emitter *e)
                       put(e, sum, zero, s, gpuc_add(ctx, get(e, sum, zero, s), get(e, e->scores, k, s))));
     gpuc_stmt all[] = {
         each_place(e, p, put(e, max, zero, p, get(e, e->max_score, zero, p))),
-        gpuc_par_serial(
+        gpuc_topi_par_serial(
             ctx, j, e->count,
             each_place(e, q, put(e, max, zero, q, gpuc_select(ctx, gpuc_lt(ctx, seen, score), score, seen)))),
         each_place(e, r, gpuc_tir_seq(ctx, 3, shrunk)),
-        gpuc_par_serial(ctx, k, e->count, each_place(e, s, weighed)),
+        gpuc_topi_par_serial(ctx, k, e->count, each_place(e, s, weighed)),
         each_place(e, t, put(e, e->total, zero, t, get(e, sum, zero, t))),
     };
     return gpuc_tir_alloc(ctx, max, gpuc_tir_alloc(ctx, sum, gpuc_tir_seq(ctx, 5, all)));
@@ -267,7 +267,7 @@ static gpuc_stmt gather_columns(const emitter *e, int64_t from, int64_t tiles, i
               store = each_place(e, r, put(e, e->sums, gpuc_add(ctx, first, c[2]), r, get(e, part, c[2], r)));
     gpuc_stmt all[] = {
         loop(e, c[0], tile, GPUC_LOOP_UNROLLED, load),
-        gpuc_par_serial(ctx, j, e->count, loop(e, c[1], tile, GPUC_LOOP_UNROLLED, add)),
+        gpuc_topi_par_serial(ctx, j, e->count, loop(e, c[1], tile, GPUC_LOOP_UNROLLED, add)),
         loop(e, c[2], tile, GPUC_LOOP_UNROLLED, store),
     };
     return loop(e, number_of, tiles, GPUC_LOOP_SERIAL, gpuc_tir_alloc(ctx, part, gpuc_tir_seq(ctx, 3, all)));
@@ -315,7 +315,8 @@ static gpuc_stmt blocks(emitter *e)
     all[n++] = weigh(e);
     if (a->value / tile) all[n++] = gather_columns(e, 0, a->value / tile, tile);
     if (a->value % tile) all[n++] = gather_columns(e, a->value / tile * tile, 1, a->value % tile);
-    return gpuc_par_serial(ctx, block, gpuc_par_ceildiv(ctx, a->keys, step), gpuc_tir_seq(ctx, n, all));
+    return gpuc_topi_par_serial(ctx, block, gpuc_topi_par_ceildiv(ctx, a->keys, step),
+                                gpuc_tir_seq(ctx, n, all));
 }
 
 static gpuc_tir_buffer *shared(const emitter *e, const char *name, const gpuc_attention_operand *o,
@@ -335,7 +336,7 @@ static gpuc_stmt as_group(const emitter *e, gpuc_expr task, gpuc_expr count, gpu
     return gpuc_tir_for_(ctx, task, zero, count, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
 }
 
-gpuc_stmt gpuc_attention_emit(const gpuc_attention *a, const gpuc_attention_tile *tile)
+gpuc_stmt gpuc_topi_attention_emit(const gpuc_attention *a, const gpuc_attention_tile *tile)
 {
     gpuc_ctx *ctx = a->ctx;
     emitter e = {.a = a, .t = tile, .ctx = ctx};
@@ -345,9 +346,9 @@ gpuc_stmt gpuc_attention_emit(const gpuc_attention *a, const gpuc_attention_tile
         e.near_values = shared(&e, "near_values", &a->of, a->value);
     }
     gpuc_expr task = gpuc_var(ctx, "task", GPUC_INDEX), queries = gpuc_int(ctx, queries_at_once(&e)),
-              tasks = gpuc_par_ceildiv(ctx, a->queries, queries), count = tasks;
+              tasks = gpuc_topi_par_ceildiv(ctx, a->queries, queries), count = tasks;
     e.batch = gpuc_new_array(ctx, gpuc_expr, a->num_batch + 1);
-    gpuc_par_unravel(ctx, a->num_batch, a->batch, gpuc_floordiv_(ctx, task, tasks), e.batch);
+    gpuc_topi_par_unravel(ctx, a->num_batch, a->batch, gpuc_floordiv_(ctx, task, tasks), e.batch);
     for (int i = 0; i < a->num_batch; i++) count = gpuc_mul(ctx, count, a->batch[i]);
     e.query = gpuc_mul(ctx, gpuc_floormod_(ctx, task, tasks), queries);
     if (e.thread) e.query = gpuc_add(ctx, e.query, e.thread);
@@ -362,5 +363,5 @@ gpuc_stmt gpuc_attention_emit(const gpuc_attention *a, const gpuc_attention_tile
     for (int i = 0; i < NUM_ARRAYS; i++) *arrays[i].buffer = array(&e, arrays[i].name, arrays[i].rows);
     gpuc_stmt all[] = {start(&e), blocks(&e), finish(&e)}, body = gpuc_tir_seq(ctx, 3, all);
     for (int i = NUM_ARRAYS - 1; i >= 0; i--) body = gpuc_tir_alloc(ctx, *arrays[i].buffer, body);
-    return e.thread ? as_group(&e, task, count, body) : gpuc_par_loop(ctx, task, count, body);
+    return e.thread ? as_group(&e, task, count, body) : gpuc_topi_par_loop(ctx, task, count, body);
 }

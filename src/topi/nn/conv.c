@@ -267,7 +267,7 @@ ATTRS(transpose_specs, WINDOW_INTS("strides"), WINDOW_SIZES("padding"), WINDOW_I
     ANCHOR("nn.conv" r "d_transpose", 2, 2, transpose_specs, infer_conv_transpose, conv_transpose_compute,   \
            "conv" r "d_transpose," names, "conv" r "d_transpose", "ConvTranspose", GPUC_T_NUMBERS)
 
-const gpuc_op gpuc_ops_conv[] = {
+const gpuc_op gpuc_topi_ops_conv[] = {
     CONV("1", "conv1d_ncw,group_conv1d_ncw,depthwise_conv1d_ncw"),
     CONV("2", "conv2d_nchw,group_conv2d_nchw,depthwise_conv2d_nchw"),
     CONV("3", "conv3d_ncdhw,group_conv3d_ncdhw,depthwise_conv3d_ncdhw"),
@@ -275,4 +275,4 @@ const gpuc_op gpuc_ops_conv[] = {
     CONV_TRANSPOSE("2", "conv2d_transpose_nchw,group_conv2d_transpose_nchw"),
     CONV_TRANSPOSE("3", "conv3d_transpose_ncdhw,group_conv3d_transpose_ncdhw"),
 };
-const size_t gpuc_ops_conv_count = sizeof gpuc_ops_conv / sizeof gpuc_ops_conv[0];
+const size_t gpuc_topi_ops_conv_count = sizeof gpuc_topi_ops_conv / sizeof gpuc_topi_ops_conv[0];

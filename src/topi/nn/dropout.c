@@ -50,8 +50,8 @@ static void mask_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
 
 ATTRS(mask, INTS("shape"), INT("seed", 0))
 
-const gpuc_op gpuc_ops_dropout[] = {
+const gpuc_op gpuc_topi_ops_dropout[] = {
     INJECTIVE("nn.dropout_mask", 1, 1, mask, infer_mask, mask_compute, "dropout_mask", "", "Dropout",
               GPUC_T_FLOAT32),
 };
-const size_t gpuc_ops_dropout_count = sizeof gpuc_ops_dropout / sizeof gpuc_ops_dropout[0];
+const size_t gpuc_topi_ops_dropout_count = sizeof gpuc_topi_ops_dropout / sizeof gpuc_topi_ops_dropout[0];

@@ -108,7 +108,7 @@ static const gpuc_attr_spec matmul_attrs[] = {{.name = "transpose_a", .kind = GP
                                               GPUC_TOPI_OUT_DTYPE,
                                               {0}};
 
-const gpuc_op gpuc_ops_matmul[] = {
+const gpuc_op gpuc_topi_ops_matmul[] = {
     {.name = "nn.dense",
      .min_in = 2,
      .max_in = 2,
@@ -132,4 +132,4 @@ const gpuc_op gpuc_ops_matmul[] = {
      .nnvm = "matmul",
      .onnx = "MatMul"},
 };
-const size_t gpuc_ops_matmul_count = sizeof gpuc_ops_matmul / sizeof gpuc_ops_matmul[0];
+const size_t gpuc_topi_ops_matmul_count = sizeof gpuc_topi_ops_matmul / sizeof gpuc_topi_ops_matmul[0];

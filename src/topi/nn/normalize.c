@@ -268,7 +268,7 @@ ATTRS(lrn, WINDOW_INT("size", 1), INT("axis", 1), FLOAT("bias", 1), FLOAT("alpha
         .topi = nm, .nnvm = "", .onnx = ""                                                                   \
     }
 
-const gpuc_op gpuc_ops_normalize[] = {
+const gpuc_op gpuc_topi_ops_normalize[] = {
     ALONE("nn.softmax", 1, 1, axis_last, infer_axis, softmax_compute, "softmax", "softmax", "Softmax",
           GPUC_T_FLOATS),
     ALONE("nn.log_softmax", 1, 1, axis_last, infer_axis, log_softmax_compute, "log_softmax", "log_softmax",
@@ -290,4 +290,5 @@ const gpuc_op gpuc_ops_normalize[] = {
     REWRITTEN("rms_norm", 2, 2, layer_norm, infer_layer_norm, "rms_norm", "", "RMSNormalization",
               GPUC_T_FLOATS, GPUC_T_LIKE),
 };
-const size_t gpuc_ops_normalize_count = sizeof gpuc_ops_normalize / sizeof gpuc_ops_normalize[0];
+const size_t gpuc_topi_ops_normalize_count =
+    sizeof gpuc_topi_ops_normalize / sizeof gpuc_topi_ops_normalize[0];

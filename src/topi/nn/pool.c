@@ -284,5 +284,5 @@ ATTRS(lp_specs, GPUC_TOPI_POOL_ATTRS, GPUC_TOPI_DATA_LAYOUT, FLOAT("p", 2))
         ANCHOR("nn.lp_pool" r "d", 1, 1, lp_specs, infer_lp, lp_compute, "lp_pool" r "d", "",                \
                "LpPool,GlobalLpPool", GPUC_T_FLOATS)
 
-const gpuc_op gpuc_ops_pool[] = {ROWS("1"), ROWS("2"), ROWS("3")};
-const size_t gpuc_ops_pool_count = sizeof gpuc_ops_pool / sizeof gpuc_ops_pool[0];
+const gpuc_op gpuc_topi_ops_pool[] = {ROWS("1"), ROWS("2"), ROWS("3")};
+const size_t gpuc_topi_ops_pool_count = sizeof gpuc_topi_ops_pool / sizeof gpuc_topi_ops_pool[0];

@@ -127,6 +127,7 @@ ATTRS(sizes, WINDOW_INTS("output_size"))
                "global_pool,global_avg_pool" r "d", "global_avg_pool" r "d", "GlobalAveragePool",            \
                GPUC_T_FLOATS)
 
-const gpuc_op gpuc_ops_pool_adaptive[] = {ROWS("1", "adaptive_pool1d"), ROWS("2", "adaptive_pool"),
-                                          ROWS("3", "adaptive_pool3d")};
-const size_t gpuc_ops_pool_adaptive_count = sizeof gpuc_ops_pool_adaptive / sizeof gpuc_ops_pool_adaptive[0];
+const gpuc_op gpuc_topi_ops_pool_adaptive[] = {ROWS("1", "adaptive_pool1d"), ROWS("2", "adaptive_pool"),
+                                               ROWS("3", "adaptive_pool3d")};
+const size_t gpuc_topi_ops_pool_adaptive_count =
+    sizeof gpuc_topi_ops_pool_adaptive / sizeof gpuc_topi_ops_pool_adaptive[0];

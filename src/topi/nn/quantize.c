@@ -168,7 +168,7 @@ static const gpuc_attr_spec axis_attrs[] = {{.name = "axis", .kind = GPUC_ATTR_I
                                             {0}};
 static const gpuc_attr_spec requantize_attrs[] = {{.name = "out_dtype", .kind = GPUC_ATTR_DTYPE}, {0}};
 
-const gpuc_op gpuc_ops_quantize[] = {
+const gpuc_op gpuc_topi_ops_quantize[] = {
     {.name = "qnn.quantize",
      .min_in = 2,
      .max_in = 3,
@@ -203,4 +203,4 @@ const gpuc_op gpuc_ops_quantize[] = {
      .nnvm = "",
      .onnx = "QLinearConv,QLinearMatMul"},
 };
-const size_t gpuc_ops_quantize_count = sizeof gpuc_ops_quantize / sizeof gpuc_ops_quantize[0];
+const size_t gpuc_topi_ops_quantize_count = sizeof gpuc_topi_ops_quantize / sizeof gpuc_topi_ops_quantize[0];

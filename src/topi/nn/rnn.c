@@ -96,7 +96,8 @@ static void infer_layer(gpuc_op_call *call)
     }
     int functions = (int)directions * c->functions;
     for (int i = 0; i < functions; i++)
-        if (!gpuc_rnn_activation(call, i)) gpuc_topi_fail(call, "activations names fewer than %d", functions);
+        if (!gpuc_topi_rnn_activation(call, i))
+            gpuc_topi_fail(call, "activations names fewer than %d", functions);
     for (int i = 0; i < 2; i++)
         if (gpuc_attrs_find(call->attrs, i ? "beta" : "alpha")->n != functions)
             gpuc_topi_fail(call, "%s does not have %d numbers", i ? "beta" : "alpha", functions);
@@ -114,7 +115,7 @@ static void layer_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     gpuc_op_call *kept = gpuc_ctx_memdup(ctx, call, sizeof *call); /* for the schedule */
     kept->in = gpuc_ctx_memdup(ctx, call->in, sizeof *call->in * (size_t)call->num_in);
     kept->out = gpuc_ctx_memdup(ctx, call->out, sizeof *call->out * (size_t)call->num_out);
-    gpuc_te_op *op = gpuc_par_extern(call, "rnn", call->num_in, ins, call->num_out, call->out);
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "rnn", call->num_in, ins, call->num_out, call->out);
     gpuc_rnn *r = gpuc_new(ctx, gpuc_rnn);
     *r = (gpuc_rnn){.call = kept,
                     .ctx = ctx,
@@ -127,7 +128,7 @@ static void layer_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     r->directions = (int)gpuc_topi_static_dim(call, GPUC_RNN_RECURRENT, 0);
     r->units = gpuc_topi_static_dim(call, GPUC_RNN_RECURRENT, packed ? 2 : 1);
     if (packed) r->block = gpuc_topi_static_dim(call, GPUC_RNN_RECURRENT, GPUC_RNN_PACKED_RANK - 1);
-    op->extern_body = gpuc_rnn_emit(r, 1, 1);
+    op->extern_body = gpuc_topi_rnn_emit(r, 1, 1);
     op->extern_of = r;
     for (int i = 0; i < call->num_out; i++) outs[i] = op->outputs[i];
 }
@@ -140,7 +141,7 @@ static gpuc_schedule *layer_schedule(gpuc_ctx *ctx, const gpuc_target *target, g
                        ? GPUC_COMMON_rnn_together
                        : (int)target->constants->rnn_few_together;
     if (!target->language->work_groups)
-        op->extern_body = gpuc_rnn_emit(op->extern_of, target->num_cores, together);
+        op->extern_body = gpuc_topi_rnn_emit(op->extern_of, target->num_cores, together);
     return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);
 }
 
@@ -159,7 +160,7 @@ ATTRS(lstm_attrs, LAYER, INT("input_forget", 0))
 #define LAYER_ROW                                                                                            \
     .infer = infer_layer, .compute = layer_compute, .schedule = layer_schedule, .pattern = GPUC_FUSE_OPAQUE
 
-const gpuc_op gpuc_ops_rnn[] = {
+const gpuc_op gpuc_topi_ops_rnn[] = {
     {.name = "nn.rnn",
      .min_in = 3,
      .max_in = 4,
@@ -189,4 +190,4 @@ const gpuc_op gpuc_ops_rnn[] = {
      .nnvm = "",
      .onnx = "LSTM"},
 };
-const size_t gpuc_ops_rnn_count = sizeof gpuc_ops_rnn / sizeof gpuc_ops_rnn[0];
+const size_t gpuc_topi_ops_rnn_count = sizeof gpuc_topi_ops_rnn / sizeof gpuc_topi_ops_rnn[0];

@@ -32,6 +32,6 @@ typedef struct gpuc_rnn {
 } gpuc_rnn;
 
 /* The body of the operation, for so many cores, where the weights are packed. */
-gpuc_stmt gpuc_rnn_emit(const gpuc_rnn *r, int64_t cores, int together);
+gpuc_stmt gpuc_topi_rnn_emit(const gpuc_rnn *r, int64_t cores, int together);
 
 #endif

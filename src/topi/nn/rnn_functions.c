@@ -107,7 +107,7 @@ static gpuc_rnn_function find(const char *name, size_t length)
     return NULL;
 }
 
-gpuc_rnn_function gpuc_rnn_activation(const gpuc_op_call *call, int i)
+gpuc_rnn_function gpuc_topi_rnn_activation(const gpuc_op_call *call, int i)
 {
     const char *p = gpuc_attrs_get_string(call->attrs, "activations", "");
     for (; i > 0 && *p; i--) {

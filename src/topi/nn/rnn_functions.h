@@ -8,6 +8,6 @@
 typedef gpuc_expr (*gpuc_rnn_function)(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr alpha, gpuc_expr beta);
 /* Attribute activations: names in small letters by commas, functions of the first direction first; NULL past
  * the end. */
-gpuc_rnn_function gpuc_rnn_activation(const gpuc_op_call *call, int i);
+gpuc_rnn_function gpuc_topi_rnn_activation(const gpuc_op_call *call, int i);
 
 #endif

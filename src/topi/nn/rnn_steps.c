@@ -93,8 +93,8 @@ static gpuc_expr activated(const layer *l, int i, gpuc_expr x)
     gpuc_expr y[GPUC_RNN_MAX_DIRECTIONS];
     for (int d = 0; d < l->directions; d++) {
         int at = d * l->functions + i;
-        y[d] = gpuc_rnn_activation(l->call, at)(ctx, x, number_of(l, alpha->floats[at]),
-                                                number_of(l, beta->floats[at]));
+        y[d] = gpuc_topi_rnn_activation(l->call, at)(ctx, x, number_of(l, alpha->floats[at]),
+                                                     number_of(l, beta->floats[at]));
     }
     if (l->directions == 1) return y[0];
     return gpuc_select(ctx, gpuc_eq(ctx, l->direction, gpuc_int(ctx, 0)), y[0], y[1]);
@@ -113,7 +113,7 @@ static gpuc_stmt by_threads(const layer *l, units_fn body, const void *arg)
     int64_t iterations = (l->units + l->threads - 1) / l->threads;
     gpuc_stmt s = body(l, 1, &unit, arg);
     if (l->units % l->threads) s = gpuc_tir_if_(ctx, gpuc_lt(ctx, unit, gpuc_int(ctx, l->units)), s, NULL);
-    s = gpuc_par_serial(ctx, iteration, gpuc_int(ctx, iterations), s);
+    s = gpuc_topi_par_serial(ctx, iteration, gpuc_int(ctx, iterations), s);
     return gpuc_tir_for_(ctx, thread, zero, gpuc_int(ctx, l->threads), GPUC_LOOP_THREAD, GPUC_THREAD_X, s);
 }
 
@@ -123,14 +123,14 @@ static gpuc_stmt each_iteration(const layer *l, gpuc_expr iteration, int64_t ite
 {
     gpuc_ctx *ctx = l->ctx;
     if (!l->spread || iterations * products < 2 * TASK)
-        return gpuc_par_serial(ctx, iteration, gpuc_int(ctx, iterations), body);
+        return gpuc_topi_par_serial(ctx, iteration, gpuc_int(ctx, iterations), body);
     int64_t each = products < TASK ? TASK / products : 1;
     while (iterations % each) each--;
     gpuc_expr task = gpuc_var(ctx, "task", GPUC_INDEX), inner = gpuc_var(ctx, "round", GPUC_INDEX);
     gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, task, gpuc_int(ctx, each)), inner);
     body = gpuc_tir_substitute_stmt(ctx, body, 1, &iteration, &at);
-    body = gpuc_par_serial(ctx, inner, gpuc_int(ctx, each), body);
-    return gpuc_par_loop(ctx, task, gpuc_int(ctx, iterations / each), body);
+    body = gpuc_topi_par_serial(ctx, inner, gpuc_int(ctx, each), body);
+    return gpuc_topi_par_loop(ctx, task, gpuc_int(ctx, iterations / each), body);
 }
 
 /* Iterations of n panels each from the panel `first` on, of which `lanes` units are computed. */
@@ -218,16 +218,16 @@ static gpuc_stmt each_product(const layer *l, gpuc_expr k, gpuc_stmt add)
 {
     enum { TIMES = GPUC_COMMON_rnn_unrolled };
     gpuc_ctx *ctx = l->ctx;
-    if (!l->block) return gpuc_par_serial(ctx, k, gpuc_int(ctx, l->units), add);
+    if (!l->block) return gpuc_topi_par_serial(ctx, k, gpuc_int(ctx, l->units), add);
     gpuc_expr part = gpuc_var(ctx, "part", GPUC_INDEX), times = gpuc_int(ctx, TIMES), zero = gpuc_int(ctx, 0);
     int64_t parts = l->units / TIMES, done = parts * TIMES;
     gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, part, times), k);
     gpuc_stmt some = gpuc_tir_for_(ctx, k, zero, times, GPUC_LOOP_UNROLLED, GPUC_THREAD_NONE,
                                    gpuc_tir_substitute_stmt(ctx, add, 1, &k, &at));
     gpuc_expr last = gpuc_var(ctx, "k", GPUC_INDEX), behind = gpuc_add(ctx, gpuc_int(ctx, done), last);
-    gpuc_stmt rest = gpuc_par_serial(ctx, last, gpuc_int(ctx, l->units - done),
-                                     gpuc_tir_substitute_stmt(ctx, add, 1, &k, &behind));
-    return gpuc_tir_seq2(ctx, gpuc_par_serial(ctx, part, gpuc_int(ctx, parts), some), rest);
+    gpuc_stmt rest = gpuc_topi_par_serial(ctx, last, gpuc_int(ctx, l->units - done),
+                                          gpuc_tir_substitute_stmt(ctx, add, 1, &k, &behind));
+    return gpuc_tir_seq2(ctx, gpuc_topi_par_serial(ctx, part, gpuc_int(ctx, parts), some), rest);
 }
 
 static gpuc_stmt make_units(const layer *l, int n, const gpuc_expr *unit, const void *arg)
@@ -241,14 +241,14 @@ static gpuc_stmt make_units(const layer *l, int n, const gpuc_expr *unit, const 
         layer one = nth(l, i % l->together);
         gpuc_expr value[MAX_GATES], start[MAX_GATES], at = unit[i / l->together];
         for (int j = 0; j < g->count; j++) {
-            mine[j] = gpuc_par_cell(ctx, "sum", l->work);
-            value[j] = gpuc_par_get(ctx, mine[j]);
+            mine[j] = gpuc_topi_par_cell(ctx, "sum", l->work);
+            value[j] = gpuc_topi_par_get(ctx, mine[j]);
         }
         end = gpuc_tir_seq2(ctx, end, g->unit(&one, g->step, at, value, start));
         for (int j = 0; j < g->count; j++) {
             gpuc_expr product = gpuc_mul(ctx, state_of(&one, g->state, k), weight(l, k, g->first + j, at));
-            begin = gpuc_tir_seq2(ctx, begin, gpuc_par_set(ctx, mine[j], start[j]));
-            add = gpuc_tir_seq2(ctx, add, gpuc_par_set(ctx, mine[j], gpuc_add(ctx, value[j], product)));
+            begin = gpuc_tir_seq2(ctx, begin, gpuc_topi_par_set(ctx, mine[j], start[j]));
+            add = gpuc_tir_seq2(ctx, add, gpuc_topi_par_set(ctx, mine[j], gpuc_add(ctx, value[j], product)));
         }
     }
     gpuc_stmt s = gpuc_tir_seq2(ctx, gpuc_tir_seq2(ctx, begin, each_product(l, k, add)), end);
@@ -429,10 +429,11 @@ static gpuc_stmt walk(const layer *l, gpuc_expr length)
     if (l->directions > 1) step = gpuc_select(ctx, gpuc_eq(ctx, l->direction, zero), time, back);
     gpuc_stmt body;
     const gpuc_tir_buffer *result = steps[l->kind](l, step, &body);
-    gpuc_stmt loop = gpuc_par_serial(ctx, time, length, gpuc_tir_seq2(ctx, body, commit(l, result, step)));
+    gpuc_stmt loop =
+        gpuc_topi_par_serial(ctx, time, length, gpuc_tir_seq2(ctx, body, commit(l, result, step)));
     gpuc_expr behind[] = {gpuc_add(ctx, length, time), l->direction, l->batch, unit};
     gpuc_stmt blank = each_unit(l, unit, output(l, 0, 4, behind, number_of(l, 0)));
-    return gpuc_tir_seq2(ctx, loop, gpuc_par_serial(ctx, time, gpuc_sub(ctx, extent, length), blank));
+    return gpuc_tir_seq2(ctx, loop, gpuc_topi_par_serial(ctx, time, gpuc_sub(ctx, extent, length), blank));
 }
 
 /* The length of a sequence; NULL: all are full. */
@@ -468,8 +469,8 @@ static gpuc_stmt sequences(const layer *shape, gpuc_expr first, gpuc_expr count)
     bool keeps = l.kind != GPUC_RNN && !gpuc_attrs_get_int(l.call->attrs, "linear_before_reset", 0);
     for (int i = keeps ? 2 : 1; i >= 0; i--) body = gpuc_tir_alloc(ctx, *shared[i], body);
     gpuc_expr blocks = gpuc_mul(ctx, count, directions);
-    if (l.spread) return gpuc_par_serial(ctx, block, blocks, body);
-    if (l.block) return gpuc_par_loop(ctx, block, blocks, body);
+    if (l.spread) return gpuc_topi_par_serial(ctx, block, blocks, body);
+    if (l.block) return gpuc_topi_par_loop(ctx, block, blocks, body);
     return gpuc_tir_for_(ctx, block, gpuc_int(ctx, 0), blocks, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
 }
 
@@ -489,7 +490,7 @@ static gpuc_stmt alone(const layer *shape, gpuc_expr first, gpuc_expr count, int
 
 /* Sequences of one length go together, so that a weight that is read serves all, where that leaves work for
  * all cores. */
-gpuc_stmt gpuc_rnn_emit(const gpuc_rnn *r, int64_t cores, int together)
+gpuc_stmt gpuc_topi_rnn_emit(const gpuc_rnn *r, int64_t cores, int together)
 {
     gpuc_ctx *ctx = r->ctx;
     layer one = {.call = r->call,

@@ -29,7 +29,7 @@ static void polynomial(int n, const double *points, int without, double *out)
 }
 
 /* Toom and Cook's interpolation at small points and at infinity, transposed. */
-gpuc_winograd gpuc_winograd_of(int tile, int window)
+gpuc_winograd gpuc_topi_winograd_of(int tile, int window)
 {
     static const double points[] = {0, 1, -1, 0.5, -0.5, 2, -2}; /* pairs have sums in common */
     gpuc_winograd w = {.tile = tile, .window = window, .points = tile + window - 1};
@@ -133,7 +133,7 @@ static gpuc_winograd winograd_of(const gpuc_op_call *call, int64_t tile, int64_t
     if (tile < 1 || window < 1 || tile > GPUC_WINOGRAD_MAX || tile + window - 1 > GPUC_WINOGRAD_MAX)
         gpuc_topi_fail(call, "tiles of %lld and a window of %lld need %lld points; from 1 to %d are possible",
                        (long long)tile, (long long)window, (long long)(tile + window - 1), GPUC_WINOGRAD_MAX);
-    return gpuc_winograd_of((int)tile, (int)window);
+    return gpuc_topi_winograd_of((int)tile, (int)window);
 }
 
 static int rank_of(const gpuc_op_call *call)
@@ -404,10 +404,10 @@ ATTRS(weight_specs, WINDOW_INTS("tile"))
 ATTRS(conv_specs, WINDOW_INTS("tile"), WINDOW_SIZES("padding"), GPUC_TOPI_OUT_DTYPE, GPUC_TOPI_DATA_LAYOUT,
       STRING("kernel_layout", "HWIO"), INT("channels", 0))
 
-const gpuc_op gpuc_ops_winograd[] = {
+const gpuc_op gpuc_topi_ops_winograd[] = {
     INJECTIVE("nn.winograd_weight", 1, 1, weight_specs, infer_weight, weight_compute, "", "", "",
               GPUC_T_FLOATS),
     ANCHOR("nn.conv_winograd", 2, 2, conv_specs, infer_conv, conv_compute, "", "", "", GPUC_T_FLOATS,
            GPUC_T_LIKE),
 };
-const size_t gpuc_ops_winograd_count = sizeof gpuc_ops_winograd / sizeof gpuc_ops_winograd[0];
+const size_t gpuc_topi_ops_winograd_count = sizeof gpuc_topi_ops_winograd / sizeof gpuc_topi_ops_winograd[0];

@@ -16,6 +16,6 @@ typedef struct gpuc_winograd {
 } gpuc_winograd;
 
 /* tile and window are 1 or more, and points at most GPUC_WINOGRAD_MAX. */
-gpuc_winograd gpuc_winograd_of(int tile, int window);
+gpuc_winograd gpuc_topi_winograd_of(int tile, int window);
 
 #endif

@@ -100,8 +100,9 @@ ATTRS(arg_attrs, INTS("axis"), INT("keepdims", 0), INT("select_last_index", 0),
         .compute = arg_compute, .pattern = GPUC_FUSE_REDUCE, .topi = nm, .nnvm = nm, .onnx = on              \
     }
 
-const gpuc_op gpuc_ops_arg_reduce[] = {
+const gpuc_op gpuc_topi_ops_arg_reduce[] = {
     ROW("argmax", "ArgMax,Hardmax"),
     ROW("argmin", "ArgMin"),
 };
-const size_t gpuc_ops_arg_reduce_count = sizeof gpuc_ops_arg_reduce / sizeof gpuc_ops_arg_reduce[0];
+const size_t gpuc_topi_ops_arg_reduce_count =
+    sizeof gpuc_topi_ops_arg_reduce / sizeof gpuc_topi_ops_arg_reduce[0];

@@ -85,9 +85,9 @@ static void nll_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
 
 ATTRS(nll, STRING("reduction", "mean"), INT("ignore_index", -100))
 
-const gpuc_op gpuc_ops_loss[] = {
+const gpuc_op gpuc_topi_ops_loss[] = {
     ALONE("nn.nll_loss", 2, 3, nll, infer_nll, nll_compute, "nll_loss", "",
           "NegativeLogLikelihoodLoss,SoftmaxCrossEntropyLoss", GPUC_T_FLOATS, GPUC_T_INT32 | GPUC_T_INT64,
           GPUC_T_LIKE),
 };
-const size_t gpuc_ops_loss_count = sizeof gpuc_ops_loss / sizeof gpuc_ops_loss[0];
+const size_t gpuc_topi_ops_loss_count = sizeof gpuc_topi_ops_loss / sizeof gpuc_topi_ops_loss[0];

@@ -144,7 +144,7 @@ ATTRS(reduce_attrs, INTS("axis"), INT("keepdims", 0))
         .compute = fn, .pattern = GPUC_FUSE_REDUCE, .topi = nm, .nnvm = nm, .onnx = on                       \
     }
 
-const gpuc_op gpuc_ops_reduce[] = {
+const gpuc_op gpuc_topi_ops_reduce[] = {
     ROW("sum", infer_followed, GPUC_T_NUMBERS, sum_compute,
         "ReduceSum,ReduceL1,ReduceL2,ReduceSumSquare,ReduceLogSum,ReduceLogSumExp"),
     ROW("mean", infer_same, GPUC_T_NUMBERS, mean_compute, "ReduceMean,GlobalAveragePool"),
@@ -154,4 +154,4 @@ const gpuc_op gpuc_ops_reduce[] = {
     ROW("all", infer_bool, GPUC_T_ANY, logic_compute, ""),
     ROW("any", infer_bool, GPUC_T_ANY, logic_compute, ""),
 };
-const size_t gpuc_ops_reduce_count = sizeof gpuc_ops_reduce / sizeof gpuc_ops_reduce[0];
+const size_t gpuc_topi_ops_reduce_count = sizeof gpuc_topi_ops_reduce / sizeof gpuc_topi_ops_reduce[0];

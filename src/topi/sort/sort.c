@@ -22,7 +22,7 @@ static int sort_axis(const gpuc_op_call *call)
 
 static void infer_sort(gpuc_op_call *call)
 {
-    gpuc_rows_of(call, &call->in[0], sort_axis(call));
+    gpuc_topi_rows_of(call, &call->in[0], sort_axis(call));
     gpuc_topi_infer_same(call);
 }
 
@@ -43,7 +43,7 @@ static void infer_topk(gpuc_op_call *call)
     memcpy(dims, in->dims, sizeof *dims * (size_t)in->ndim);
     if (given->n > 1) gpuc_topi_fail(call, "k has %d numbers, at most 1 is needed", given->n);
     gpuc_expr k = given->n ? gpuc_attr_size(call->ctx, given, 0) : gpuc_topi_num(call, 1);
-    gpuc_expr extent = gpuc_par_countable(call, dims[axis]);
+    gpuc_expr extent = gpuc_topi_par_countable(call, dims[axis]);
     gpuc_topi_require(call, gpuc_le(call->ctx, gpuc_topi_num(call, 0), k), "k is %s",
                       gpuc_expr_text(call->ctx, k));
     gpuc_topi_require(call, gpuc_le(call->ctx, k, extent), "k is %s, dimension %d has %s elements",
@@ -65,7 +65,7 @@ static gpuc_expr key(const gpuc_order *o, gpuc_expr row, gpuc_expr i)
 {
     const keys *k = o->arg;
     gpuc_expr index[GPUC_TOPI_MAX_DIMS];
-    gpuc_rows_index(o->ctx, &k->rows, row, i, index);
+    gpuc_topi_rows_index(o->ctx, &k->rows, row, i, index);
     return gpuc_tir_load(o->ctx, k->in, k->rows.ndim, index);
 }
 
@@ -73,9 +73,9 @@ static gpuc_stmt key_less(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc_
                           const gpuc_tir_buffer *less)
 {
     gpuc_expr x = key(o, row, a), y = key(o, row, b);
-    gpuc_expr before =
-        ((const keys *)o->arg)->descending ? gpuc_order_below(o->ctx, y, x) : gpuc_order_below(o->ctx, x, y);
-    return gpuc_par_set(o->ctx, less, gpuc_cast(o->ctx, GPUC_INT32, before));
+    gpuc_expr before = ((const keys *)o->arg)->descending ? gpuc_topi_order_below(o->ctx, y, x)
+                                                          : gpuc_topi_order_below(o->ctx, x, y);
+    return gpuc_topi_par_set(o->ctx, less, gpuc_cast(o->ctx, GPUC_INT32, before));
 }
 
 /* Positions of the first `keep` elements in order: int32, [rows * keep]. */
@@ -84,11 +84,11 @@ static gpuc_tensor *order_of(const gpuc_op_call *call, gpuc_tensor *const *ins, 
 {
     gpuc_ctx *ctx = call->ctx;
     gpuc_expr size = gpuc_mul(ctx, rows->count, keep);
-    gpuc_tensor_type type = gpuc_par_type(ctx, GPUC_INT32, 1, &size);
-    gpuc_te_op *op = gpuc_par_extern(call, "order", 1, ins, 1, &type);
+    gpuc_tensor_type type = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &size);
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "order", 1, ins, 1, &type);
     keys k = {.rows = *rows, .in = op->input_buffers[0], .descending = descending};
     gpuc_order o = {.ctx = ctx, .rows = rows->count, .n = rows->n, .keep = keep, .less = key_less, .arg = &k};
-    op->extern_body = gpuc_order_emit(&o, op->output_buffers[0]);
+    op->extern_body = gpuc_topi_order_emit(&o, op->output_buffers[0]);
     return op->outputs[0];
 }
 
@@ -101,11 +101,11 @@ static gpuc_tensor *ordered(const gpuc_op_call *call, gpuc_tensor *in, const gpu
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], zero = gpuc_int(ctx, 0);
     gpuc_iter **axes = gpuc_topi_axes(ctx, t, vars);
     gpuc_expr k = t->ndim ? vars[rows->axis] : zero;
-    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, gpuc_rows_number(ctx, rows, vars), keep), k);
+    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, gpuc_topi_rows_number(ctx, rows, vars), keep), k);
     gpuc_expr value = gpuc_te_read(ctx, order, 1, &at);
     if (values) {
-        value =
-            gpuc_par_clamp(ctx, gpuc_par_index(ctx, value), zero, gpuc_sub(ctx, rows->n, gpuc_int(ctx, 1)));
+        value = gpuc_topi_par_clamp(ctx, gpuc_topi_par_index(ctx, value), zero,
+                                    gpuc_sub(ctx, rows->n, gpuc_int(ctx, 1)));
         if (t->ndim) vars[rows->axis] = value;
         value = gpuc_te_read(ctx, in, t->ndim, vars);
     }
@@ -115,7 +115,7 @@ static gpuc_tensor *ordered(const gpuc_op_call *call, gpuc_tensor *in, const gpu
 
 static void sort_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
-    gpuc_rows rows = gpuc_rows_of(call, &call->in[0], sort_axis(call));
+    gpuc_rows rows = gpuc_topi_rows_of(call, &call->in[0], sort_axis(call));
     bool ascending = gpuc_attrs_get_int(call->attrs, "is_ascend", 1);
     gpuc_tensor *order = order_of(call, ins, &rows, rows.n, !ascending);
     outs[0] = ordered(call, ins[0], &rows, order, rows.n, 0, !strcmp(call->op->name, "sort"));
@@ -123,7 +123,7 @@ static void sort_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
 
 static void topk_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
-    gpuc_rows rows = gpuc_rows_of(call, &call->in[0], sort_axis(call));
+    gpuc_rows rows = gpuc_topi_rows_of(call, &call->in[0], sort_axis(call));
     gpuc_expr k = call->out[0].dims[rows.axis];
     gpuc_tensor *order = order_of(call, ins, &rows, k, gpuc_attrs_get_int(call->attrs, "largest", 1));
     outs[0] = ordered(call, ins[0], &rows, order, k, 0, true);
@@ -135,9 +135,9 @@ ATTRS(argsort_attrs, INT("axis", -1), INT("is_ascend", 1), DTYPE("dtype"))
 /* k: one number, 1 if there is none. sorted=0 allows any order: the sorted one, too. */
 ATTRS(topk_attrs, INT("axis", -1), DTYPE("dtype"), SIZES("k"), INT("largest", 1), INT("sorted", 1))
 
-const gpuc_op gpuc_ops_sort[] = {
+const gpuc_op gpuc_topi_ops_sort[] = {
     ALONE("sort", 1, 1, sort_attrs, infer_sort, sort_compute, "sort", "", "", GPUC_T_ANY),
     ALONE("argsort", 1, 1, argsort_attrs, infer_argsort, sort_compute, "argsort", "argsort", "", GPUC_T_ANY),
     ALONE("topk", 1, 1, topk_attrs, infer_topk, topk_compute, "topk", "", "TopK", GPUC_T_ANY),
 };
-const size_t gpuc_ops_sort_count = sizeof gpuc_ops_sort / sizeof gpuc_ops_sort[0];
+const size_t gpuc_topi_ops_sort_count = sizeof gpuc_topi_ops_sort / sizeof gpuc_topi_ops_sort[0];

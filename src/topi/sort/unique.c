@@ -13,7 +13,7 @@ static void infer_unique(gpuc_op_call *call)
     const gpuc_tensor_type *in = &call->in[0];
     if (in->ndim == 0) gpuc_topi_fail(call, "the input has no dimensions");
     int axis = gpuc_topi_axis(call, "axis", in->ndim);
-    gpuc_par_countable(call, in->dims[axis]);
+    gpuc_topi_par_countable(call, in->dims[axis]);
     call->out[0] = *in;
     for (int i = 1; i < 4; i++) gpuc_topi_set_out(call, i, GPUC_INT64, 1, &in->dims[axis]);
     gpuc_topi_set_out(call, 4, GPUC_INT64, 0, NULL);
@@ -31,7 +31,7 @@ typedef struct unique {
 
 static gpuc_tir_buffer *workspace(unique *u, const char *name)
 {
-    gpuc_tir_buffer *b = gpuc_par_workspace(u->ctx, name, GPUC_INT32, u->n);
+    gpuc_tir_buffer *b = gpuc_topi_par_workspace(u->ctx, name, GPUC_INT32, u->n);
     gpuc_ptrs_push(u->ctx, &u->workspaces, b);
     return b;
 }
@@ -39,7 +39,7 @@ static gpuc_tir_buffer *workspace(unique *u, const char *name)
 static gpuc_expr element(const unique *u, gpuc_expr row, gpuc_expr slice)
 {
     gpuc_expr index[GPUC_TOPI_MAX_DIMS];
-    gpuc_rows_index(u->ctx, &u->rows, row, slice, index);
+    gpuc_topi_rows_index(u->ctx, &u->rows, row, slice, index);
     return gpuc_tir_load(u->ctx, u->in, u->rows.ndim, index);
 }
 
@@ -50,45 +50,47 @@ static gpuc_stmt slice_less(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpu
     gpuc_ctx *ctx = o->ctx;
     const unique *u = o->arg;
     gpuc_expr e = gpuc_var(ctx, "r", GPUC_INDEX), x = element(u, e, a), y = element(u, e, b);
-    gpuc_stmt greater =
-        gpuc_tir_if_(ctx, gpuc_order_below(ctx, y, x), gpuc_par_set(ctx, less, gpuc_par_i32(ctx, 2)), NULL);
-    gpuc_stmt step = gpuc_tir_if_(ctx, gpuc_order_below(ctx, x, y),
-                                  gpuc_par_set(ctx, less, gpuc_par_i32(ctx, 1)), greater);
-    gpuc_expr undecided = gpuc_eq(ctx, gpuc_par_get(ctx, less), gpuc_par_i32(ctx, 0));
+    gpuc_stmt greater = gpuc_tir_if_(ctx, gpuc_topi_order_below(ctx, y, x),
+                                     gpuc_topi_par_set(ctx, less, gpuc_topi_par_i32(ctx, 2)), NULL);
+    gpuc_stmt step = gpuc_tir_if_(ctx, gpuc_topi_order_below(ctx, x, y),
+                                  gpuc_topi_par_set(ctx, less, gpuc_topi_par_i32(ctx, 1)), greater);
+    gpuc_expr undecided = gpuc_eq(ctx, gpuc_topi_par_get(ctx, less), gpuc_topi_par_i32(ctx, 0));
     (void)row;
-    return gpuc_tir_seq2(ctx, gpuc_par_set(ctx, less, gpuc_par_i32(ctx, 0)),
-                         gpuc_par_serial(ctx, e, u->rows.count, gpuc_tir_if_(ctx, undecided, step, NULL)));
+    return gpuc_tir_seq2(
+        ctx, gpuc_topi_par_set(ctx, less, gpuc_topi_par_i32(ctx, 0)),
+        gpuc_topi_par_serial(ctx, e, u->rows.count, gpuc_tir_if_(ctx, undecided, step, NULL)));
 }
 
 static gpuc_expr is_set(const gpuc_compact *c, gpuc_expr row, gpuc_expr i)
 {
     (void)row;
-    return gpuc_ne(c->ctx, gpuc_tir_load1(c->ctx, c->arg, i), gpuc_par_i32(c->ctx, 0));
+    return gpuc_ne(c->ctx, gpuc_tir_load1(c->ctx, c->arg, i), gpuc_topi_par_i32(c->ctx, 0));
 }
 
 static gpuc_stmt compact(const unique *u, const gpuc_tir_buffer *flags, const gpuc_tir_buffer *at,
                          const gpuc_tir_buffer *count, const gpuc_tir_buffer *place)
 {
     gpuc_compact c = {.ctx = u->ctx, .rows = gpuc_int(u->ctx, 1), .n = u->n, .flag = is_set, .arg = flags};
-    return gpuc_compact_emit(&c, at, count, place);
+    return gpuc_topi_compact_emit(&c, at, count, place);
 }
 
 /* head[i]: does the i-th slice in order begin a group? */
 static gpuc_stmt find_heads(const gpuc_order *o, const gpuc_tir_buffer *order, const gpuc_tir_buffer *head)
 {
     gpuc_ctx *ctx = o->ctx;
-    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), one = gpuc_int(ctx, 1), first = gpuc_par_i32(ctx, 1);
-    gpuc_tir_buffer *less = gpuc_par_cell(ctx, "less", GPUC_INT32);
+    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), one = gpuc_int(ctx, 1), first = gpuc_topi_par_i32(ctx, 1);
+    gpuc_tir_buffer *less = gpuc_topi_par_cell(ctx, "less", GPUC_INT32);
     gpuc_expr before = gpuc_tir_load1(ctx, order, gpuc_sub(ctx, i, one)),
               here = gpuc_tir_load1(ctx, order, i);
     gpuc_expr a = gpuc_var(ctx, "a", GPUC_INT32), b = gpuc_var(ctx, "b", GPUC_INT32);
-    gpuc_stmt compare = o->less(o, gpuc_int(ctx, 0), gpuc_par_index(ctx, a), gpuc_par_index(ctx, b), less);
-    gpuc_expr differs = gpuc_eq(ctx, gpuc_par_get(ctx, less), first);
+    gpuc_stmt compare =
+        o->less(o, gpuc_int(ctx, 0), gpuc_topi_par_index(ctx, a), gpuc_topi_par_index(ctx, b), less);
+    gpuc_expr differs = gpuc_eq(ctx, gpuc_topi_par_get(ctx, less), first);
     compare = gpuc_tir_seq2(ctx, compare, gpuc_tir_store1(ctx, head, i, gpuc_cast(ctx, GPUC_INT32, differs)));
     compare = gpuc_tir_let(ctx, a, before, gpuc_tir_let(ctx, b, here, compare));
     gpuc_stmt body =
         gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_int(ctx, 0), i), compare, gpuc_tir_store1(ctx, head, i, first));
-    return gpuc_par_loop(ctx, i, o->n, gpuc_tir_alloc(ctx, less, body));
+    return gpuc_topi_par_loop(ctx, i, o->n, gpuc_tir_alloc(ctx, less, body));
 }
 
 typedef struct groups {
@@ -103,19 +105,19 @@ static gpuc_stmt number_groups(unique *u, const groups *out, const gpuc_tir_buff
     gpuc_tir_buffer *start = workspace(u, "start"), *place = workspace(u, "place");
     gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), g = gpuc_var(ctx, "g", GPUC_INDEX),
               k = gpuc_var(ctx, "k", GPUC_INDEX);
-    gpuc_expr one = gpuc_par_i32(ctx, 1), next = gpuc_add(ctx, k, gpuc_int(ctx, 1));
-    gpuc_expr more = gpuc_lt(ctx, gpuc_par_to_i32(ctx, next), gpuc_par_get(ctx, out->count));
+    gpuc_expr one = gpuc_topi_par_i32(ctx, 1), next = gpuc_add(ctx, k, gpuc_int(ctx, 1));
+    gpuc_expr more = gpuc_lt(ctx, gpuc_topi_par_to_i32(ctx, next), gpuc_topi_par_get(ctx, out->count));
     gpuc_expr end =
-        gpuc_if_then_else(ctx, more, gpuc_tir_load1(ctx, start, next), gpuc_par_to_i32(ctx, u->n));
+        gpuc_if_then_else(ctx, more, gpuc_tir_load1(ctx, start, next), gpuc_topi_par_to_i32(ctx, u->n));
     gpuc_expr begin = gpuc_tir_load1(ctx, start, g);
     gpuc_stmt all[] = {
         compact(u, head, start, out->count, place),
-        gpuc_par_each(ctx, i, u->n, NULL, out->inverse, gpuc_tir_load1(ctx, order, i),
-                      gpuc_sub(ctx, gpuc_tir_load1(ctx, place, i), one)),
-        gpuc_par_each(ctx, g, u->n, out->count, out->first, g,
-                      gpuc_tir_load1(ctx, order, gpuc_par_index(ctx, begin))),
-        gpuc_par_each(ctx, k, u->n, out->count, out->counts, k,
-                      gpuc_sub(ctx, end, gpuc_tir_load1(ctx, start, k))),
+        gpuc_topi_par_each(ctx, i, u->n, NULL, out->inverse, gpuc_tir_load1(ctx, order, i),
+                           gpuc_sub(ctx, gpuc_tir_load1(ctx, place, i), one)),
+        gpuc_topi_par_each(ctx, g, u->n, out->count, out->first, g,
+                           gpuc_tir_load1(ctx, order, gpuc_topi_par_index(ctx, begin))),
+        gpuc_topi_par_each(ctx, k, u->n, out->count, out->counts, k,
+                           gpuc_sub(ctx, end, gpuc_tir_load1(ctx, start, k))),
     };
     return gpuc_tir_seq(ctx, 4, all);
 }
@@ -127,19 +129,19 @@ static gpuc_stmt renumber_groups(unique *u, const groups *in, const groups *out,
     gpuc_ctx *ctx = u->ctx;
     gpuc_tir_buffer *is_first = workspace(u, "is_first"), *place = workspace(u, "first_place"),
                     *number = workspace(u, "number");
-    gpuc_expr i[4], one = gpuc_par_i32(ctx, 1);
+    gpuc_expr i[4], one = gpuc_topi_par_i32(ctx, 1);
     for (int k = 0; k < 4; k++) i[k] = gpuc_var(ctx, "i", GPUC_INDEX);
-    gpuc_expr first = gpuc_par_index(ctx, gpuc_tir_load1(ctx, in->first, i[1]));
-    gpuc_expr group = gpuc_par_index(ctx, gpuc_tir_load1(ctx, in->inverse, i[2]));
+    gpuc_expr first = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, in->first, i[1]));
+    gpuc_expr group = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, in->inverse, i[2]));
     gpuc_stmt all[] = {
-        gpuc_par_each(ctx, i[0], u->n, NULL, is_first, gpuc_tir_load1(ctx, order, i[0]),
-                      gpuc_tir_load1(ctx, head, i[0])),
+        gpuc_topi_par_each(ctx, i[0], u->n, NULL, is_first, gpuc_tir_load1(ctx, order, i[0]),
+                           gpuc_tir_load1(ctx, head, i[0])),
         compact(u, is_first, out->first, out->count, place),
-        gpuc_par_each(ctx, i[1], u->n, out->count, number, i[1],
-                      gpuc_sub(ctx, gpuc_tir_load1(ctx, place, first), one)),
-        gpuc_par_each(ctx, i[2], u->n, NULL, out->inverse, i[2], gpuc_tir_load1(ctx, number, group)),
-        gpuc_par_each(ctx, i[3], u->n, out->count, out->counts, gpuc_tir_load1(ctx, number, i[3]),
-                      gpuc_tir_load1(ctx, in->counts, i[3])),
+        gpuc_topi_par_each(ctx, i[1], u->n, out->count, number, i[1],
+                           gpuc_sub(ctx, gpuc_tir_load1(ctx, place, first), one)),
+        gpuc_topi_par_each(ctx, i[2], u->n, NULL, out->inverse, i[2], gpuc_tir_load1(ctx, number, group)),
+        gpuc_topi_par_each(ctx, i[3], u->n, out->count, out->counts, gpuc_tir_load1(ctx, number, i[3]),
+                           gpuc_tir_load1(ctx, in->counts, i[3])),
     };
     return gpuc_tir_seq(ctx, 5, all);
 }
@@ -157,7 +159,7 @@ static gpuc_stmt unique_body(unique *u, const groups *out, bool sorted)
         by_value.counts = workspace(u, "group_size");
     }
     gpuc_stmt all[] = {
-        gpuc_order_emit(&o, order),
+        gpuc_topi_order_emit(&o, order),
         find_heads(&o, order, head),
         number_groups(u, &by_value, order, head),
         sorted ? NULL : renumber_groups(u, &by_value, out, order, head),
@@ -173,7 +175,7 @@ static gpuc_tensor *result(const unique *u, int i, gpuc_te_op *op, gpuc_iter *co
 {
     gpuc_expr zero = gpuc_int(u->ctx, 0), count = gpuc_te_read(u->ctx, op->outputs[3], 1, &zero);
     gpuc_dtype t = u->call->out[i].dtype;
-    value = gpuc_if_then_else(u->ctx, gpuc_lt(u->ctx, gpuc_par_to_i32(u->ctx, at), count),
+    value = gpuc_if_then_else(u->ctx, gpuc_lt(u->ctx, gpuc_topi_par_to_i32(u->ctx, at), count),
                               gpuc_cast(u->ctx, t, value), gpuc_imm(u->ctx, t, 0));
     return gpuc_topi_injective(u->call, i, axes, value);
 }
@@ -183,13 +185,13 @@ static void unique_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     gpuc_ctx *ctx = call->ctx;
     const gpuc_tensor_type *in = &call->in[0];
     int axis = gpuc_topi_axis(call, "axis", in->ndim);
-    unique u = {.call = call, .ctx = ctx, .rows = gpuc_rows_of(call, in, axis)};
+    unique u = {.call = call, .ctx = ctx, .rows = gpuc_topi_rows_of(call, in, axis)};
     u.n = u.rows.n;
     gpuc_expr n = u.n, one = gpuc_int(ctx, 1);
-    gpuc_tensor_type list = gpuc_par_type(ctx, GPUC_INT32, 1, &n),
-                     number = gpuc_par_type(ctx, GPUC_INT32, 1, &one);
+    gpuc_tensor_type list = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &n),
+                     number = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &one);
     gpuc_te_op *op =
-        gpuc_par_extern(call, "groups", 1, ins, 4, (gpuc_tensor_type[]){list, list, list, number});
+        gpuc_topi_par_extern(call, "groups", 1, ins, 4, (gpuc_tensor_type[]){list, list, list, number});
     u.in = op->input_buffers[0];
     groups out = {op->output_buffers[0], op->output_buffers[1], op->output_buffers[2], op->output_buffers[3]};
     op->extern_body = unique_body(&u, &out, gpuc_attrs_get_int(call->attrs, "sorted", 1));
@@ -197,21 +199,21 @@ static void unique_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], i[4];
     gpuc_iter **axes = gpuc_topi_axes(ctx, in, vars), **own[4];
     for (int k = 1; k < 4; k++) own[k] = gpuc_topi_axes(ctx, &call->out[k], &i[k]);
-    gpuc_expr at = vars[axis], slice = gpuc_par_index(ctx, gpuc_te_read(ctx, op->outputs[0], 1, &at));
-    vars[axis] = gpuc_par_clamp(ctx, slice, gpuc_int(ctx, 0), gpuc_sub(ctx, n, one));
+    gpuc_expr at = vars[axis], slice = gpuc_topi_par_index(ctx, gpuc_te_read(ctx, op->outputs[0], 1, &at));
+    vars[axis] = gpuc_topi_par_clamp(ctx, slice, gpuc_int(ctx, 0), gpuc_sub(ctx, n, one));
     outs[0] = result(&u, 0, op, axes, at, gpuc_te_read(ctx, ins[0], in->ndim, vars));
     outs[1] = result(&u, 1, op, own[1], i[1], gpuc_te_read(ctx, op->outputs[0], 1, &i[1]));
     outs[2] = gpuc_topi_injective(call, 2, own[2],
                                   gpuc_cast(ctx, GPUC_INT64, gpuc_te_read(ctx, op->outputs[1], 1, &i[2])));
     outs[3] = result(&u, 3, op, own[3], i[3], gpuc_te_read(ctx, op->outputs[2], 1, &i[3]));
-    outs[4] = gpuc_par_number(call, 4, op->outputs[3]);
+    outs[4] = gpuc_topi_par_number(call, 4, op->outputs[3]);
 }
 
 ATTRS(unique_attrs, INT("axis", 0), INT("sorted", 1))
 
 /* Results: the slices, the position of the first of each group, the group of each slice, the sizes of the
  * groups, and the number of groups, behind which all but the third are zero. */
-const gpuc_op gpuc_ops_unique[] = {
+const gpuc_op gpuc_topi_ops_unique[] = {
     ALONE("unique", 1, 1, unique_attrs, infer_unique, unique_compute, "unique", "", "Unique", GPUC_T_ANY),
 };
-const size_t gpuc_ops_unique_count = sizeof gpuc_ops_unique / sizeof gpuc_ops_unique[0];
+const size_t gpuc_topi_ops_unique_count = sizeof gpuc_topi_ops_unique / sizeof gpuc_topi_ops_unique[0];

@@ -211,7 +211,7 @@ ATTRS(space_attrs, BLOCK, STRING("layout", "NCHW"))
 ATTRS(depth_attrs, BLOCK, STRING("layout", "NCHW"), STRING("mode", "DCR"))
 ATTRS(layout_attrs, STRING("src_layout", ""), STRING("dst_layout", ""))
 
-const gpuc_op gpuc_ops_space[] = {
+const gpuc_op gpuc_topi_ops_space[] = {
     MOVES("nn.space_to_depth", 1, 1, space_attrs, infer_space_to_depth, space_to_depth_compute,
           "space_to_depth", "", "SpaceToDepth"),
     MOVES("nn.depth_to_space", 1, 1, depth_attrs, infer_depth_to_space, depth_to_space_compute,
@@ -219,4 +219,4 @@ const gpuc_op gpuc_ops_space[] = {
     MOVES("layout_transform", 1, 1, layout_attrs, infer_layout_transform, layout_transform_compute,
           "layout_transform", "", ""),
 };
-const size_t gpuc_ops_space_count = sizeof gpuc_ops_space / sizeof gpuc_ops_space[0];
+const size_t gpuc_topi_ops_space_count = sizeof gpuc_topi_ops_space / sizeof gpuc_topi_ops_space[0];

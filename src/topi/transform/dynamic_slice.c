@@ -99,8 +99,9 @@ static void dynamic_slice_compute(const gpuc_op_call *call, gpuc_tensor *const *
 
 ATTRS(slice_attrs, INTS_UP_TO("sizes", GPUC_OP_MAX_WINDOW))
 
-const gpuc_op gpuc_ops_dynamic_slice[] = {
+const gpuc_op gpuc_topi_ops_dynamic_slice[] = {
     MOVES_OF("dyn.strided_slice", 3, 4, slice_attrs, infer_dynamic_slice, dynamic_slice_compute,
              "dynamic_strided_slice", "", "", GPUC_T_ANY, GPUC_T_INTS),
 };
-const size_t gpuc_ops_dynamic_slice_count = sizeof gpuc_ops_dynamic_slice / sizeof gpuc_ops_dynamic_slice[0];
+const size_t gpuc_topi_ops_dynamic_slice_count =
+    sizeof gpuc_topi_ops_dynamic_slice / sizeof gpuc_topi_ops_dynamic_slice[0];

@@ -253,7 +253,7 @@ ATTRS(axis_0, INT("axis", 0))
 ATTRS(batch_attrs, INT("batch_dims", 0))
 ATTRS(hot_attrs, SIZES("depth"), INT("axis", -1))
 
-const gpuc_op gpuc_ops_gather[] = {
+const gpuc_op gpuc_topi_ops_gather[] = {
     MOVES_OF("take", 2, 2, take_attrs, infer_take, take_compute, "take", "take", "Gather", GPUC_T_ANY,
              GPUC_T_INTS),
     MOVES_OF("gather", 2, 2, axis_0, infer_gather, gather_compute, "gather", "", "GatherElements", GPUC_T_ANY,
@@ -265,4 +265,4 @@ const gpuc_op gpuc_ops_gather[] = {
     MOVES_OF("one_hot", 3, 3, hot_attrs, infer_one_hot, one_hot_compute, "one_hot", "", "OneHot", GPUC_T_INTS,
              GPUC_T_ANY, GPUC_T_LIKE_1),
 };
-const size_t gpuc_ops_gather_count = sizeof gpuc_ops_gather / sizeof gpuc_ops_gather[0];
+const size_t gpuc_topi_ops_gather_count = sizeof gpuc_topi_ops_gather / sizeof gpuc_topi_ops_gather[0];

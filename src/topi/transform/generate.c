@@ -332,7 +332,7 @@ ATTRS(meshgrid_attrs, STRING("indexing", "ij"))
 ATTRS(mask_attrs, INT("axis", 0), FLOAT("mask_value", 0))
 ATTRS(sequence_attrs, INT("seq_axis", 1), INT("batch_axis", 0))
 
-const gpuc_op gpuc_ops_index[] = {
+const gpuc_op gpuc_topi_ops_index[] = {
     MOVES_OF("arange", 3, 3, arange_attrs, infer_arange, arange_compute, "arange", "", "Range",
              GPUC_T_NUMBERS, GPUC_T_LIKE),
     MOVES("eye", 0, 0, eye_attrs, infer_eye, eye_compute, "", "", "EyeLike"),
@@ -349,4 +349,4 @@ const gpuc_op gpuc_ops_index[] = {
     MOVES_OF("matrix_set_diag", 2, 2, diag_attrs, infer_matrix_set_diag, matrix_set_diag_compute,
              "matrix_set_diag", "", "", GPUC_T_ANY, GPUC_T_LIKE),
 };
-const size_t gpuc_ops_index_count = sizeof gpuc_ops_index / sizeof gpuc_ops_index[0];
+const size_t gpuc_topi_ops_index_count = sizeof gpuc_topi_ops_index / sizeof gpuc_topi_ops_index[0];

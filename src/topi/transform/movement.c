@@ -398,7 +398,7 @@ ATTRS(window_attrs, INT("axis", 0), INTS_UP_TO("window_shape", GPUC_OP_MAX_WINDO
       INTS_UP_TO("strides", GPUC_OP_MAX_WINDOW))
 ATTRS(split_attrs, SIZES("sizes"), INT("axis", 0))
 
-const gpuc_op gpuc_ops_movement[] = {
+const gpuc_op gpuc_topi_ops_movement[] = {
     MOVES("transpose", 1, 1, axes_list, infer_transpose, transpose_compute, "transpose", "transpose",
           "Transpose"),
     MOVES("broadcast_to", 1, 1, broadcast_attrs, infer_broadcast_to, broadcast_to_compute, "broadcast_to",
@@ -415,4 +415,4 @@ const gpuc_op gpuc_ops_movement[] = {
           "sliding_window", "", ""),
     MOVES("tile", 1, 1, reps_list, infer_tile, tile_compute, "tile", "", "Tile"),
 };
-const size_t gpuc_ops_movement_count = sizeof gpuc_ops_movement / sizeof gpuc_ops_movement[0];
+const size_t gpuc_topi_ops_movement_count = sizeof gpuc_topi_ops_movement / sizeof gpuc_topi_ops_movement[0];

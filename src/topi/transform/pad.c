@@ -77,7 +77,7 @@ static void pad_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
 ATTRS(pad_attrs, SIZES_UP_TO("pad_before", INT64_MAX / 4), SIZES_UP_TO("pad_after", INT64_MAX / 4),
       STRING("mode", "constant"), FLOAT("value", 0))
 
-const gpuc_op gpuc_ops_pad[] = {
+const gpuc_op gpuc_topi_ops_pad[] = {
     MOVES("nn.pad", 1, 1, pad_attrs, infer_pad, pad_compute, "pad", "pad", "Pad"),
 };
-const size_t gpuc_ops_pad_count = sizeof gpuc_ops_pad / sizeof gpuc_ops_pad[0];
+const size_t gpuc_topi_ops_pad_count = sizeof gpuc_topi_ops_pad / sizeof gpuc_topi_ops_pad[0];

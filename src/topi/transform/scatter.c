@@ -10,7 +10,7 @@
 
 static const char *const reductions[] = {"none", "add", "mul", "min", "max"};
 
-gpuc_scatter_kind gpuc_scatter_kind_of(const gpuc_op_call *call)
+gpuc_scatter_kind gpuc_topi_scatter_kind_of(const gpuc_op_call *call)
 {
     const char *name = gpuc_attrs_get_string(call->attrs, "reduction", "none");
     char type[24];
@@ -44,12 +44,12 @@ static gpuc_stmt slot_less(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc
 {
     const gpuc_scatter *s = o->arg;
     gpuc_expr before = gpuc_lt(o->ctx, s->slot(s, row, a), s->slot(s, row, b));
-    return gpuc_par_set(o->ctx, less, gpuc_cast(o->ctx, GPUC_INT32, before));
+    return gpuc_topi_par_set(o->ctx, less, gpuc_cast(o->ctx, GPUC_INT32, before));
 }
 
 static int64_t max_updates(const gpuc_scatter *s)
 {
-    int64_t max = gpuc_topi_max_size(s->ctx, s->n);
+    int64_t max = gpuc_op_max_size(s->ctx, s->n);
     return max < INT32_MAX ? max : INT32_MAX;
 }
 
@@ -60,41 +60,43 @@ static gpuc_stmt find_updates(const gpuc_scatter *s, const gpuc_tir_buffer *orde
     gpuc_ctx *ctx = s->ctx;
     bool last = s->kind == GPUC_SCATTER_NONE;
     gpuc_expr at = gpuc_var(ctx, "e", GPUC_INDEX), per_row = gpuc_add(ctx, s->slots, gpuc_int(ctx, !last));
-    gpuc_expr row = gpuc_floordiv_(ctx, at, per_row), n = s->n, zero = gpuc_par_i32(ctx, 0);
-    gpuc_expr slot = gpuc_par_to_i32(ctx, gpuc_floormod_(ctx, at, per_row)), one = gpuc_par_i32(ctx, 1);
+    gpuc_expr row = gpuc_floordiv_(ctx, at, per_row), n = s->n, zero = gpuc_topi_par_i32(ctx, 0);
+    gpuc_expr slot = gpuc_topi_par_to_i32(ctx, gpuc_floormod_(ctx, at, per_row)),
+              one = gpuc_topi_par_i32(ctx, 1);
     gpuc_expr base = gpuc_mul(ctx, row, n), mid = gpuc_var(ctx, "mid", GPUC_INT32);
-    gpuc_tir_buffer *lo = gpuc_par_cell(ctx, "lo", GPUC_INT32), *hi = gpuc_par_cell(ctx, "hi", GPUC_INT32);
-    gpuc_expr here = gpuc_tir_load1(ctx, order, gpuc_add(ctx, base, gpuc_par_index(ctx, mid)));
-    gpuc_expr theirs = s->slot(s, row, gpuc_par_index(ctx, here));
+    gpuc_tir_buffer *lo = gpuc_topi_par_cell(ctx, "lo", GPUC_INT32),
+                    *hi = gpuc_topi_par_cell(ctx, "hi", GPUC_INT32);
+    gpuc_expr here = gpuc_tir_load1(ctx, order, gpuc_add(ctx, base, gpuc_topi_par_index(ctx, mid)));
+    gpuc_expr theirs = s->slot(s, row, gpuc_topi_par_index(ctx, here));
     gpuc_expr found = last ? gpuc_lt(ctx, slot, theirs) : gpuc_le(ctx, slot, theirs);
-    gpuc_stmt search = gpuc_par_search(ctx, zero, gpuc_par_to_i32(ctx, n), gpuc_par_steps(max_updates(s)),
-                                       mid, lo, hi, NULL, found);
-    gpuc_expr result = gpuc_par_get(ctx, lo);
+    gpuc_stmt search = gpuc_topi_par_search(ctx, zero, gpuc_topi_par_to_i32(ctx, n),
+                                            gpuc_topi_par_steps(max_updates(s)), mid, lo, hi, NULL, found);
+    gpuc_expr result = gpuc_topi_par_get(ctx, lo);
     gpuc_stmt put;
     if (last) {
         gpuc_expr u = gpuc_var(ctx, "u", GPUC_INT32), before = gpuc_sub(ctx, result, one);
-        gpuc_expr prior = gpuc_tir_load1(ctx, order, gpuc_add(ctx, base, gpuc_par_index(ctx, before)));
-        gpuc_expr hit = gpuc_eq(ctx, s->slot(s, row, gpuc_par_index(ctx, u)), slot);
-        gpuc_expr none = gpuc_par_i32(ctx, -1);
+        gpuc_expr prior = gpuc_tir_load1(ctx, order, gpuc_add(ctx, base, gpuc_topi_par_index(ctx, before)));
+        gpuc_expr hit = gpuc_eq(ctx, s->slot(s, row, gpuc_topi_par_index(ctx, u)), slot);
+        gpuc_expr none = gpuc_topi_par_i32(ctx, -1);
         put = gpuc_tir_let(ctx, u, prior, gpuc_tir_store1(ctx, out, at, gpuc_select(ctx, hit, u, none)));
         put = gpuc_tir_if_(ctx, gpuc_lt(ctx, zero, result), put, gpuc_tir_store1(ctx, out, at, none));
     } else {
         put = gpuc_tir_store1(ctx, out, at, result);
     }
     gpuc_stmt body = gpuc_tir_alloc(ctx, lo, gpuc_tir_alloc(ctx, hi, gpuc_tir_seq2(ctx, search, put)));
-    return gpuc_par_loop(ctx, at, gpuc_mul(ctx, s->rows, per_row), body);
+    return gpuc_topi_par_loop(ctx, at, gpuc_mul(ctx, s->rows, per_row), body);
 }
 
 static gpuc_stmt sorted_updates(const gpuc_scatter *s, const gpuc_tir_buffer *order)
 {
     gpuc_order o = {
         .ctx = s->ctx, .rows = s->rows, .n = s->n, .keep = s->n, .less = slot_less, .arg = (void *)s};
-    return gpuc_order_emit(&o, order);
+    return gpuc_topi_order_emit(&o, order);
 }
 
 static gpuc_tir_buffer *order_space(const gpuc_scatter *s)
 {
-    return gpuc_par_workspace(s->ctx, "order", GPUC_INT32, gpuc_mul(s->ctx, s->rows, s->n));
+    return gpuc_topi_par_workspace(s->ctx, "order", GPUC_INT32, gpuc_mul(s->ctx, s->rows, s->n));
 }
 
 /* ---- none: an element of the data, or the last update ---- */
@@ -104,8 +106,8 @@ static gpuc_tensor *replaced(gpuc_scatter *s, gpuc_tensor *const *ins)
     gpuc_ctx *ctx = s->ctx;
     const gpuc_op_call *call = s->call;
     gpuc_expr size = gpuc_mul(ctx, s->rows, s->slots);
-    gpuc_tensor_type type = gpuc_par_type(ctx, GPUC_INT32, 1, &size);
-    gpuc_te_op *op = gpuc_par_extern(call, "last_update", 1, &ins[s->indices], 1, &type);
+    gpuc_tensor_type type = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &size);
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "last_update", 1, &ins[s->indices], 1, &type);
     s->positions = op->input_buffers[0];
     gpuc_tir_buffer *order = order_space(s);
     op->extern_body = gpuc_tir_alloc(
@@ -117,11 +119,11 @@ static gpuc_tensor *replaced(gpuc_scatter *s, gpuc_tensor *const *ins)
     gpuc_expr inside = s->locate(s, vars, &row, &slot);
     gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, row, s->slots), slot);
     gpuc_expr u = gpuc_te_read(ctx, op->outputs[0], 1, &at), max = gpuc_sub(ctx, s->n, gpuc_int(ctx, 1));
-    gpuc_expr clamped = gpuc_par_clamp(ctx, gpuc_par_index(ctx, u), gpuc_int(ctx, 0), max);
+    gpuc_expr clamped = gpuc_topi_par_clamp(ctx, gpuc_topi_par_index(ctx, u), gpuc_int(ctx, 0), max);
     int n = s->update_index(s, vars, row, clamped, index);
     gpuc_expr old = gpuc_te_read(ctx, ins[0], gpuc_te_ndim(ins[0]), vars);
     gpuc_expr value = gpuc_te_read(ctx, ins[s->updates], n, index);
-    value = gpuc_if_then_else(ctx, gpuc_le(ctx, gpuc_par_i32(ctx, 0), u), value, old);
+    value = gpuc_if_then_else(ctx, gpuc_le(ctx, gpuc_topi_par_i32(ctx, 0), u), value, old);
     if (inside) value = gpuc_if_then_else(ctx, inside, value, old);
     return gpuc_topi_injective(call, 0, axes, value);
 }
@@ -143,14 +145,15 @@ static gpuc_stmt combine_updates(const combiner *c)
     gpuc_ctx *ctx = s->ctx;
     gpuc_expr i = gpuc_var(ctx, "i", GPUC_INT32), u = gpuc_var(ctx, "u", GPUC_INT32);
     gpuc_expr place =
-        gpuc_add(ctx, gpuc_mul(ctx, c->row, s->n), gpuc_par_index(ctx, gpuc_add(ctx, c->first, i)));
+        gpuc_add(ctx, gpuc_mul(ctx, c->row, s->n), gpuc_topi_par_index(ctx, gpuc_add(ctx, c->first, i)));
     gpuc_expr index[2 * GPUC_TOPI_MAX_DIMS];
-    int n = s->update_index(s, c->element, c->row, gpuc_par_index(ctx, u), index);
+    int n = s->update_index(s, c->element, c->row, gpuc_topi_par_index(ctx, u), index);
     gpuc_expr value = gpuc_cast(ctx, c->sum->dtype, gpuc_tir_load(ctx, c->updates, n, index));
-    gpuc_stmt add = gpuc_par_set(ctx, c->sum, joined(ctx, s->kind, gpuc_par_get(ctx, c->sum), value));
+    gpuc_stmt add =
+        gpuc_topi_par_set(ctx, c->sum, joined(ctx, s->kind, gpuc_topi_par_get(ctx, c->sum), value));
     add = gpuc_tir_let(ctx, u, gpuc_tir_load1(ctx, c->order, place), add);
     gpuc_expr count = gpuc_min(ctx, gpuc_sub(ctx, c->end, c->first), gpuc_cast(ctx, GPUC_INT32, s->n));
-    return gpuc_tir_for_(ctx, i, gpuc_par_i32(ctx, 0), count, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, add);
+    return gpuc_tir_for_(ctx, i, gpuc_topi_par_i32(ctx, 0), count, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, add);
 }
 
 static gpuc_stmt combine(const gpuc_scatter *s, const gpuc_tir_buffer *order, const gpuc_tir_buffer *begin,
@@ -161,10 +164,10 @@ static gpuc_stmt combine(const gpuc_scatter *s, const gpuc_tir_buffer *order, co
     gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), size = gpuc_int(ctx, 1);
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], row, slot, one = gpuc_int(ctx, 1);
     for (int k = 0; k < t->ndim; k++) size = gpuc_mul(ctx, size, t->dims[k]);
-    gpuc_par_unravel(ctx, t->ndim, t->dims, e, vars);
+    gpuc_topi_par_unravel(ctx, t->ndim, t->dims, e, vars);
     gpuc_expr inside = s->locate(s, vars, &row, &slot);
     gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, row, gpuc_add(ctx, s->slots, one)), slot);
-    gpuc_tir_buffer *sum = gpuc_par_cell(ctx, "sum", out->dtype);
+    gpuc_tir_buffer *sum = gpuc_topi_par_cell(ctx, "sum", out->dtype);
     combiner c = {.s = s,
                   .order = order,
                   .updates = updates,
@@ -173,13 +176,13 @@ static gpuc_stmt combine(const gpuc_scatter *s, const gpuc_tir_buffer *order, co
                   .first = gpuc_var(ctx, "first", GPUC_INT32),
                   .end = gpuc_var(ctx, "end", GPUC_INT32),
                   .element = vars};
-    gpuc_stmt all[] = {gpuc_par_set(ctx, sum, gpuc_tir_load1(ctx, out, e)), combine_updates(&c),
-                       gpuc_tir_store1(ctx, out, e, gpuc_par_get(ctx, sum))};
+    gpuc_stmt all[] = {gpuc_topi_par_set(ctx, sum, gpuc_tir_load1(ctx, out, e)), combine_updates(&c),
+                       gpuc_tir_store1(ctx, out, e, gpuc_topi_par_get(ctx, sum))};
     gpuc_stmt body = gpuc_tir_alloc(ctx, sum, gpuc_tir_seq(ctx, 3, all));
     gpuc_expr from = gpuc_tir_load1(ctx, begin, at), to = gpuc_tir_load1(ctx, begin, gpuc_add(ctx, at, one));
     body = gpuc_tir_let(ctx, c.first, from, gpuc_tir_let(ctx, c.end, to, body));
     if (inside) body = gpuc_tir_if_(ctx, inside, body, NULL);
-    return gpuc_par_loop(ctx, e, size, body);
+    return gpuc_topi_par_loop(ctx, e, size, body);
 }
 
 /* The type that sums are made in: no smaller than what an invocation owns in memory. */
@@ -196,17 +199,17 @@ static gpuc_tensor *reduced(gpuc_scatter *s, gpuc_tensor *const *ins)
     const gpuc_tensor_type *t = &call->out[0];
     gpuc_expr size = gpuc_int(ctx, 1), e = gpuc_var(ctx, "e", GPUC_INDEX), vars[GPUC_TOPI_MAX_DIMS];
     for (int k = 0; k < t->ndim; k++) size = gpuc_mul(ctx, size, t->dims[k]);
-    gpuc_tensor_type type = gpuc_par_type(ctx, sum_type(t->dtype), 1, &size);
+    gpuc_tensor_type type = gpuc_topi_par_type(ctx, sum_type(t->dtype), 1, &size);
     gpuc_tensor *args[] = {ins[0], ins[s->indices], ins[s->updates]};
-    gpuc_te_op *op = gpuc_par_extern(call, "combined", 3, args, 1, &type);
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "combined", 3, args, 1, &type);
     const gpuc_tir_buffer *out = op->output_buffers[0];
     s->positions = op->input_buffers[1];
-    gpuc_par_unravel(ctx, t->ndim, t->dims, e, vars);
+    gpuc_topi_par_unravel(ctx, t->ndim, t->dims, e, vars);
     gpuc_expr old = gpuc_cast(ctx, type.dtype, gpuc_tir_load(ctx, op->input_buffers[0], t->ndim, vars));
-    gpuc_stmt body = gpuc_par_loop(ctx, e, size, gpuc_tir_store1(ctx, out, e, old));
+    gpuc_stmt body = gpuc_topi_par_loop(ctx, e, size, gpuc_tir_store1(ctx, out, e, old));
     if (max_updates(s) > 0) {
         gpuc_tir_buffer *order = order_space(s),
-                        *begin = gpuc_par_workspace(
+                        *begin = gpuc_topi_par_workspace(
                             ctx, "begin", GPUC_INT32,
                             gpuc_mul(ctx, s->rows, gpuc_add(ctx, s->slots, gpuc_int(ctx, 1))));
         gpuc_stmt all[] = {body, sorted_updates(s, order), find_updates(s, order, begin),
@@ -221,10 +224,10 @@ static gpuc_tensor *reduced(gpuc_scatter *s, gpuc_tensor *const *ins)
                                gpuc_cast(ctx, t->dtype, gpuc_te_read(ctx, op->outputs[0], 1, &at)));
 }
 
-gpuc_tensor *gpuc_scatter_te(gpuc_scatter *s, gpuc_tensor *const *ins)
+gpuc_tensor *gpuc_topi_scatter_te(gpuc_scatter *s, gpuc_tensor *const *ins)
 {
     if (s->kind != GPUC_SCATTER_NONE) return reduced(s, ins);
-    if (max_updates(s) > 0 && gpuc_topi_max_size(s->ctx, s->slots) > 0) return replaced(s, ins);
+    if (max_updates(s) > 0 && gpuc_op_max_size(s->ctx, s->slots) > 0) return replaced(s, ins);
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
     gpuc_iter **axes = gpuc_topi_axes(s->ctx, &s->call->out[0], vars);
     return gpuc_topi_injective(s->call, 0, axes, gpuc_te_read(s->ctx, ins[0], gpuc_te_ndim(ins[0]), vars));

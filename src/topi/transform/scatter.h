@@ -35,7 +35,7 @@ struct gpuc_scatter {
 };
 
 /* The attribute "reduction" of the call; raises for another word, and for bools that are to be combined. */
-gpuc_scatter_kind gpuc_scatter_kind_of(const gpuc_op_call *call);
-gpuc_tensor *gpuc_scatter_te(gpuc_scatter *s, gpuc_tensor *const *ins);
+gpuc_scatter_kind gpuc_topi_scatter_kind_of(const gpuc_op_call *call);
+gpuc_tensor *gpuc_topi_scatter_te(gpuc_scatter *s, gpuc_tensor *const *ins);
 
 #endif

@@ -11,7 +11,7 @@ static gpuc_expr position(const gpuc_scatter *s, gpuc_expr p, gpuc_expr n, bool 
 {
     gpuc_ctx *ctx = s->ctx;
     gpuc_expr zero = gpuc_int(ctx, 0);
-    p = gpuc_par_index(ctx, p);
+    p = gpuc_topi_par_index(ctx, p);
     if (wraps) p = gpuc_select(ctx, gpuc_lt(ctx, p, zero), gpuc_add(ctx, p, n), p);
     gpuc_expr inside = gpuc_and(ctx, gpuc_le(ctx, zero, p), gpuc_lt(ctx, p, n));
     *ok = *ok ? gpuc_and(ctx, *ok, inside) : inside;
@@ -20,8 +20,8 @@ static gpuc_expr position(const gpuc_scatter *s, gpuc_expr p, gpuc_expr n, bool 
 
 static gpuc_expr slot_or_none(const gpuc_scatter *s, gpuc_expr ok, gpuc_expr slot)
 {
-    slot = gpuc_par_to_i32(s->ctx, slot);
-    return ok ? gpuc_select(s->ctx, ok, slot, gpuc_par_i32(s->ctx, -1)) : slot;
+    slot = gpuc_topi_par_to_i32(s->ctx, slot);
+    return ok ? gpuc_select(s->ctx, ok, slot, gpuc_topi_par_i32(s->ctx, -1)) : slot;
 }
 
 static void check_same(const gpuc_op_call *call, int i, int k, gpuc_expr have, gpuc_expr want)
@@ -48,9 +48,9 @@ static void infer_scatter_elements(gpuc_op_call *call)
                           "dimension %d of the indices is %s, of the data %s", k,
                           gpuc_expr_text(call->ctx, at->dims[k]), gpuc_expr_text(call->ctx, in->dims[k]));
     }
-    (void)gpuc_scatter_kind_of(call); /* raises if there is no such reduction of this type */
-    gpuc_par_countable(call, at->dims[axis]);
-    gpuc_par_countable(call, in->dims[axis]);
+    (void)gpuc_topi_scatter_kind_of(call); /* raises if there is no such reduction of this type */
+    gpuc_topi_par_countable(call, at->dims[axis]);
+    gpuc_topi_par_countable(call, in->dims[axis]);
     gpuc_topi_infer_same(call);
 }
 
@@ -58,7 +58,7 @@ static gpuc_expr element_slot(const gpuc_scatter *s, gpuc_expr row, gpuc_expr i)
 {
     const gpuc_rows *r = &s->index_rows;
     gpuc_expr index[GPUC_TOPI_MAX_DIMS], ok = NULL;
-    gpuc_rows_index(s->ctx, r, row, i, index);
+    gpuc_topi_rows_index(s->ctx, r, row, i, index);
     gpuc_expr p = gpuc_tir_load(s->ctx, s->positions, r->ndim, index);
     p = position(s, p, s->call->in[0].dims[r->axis], true, &ok);
     return slot_or_none(s, ok, p);
@@ -74,7 +74,7 @@ static gpuc_expr locate_element(const gpuc_scatter *s, const gpuc_expr *element,
         gpuc_expr within = gpuc_lt(s->ctx, element[k], r->dims[k]);
         inside = inside ? gpuc_and(s->ctx, inside, within) : within;
     }
-    *row = gpuc_rows_number(s->ctx, r, element);
+    *row = gpuc_topi_rows_number(s->ctx, r, element);
     *slot = element[r->axis];
     return inside;
 }
@@ -93,17 +93,17 @@ static void scatter_elements_compute(const gpuc_op_call *call, gpuc_tensor *cons
     int axis = gpuc_topi_axis(call, "axis", call->in[0].ndim);
     gpuc_scatter s = {.call = call,
                       .ctx = call->ctx,
-                      .kind = gpuc_scatter_kind_of(call),
+                      .kind = gpuc_topi_scatter_kind_of(call),
                       .indices = 1,
                       .updates = 2,
-                      .index_rows = gpuc_rows_of(call, &call->in[1], axis),
+                      .index_rows = gpuc_topi_rows_of(call, &call->in[1], axis),
                       .slot = element_slot,
                       .locate = locate_element,
                       .update_index = element_update};
     s.rows = s.index_rows.count;
     s.n = s.index_rows.n;
-    s.slots = gpuc_rows_of(call, &call->in[0], axis).n;
-    outs[0] = gpuc_scatter_te(&s, ins);
+    s.slots = gpuc_topi_rows_of(call, &call->in[0], axis).n;
+    outs[0] = gpuc_topi_scatter_te(&s, ins);
 }
 
 /* ---- scatter_nd: the last dimension of the indices holds positions along the first dimensions ---- */
@@ -135,9 +135,9 @@ static void infer_scatter_nd(gpuc_op_call *call)
                        updates->ndim, rank);
     for (int k = 0; k < rank; k++)
         check_same(call, 2, k, updates->dims[k], k < outer ? at->dims[k] : in->dims[k - outer + depth]);
-    (void)gpuc_scatter_kind_of(call);
-    gpuc_par_count(call, at, outer);
-    gpuc_par_count(call, in, depth);
+    (void)gpuc_topi_scatter_kind_of(call);
+    gpuc_topi_par_count(call, at, outer);
+    gpuc_topi_par_count(call, in, depth);
     gpuc_topi_infer_same(call);
 }
 
@@ -146,7 +146,7 @@ static gpuc_expr tuple_slot(const gpuc_scatter *s, gpuc_expr row, gpuc_expr i)
     const gpuc_tensor_type *at = &s->call->in[1];
     gpuc_expr index[GPUC_TOPI_MAX_DIMS], ok = NULL, slot = gpuc_int(s->ctx, 0);
     (void)row;
-    gpuc_par_unravel(s->ctx, at->ndim - 1, at->dims, i, index);
+    gpuc_topi_par_unravel(s->ctx, at->ndim - 1, at->dims, i, index);
     for (int k = 0; k < s->depth; k++) {
         gpuc_expr n = s->call->in[0].dims[k];
         index[at->ndim - 1] = gpuc_int(s->ctx, k);
@@ -171,7 +171,7 @@ static int tuple_update(const gpuc_scatter *s, const gpuc_expr *element, gpuc_ex
     const gpuc_tensor_type *at = &s->call->in[1], *in = &s->call->in[0];
     int outer = at->ndim - 1;
     (void)row;
-    gpuc_par_unravel(s->ctx, outer, at->dims, i, index);
+    gpuc_topi_par_unravel(s->ctx, outer, at->dims, i, index);
     for (int k = s->depth; k < in->ndim; k++) index[outer + k - s->depth] = element[k];
     return outer + in->ndim - s->depth;
 }
@@ -181,17 +181,17 @@ static void scatter_nd_compute(const gpuc_op_call *call, gpuc_tensor *const *ins
     const gpuc_tensor_type *at = &call->in[1];
     gpuc_scatter s = {.call = call,
                       .ctx = call->ctx,
-                      .kind = gpuc_scatter_kind_of(call),
+                      .kind = gpuc_topi_scatter_kind_of(call),
                       .indices = 1,
                       .updates = 2,
                       .rows = gpuc_int(call->ctx, 1),
-                      .n = gpuc_par_count(call, at, at->ndim - 1),
+                      .n = gpuc_topi_par_count(call, at, at->ndim - 1),
                       .depth = tuple_depth(call),
                       .slot = tuple_slot,
                       .locate = locate_slice,
                       .update_index = tuple_update};
-    s.slots = gpuc_par_count(call, &call->in[0], s.depth);
-    outs[0] = gpuc_scatter_te(&s, ins);
+    s.slots = gpuc_topi_par_count(call, &call->in[0], s.depth);
+    outs[0] = gpuc_topi_scatter_te(&s, ins);
 }
 
 /* ---- sparse_to_dense(indices, values, default) ---- */
@@ -250,14 +250,14 @@ static void sparse_to_dense_compute(const gpuc_op_call *call, gpuc_tensor *const
                       .indices = 1,
                       .updates = 2,
                       .rows = gpuc_int(call->ctx, 1),
-                      .n = gpuc_par_count(call, at, at->ndim ? 1 : 0),
+                      .n = gpuc_topi_par_count(call, at, at->ndim ? 1 : 0),
                       .depth = out->ndim,
-                      .slots = gpuc_par_count(call, out, out->ndim),
+                      .slots = gpuc_topi_par_count(call, out, out->ndim),
                       .slot = sparse_slot,
                       .locate = locate_slice,
                       .update_index = sparse_value};
     gpuc_tensor *args[] = {ins[2], ins[0], ins[1]};
-    outs[0] = gpuc_scatter_te(&s, args);
+    outs[0] = gpuc_topi_scatter_te(&s, args);
 }
 
 /* ---- tensor_scatter(cache, update, write_indices): each batch's update is put into the cache at its own
@@ -298,7 +298,7 @@ static void tensor_scatter_compute(const gpuc_op_call *call, gpuc_tensor *const 
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], zero = gpuc_int(ctx, 0), start = zero;
     gpuc_iter **axes = gpuc_topi_axes(ctx, in, vars);
     gpuc_expr old = gpuc_te_read(ctx, ins[0], in->ndim, vars);
-    if (call->num_in > 2) start = gpuc_par_index(ctx, gpuc_te_read(ctx, ins[2], 1, vars));
+    if (call->num_in > 2) start = gpuc_topi_par_index(ctx, gpuc_te_read(ctx, ins[2], 1, vars));
     gpuc_expr at = gpuc_sub(ctx, vars[axis], start);
     if (is_circular(call)) at = gpuc_floormod_(ctx, at, in->dims[axis]);
     gpuc_expr inside = gpuc_and(ctx, gpuc_le(ctx, zero, at), gpuc_lt(ctx, at, call->in[1].dims[axis]));
@@ -312,7 +312,7 @@ ATTRS(nd_attrs, STRING("reduction", "none"))
 ATTRS(sparse_attrs, {.name = "output_shape", .kind = GPUC_ATTR_INTS, .required = true})
 ATTRS(cache_attrs, INT("axis", -2), STRING("mode", "linear"))
 
-const gpuc_op gpuc_ops_scatter[] = {
+const gpuc_op gpuc_topi_ops_scatter[] = {
     ALONE("scatter_elements", 3, 3, element_attrs, infer_scatter_elements, scatter_elements_compute,
           "scatter,scatter_elements", "", "Scatter,ScatterElements", GPUC_T_ANY, GPUC_T_INTS, GPUC_T_LIKE),
     ALONE("scatter_nd", 3, 3, nd_attrs, infer_scatter_nd, scatter_nd_compute, "scatter_nd", "", "ScatterND",
@@ -322,4 +322,4 @@ const gpuc_op gpuc_ops_scatter[] = {
     MOVES_OF("tensor_scatter", 2, 3, cache_attrs, infer_tensor_scatter, tensor_scatter_compute,
              "tensor_scatter", "", "TensorScatter", GPUC_T_ANY, GPUC_T_LIKE, GPUC_T_INTS),
 };
-const size_t gpuc_ops_scatter_count = sizeof gpuc_ops_scatter / sizeof gpuc_ops_scatter[0];
+const size_t gpuc_topi_ops_scatter_count = sizeof gpuc_topi_ops_scatter / sizeof gpuc_topi_ops_scatter[0];

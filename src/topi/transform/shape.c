@@ -254,7 +254,7 @@ ATTRS(dtype_attrs, DTYPE_OR("dtype", GPUC_INT64))
         .alias = true, .pattern = GPUC_FUSE_INJECTIVE, .topi = tp, .nnvm = nn, .onnx = on                    \
     }
 
-const gpuc_op gpuc_ops_shape[] = {
+const gpuc_op gpuc_topi_ops_shape[] = {
     ALIAS("reshape", newshape, infer_reshape, "reshape", "reshape", "Reshape"),
     ALIAS("nn.batch_flatten", axis_1, infer_batch_flatten, "flatten", "flatten", "Flatten"),
     ALIAS("squeeze", axis_list, infer_squeeze, "squeeze", "squeeze", "Squeeze"),
@@ -265,4 +265,4 @@ const gpuc_op gpuc_ops_shape[] = {
     MOVES_OF("sizes", 0, 0, sizes_attrs, infer_sizes, sizes_compute, "", "", "", GPUC_T_INTS),
     MOVES("shape_of", 1, 1, dtype_attrs, infer_shape_of, NULL, "shape", "", "Shape"),
 };
-const size_t gpuc_ops_shape_count = sizeof gpuc_ops_shape / sizeof gpuc_ops_shape[0];
+const size_t gpuc_topi_ops_shape_count = sizeof gpuc_topi_ops_shape / sizeof gpuc_topi_ops_shape[0];

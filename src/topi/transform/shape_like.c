@@ -171,7 +171,7 @@ ATTRS(shaped, INTS("shape"), DTYPE_OR("dtype", GPUC_FLOAT32))
 ATTRS(like_axes, INTS("axis"), INT("exclude", 0))
 ATTRS(axis_list, INTS("axis"))
 
-const gpuc_op gpuc_ops_like[] = {
+const gpuc_op gpuc_topi_ops_like[] = {
     MOVES("zeros", 0, 0, shaped, infer_shaped, zeros_compute, "", "zeros", ""),
     MOVES("ones", 0, 0, shaped, infer_shaped, ones_compute, "", "ones", ""),
     MOVES("full", 1, 1, shaped, infer_full, full_compute, "full", "full", ""),
@@ -191,4 +191,4 @@ const gpuc_op gpuc_ops_like[] = {
      .nnvm = "collapse_sum",
      .onnx = ""},
 };
-const size_t gpuc_ops_like_count = sizeof gpuc_ops_like / sizeof gpuc_ops_like[0];
+const size_t gpuc_topi_ops_like_count = sizeof gpuc_topi_ops_like / sizeof gpuc_topi_ops_like[0];

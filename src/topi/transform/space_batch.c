@@ -245,7 +245,7 @@ ATTRS(dilate, WINDOW_INTS("strides"), FLOAT("dilation_value", 0))
 ATTRS(col2im, WINDOW_INTS("image_shape"), WINDOW_INTS("block_shape"), WINDOW_INTS("strides"),
       WINDOW_INTS("padding"), WINDOW_INTS("dilation"))
 
-const gpuc_op gpuc_ops_window[] = {
+const gpuc_op gpuc_topi_ops_window[] = {
     MOVES("nn.space_to_batch_nd", 1, 1, space_to_batch, infer_space_to_batch, space_to_batch_compute,
           "space_to_batch_nd", "", ""),
     MOVES("nn.batch_to_space_nd", 1, 1, batch_to_space, infer_batch_to_space, batch_to_space_compute,
@@ -253,4 +253,4 @@ const gpuc_op gpuc_ops_window[] = {
     MOVES("nn.dilate", 1, 1, dilate, infer_dilate, dilate_compute, "dilate", "", ""),
     ANCHOR("nn.col2im", 1, 1, col2im, infer_col2im, col2im_compute, "col2im", "", "Col2Im", GPUC_T_NUMBERS),
 };
-const size_t gpuc_ops_window_count = sizeof gpuc_ops_window / sizeof gpuc_ops_window[0];
+const size_t gpuc_topi_ops_window_count = sizeof gpuc_topi_ops_window / sizeof gpuc_topi_ops_window[0];

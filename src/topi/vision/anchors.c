@@ -242,7 +242,7 @@ ATTRS(region_specs, WINDOW_INT("num_classes", 1), WINDOW_INT("n", 1), WINDOW_INT
 ATTRS(prior_specs, FLOATS("sizes", true), FLOATS("ratios", true), FLOATS("steps", false),
       FLOATS("offsets", false), INT("clip", 0))
 
-const gpuc_op gpuc_ops_detect[] = {
+const gpuc_op gpuc_topi_ops_detect[] = {
     INJECTIVE("vision.yolo_reorg", 1, 1, reorg, infer_reorg, reorg_compute, "yolo_reorg,reorg", "yolo_reorg",
               "", GPUC_T_ANY),
     ALONE("vision.yolo_region", 1, 1, region_specs, infer_region, region_compute, "yolo_region,region",
@@ -250,4 +250,4 @@ const gpuc_op gpuc_ops_detect[] = {
     ALONE("vision.multibox_prior", 1, 1, prior_specs, infer_prior, prior_compute, "multibox_prior",
           "multibox_prior", "", GPUC_T_FLOATS),
 };
-const size_t gpuc_ops_detect_count = sizeof gpuc_ops_detect / sizeof gpuc_ops_detect[0];
+const size_t gpuc_topi_ops_detect_count = sizeof gpuc_topi_ops_detect / sizeof gpuc_topi_ops_detect[0];

@@ -37,16 +37,16 @@ static gpuc_expr too_close(const gpuc_suppress *s, const gpuc_expr *a, const gpu
     return gpuc_and(ctx, gpuc_and(ctx, gpuc_lt(ctx, zero, shared), gpuc_lt(ctx, zero, all)), over);
 }
 
-gpuc_stmt gpuc_suppress_emit(const gpuc_suppress *s)
+gpuc_stmt gpuc_topi_suppress_emit(const gpuc_suppress *s)
 {
     gpuc_ctx *ctx = s->ctx;
-    if (gpuc_topi_max_size(ctx, s->n) == 0) return NULL;
+    if (gpuc_op_max_size(ctx, s->n) == 0) return NULL;
     gpuc_expr row = gpuc_var(ctx, "row", GPUC_INDEX), tx = gpuc_var(ctx, "tx", GPUC_INDEX);
     gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), q = gpuc_var(ctx, "q", GPUC_INDEX), one = gpuc_int(ctx, 1);
     gpuc_expr width = gpuc_int(ctx, THREADS), n = s->n, base = gpuc_mul(ctx, row, n);
     gpuc_tir_buffer *there = gpuc_tir_buffer_make(ctx, "there", GPUC_INT32, 1, &one, GPUC_SCOPE_SHARED);
-    gpuc_tir_buffer *count = gpuc_par_cell(ctx, "count", GPUC_INT32);
-    gpuc_expr zero = gpuc_par_i32(ctx, 0), here = gpuc_add(ctx, base, i);
+    gpuc_tir_buffer *count = gpuc_topi_par_cell(ctx, "count", GPUC_INT32);
+    gpuc_expr zero = gpuc_topi_par_i32(ctx, 0), here = gpuc_add(ctx, base, i);
     gpuc_expr mine = gpuc_eq(ctx, gpuc_floormod_(ctx, i, width), tx);
 
     gpuc_expr j = gpuc_add(ctx, gpuc_mul(ctx, q, width), tx), there_j = gpuc_add(ctx, base, j);
@@ -64,20 +64,21 @@ gpuc_stmt gpuc_suppress_emit(const gpuc_suppress *s)
     }
     drop = gpuc_tir_if_(ctx, gpuc_ne(ctx, gpuc_tir_load1(ctx, s->there, there_j), zero), drop, NULL);
     drop = gpuc_tir_if_(ctx, gpuc_and(ctx, gpuc_lt(ctx, i, j), gpuc_lt(ctx, j, n)), drop, NULL);
-    drop = gpuc_par_serial(ctx, q, gpuc_floordiv_(ctx, gpuc_add(ctx, n, gpuc_int(ctx, THREADS - 1)), width),
-                           drop);
+    drop = gpuc_topi_par_serial(
+        ctx, q, gpuc_floordiv_(ctx, gpuc_add(ctx, n, gpuc_int(ctx, THREADS - 1)), width), drop);
     for (int k = 3; k >= 0; k--) drop = gpuc_tir_let(ctx, names[k], corner(s, row, i, k), drop);
     if (s->max) {
-        gpuc_expr more = gpuc_add(ctx, gpuc_par_get(ctx, count), gpuc_par_i32(ctx, 1));
+        gpuc_expr more = gpuc_add(ctx, gpuc_topi_par_get(ctx, count), gpuc_topi_par_i32(ctx, 1));
         gpuc_stmt away = gpuc_tir_if_(ctx, mine, gpuc_tir_store1(ctx, s->there, here, zero), NULL);
-        drop = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_par_get(ctx, count), s->max),
-                            gpuc_tir_seq2(ctx, gpuc_par_set(ctx, count, more), drop), away);
+        drop = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_topi_par_get(ctx, count), s->max),
+                            gpuc_tir_seq2(ctx, gpuc_topi_par_set(ctx, count, more), drop), away);
     }
-    gpuc_stmt tell = gpuc_par_set(ctx, there, gpuc_tir_load1(ctx, s->there, here));
+    gpuc_stmt tell = gpuc_topi_par_set(ctx, there, gpuc_tir_load1(ctx, s->there, here));
     gpuc_stmt step =
         gpuc_tir_seq2(ctx, gpuc_tir_if_(ctx, mine, tell, NULL),
-                      gpuc_tir_if_(ctx, gpuc_ne(ctx, gpuc_par_get(ctx, there), zero), drop, NULL));
-    gpuc_stmt body = gpuc_tir_seq2(ctx, gpuc_par_set(ctx, count, zero), gpuc_par_serial(ctx, i, n, step));
+                      gpuc_tir_if_(ctx, gpuc_ne(ctx, gpuc_topi_par_get(ctx, there), zero), drop, NULL));
+    gpuc_stmt body =
+        gpuc_tir_seq2(ctx, gpuc_topi_par_set(ctx, count, zero), gpuc_topi_par_serial(ctx, i, n, step));
     body = gpuc_tir_alloc(ctx, count, body);
     body = gpuc_tir_for_(ctx, tx, gpuc_int(ctx, 0), width, GPUC_LOOP_THREAD, GPUC_THREAD_X, body);
     return gpuc_tir_for_(ctx, row, gpuc_int(ctx, 0), s->rows, GPUC_LOOP_THREAD, GPUC_BLOCK_X,

@@ -16,6 +16,6 @@ typedef struct gpuc_suppress {
     bool at_threshold;   /* equal to it is too much */
     gpuc_expr max;       /* int32: boxes of a row that may be left; NULL: any number */
 } gpuc_suppress;
-gpuc_stmt gpuc_suppress_emit(const gpuc_suppress *s);
+gpuc_stmt gpuc_topi_suppress_emit(const gpuc_suppress *s);
 
 #endif

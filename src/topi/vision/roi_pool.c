@@ -229,10 +229,10 @@ ATTRS(align_specs, WINDOW_INTS("pooled_size"), FLOAT("spatial_scale", 1), WINDOW
       INT("aligned", 1), STRING("mode", "avg"))
 ATTRS(pool_specs, WINDOW_INTS("pooled_size"), FLOAT("spatial_scale", 1))
 
-const gpuc_op gpuc_ops_roi[] = {
+const gpuc_op gpuc_topi_ops_roi[] = {
     ANCHOR("vision.roi_align", 3, 3, align_specs, infer_align, align_compute, "roi_align", "", "RoiAlign",
            GPUC_T_FLOATS, GPUC_T_LIKE, GPUC_T_INT32 | GPUC_T_INT64),
     ANCHOR("vision.roi_pool", 3, 3, pool_specs, infer_pool, pool_compute, "roi_pool", "", "MaxRoiPool",
            GPUC_T_FLOATS, GPUC_T_LIKE, GPUC_T_INT32 | GPUC_T_INT64),
 };
-const size_t gpuc_ops_roi_count = sizeof gpuc_ops_roi / sizeof gpuc_ops_roi[0];
+const size_t gpuc_topi_ops_roi_count = sizeof gpuc_topi_ops_roi / sizeof gpuc_topi_ops_roi[0];

@@ -37,7 +37,7 @@ static gpuc_stmt sort_corners(const boxes *b, const gpuc_tir_buffer *corners)
     gpuc_expr box = gpuc_var(ctx, "box", GPUC_INT32), half = gpuc_imm(ctx, GPUC_FLOAT32, 0.5);
     gpuc_expr batch = gpuc_floordiv_(ctx, gpuc_floordiv_(ctx, e, n), b->per_batch);
     for (int k = 0; k < 4; k++) {
-        gpuc_expr index[] = {batch, gpuc_par_index(ctx, box), gpuc_int(ctx, b->first + k)};
+        gpuc_expr index[] = {batch, gpuc_topi_par_index(ctx, box), gpuc_int(ctx, b->first + k)};
         v[k] = gpuc_cast(ctx, GPUC_FLOAT32, gpuc_tir_load(ctx, b->in, 3, index));
     }
     gpuc_stmt all[4];
@@ -52,18 +52,18 @@ static gpuc_stmt sort_corners(const boxes *b, const gpuc_tir_buffer *corners)
         all[k] = gpuc_tir_store1(ctx, corners, at, value);
     }
     gpuc_stmt body = gpuc_tir_let(ctx, box, gpuc_tir_load1(ctx, b->order, e), gpuc_tir_seq(ctx, 4, all));
-    return gpuc_par_loop(ctx, e, gpuc_mul(ctx, b->rows, n), body);
+    return gpuc_topi_par_loop(ctx, e, gpuc_mul(ctx, b->rows, n), body);
 }
 
 static gpuc_tir_buffer *space(gpuc_ctx *ctx, const char *name, gpuc_dtype t, gpuc_expr rows, gpuc_expr n)
 {
-    return gpuc_par_workspace(ctx, name, t, gpuc_mul(ctx, rows, n));
+    return gpuc_topi_par_workspace(ctx, name, t, gpuc_mul(ctx, rows, n));
 }
 
 static gpuc_expr is_left(const gpuc_compact *c, gpuc_expr row, gpuc_expr i)
 {
     gpuc_expr at = gpuc_add(c->ctx, gpuc_mul(c->ctx, row, c->n), i);
-    return gpuc_ne(c->ctx, gpuc_tir_load1(c->ctx, c->arg, at), gpuc_par_i32(c->ctx, 0));
+    return gpuc_ne(c->ctx, gpuc_tir_load1(c->ctx, c->arg, at), gpuc_topi_par_i32(c->ctx, 0));
 }
 
 /* ---- all_class_non_max_suppression(boxes, scores, max boxes per class, overlap threshold, score threshold):
@@ -95,7 +95,7 @@ typedef struct score_rows {
 static gpuc_expr score_of(gpuc_ctx *ctx, const score_rows *s, gpuc_expr row, gpuc_expr i)
 {
     gpuc_expr index[3];
-    gpuc_rows_index(ctx, &s->rows, row, i, index);
+    gpuc_topi_rows_index(ctx, &s->rows, row, i, index);
     return gpuc_tir_load(ctx, s->in, 3, index);
 }
 
@@ -103,19 +103,19 @@ static gpuc_stmt higher_score(const gpuc_order *o, gpuc_expr row, gpuc_expr a, g
                               const gpuc_tir_buffer *less)
 {
     gpuc_expr before =
-        gpuc_order_below(o->ctx, score_of(o->ctx, o->arg, row, b), score_of(o->ctx, o->arg, row, a));
-    return gpuc_par_set(o->ctx, less, gpuc_cast(o->ctx, GPUC_INT32, before));
+        gpuc_topi_order_below(o->ctx, score_of(o->ctx, o->arg, row, b), score_of(o->ctx, o->arg, row, a));
+    return gpuc_topi_par_set(o->ctx, less, gpuc_cast(o->ctx, GPUC_INT32, before));
 }
 
 static void all_class_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_ctx *ctx = call->ctx;
-    score_rows scores = {.rows = gpuc_rows_of(call, &call->in[1], 2)};
-    gpuc_expr rows = scores.rows.count, all = gpuc_par_count(call, &call->in[1], 3);
+    score_rows scores = {.rows = gpuc_topi_rows_of(call, &call->in[1], 2)};
+    gpuc_expr rows = scores.rows.count, all = gpuc_topi_par_count(call, &call->in[1], 3);
     gpuc_expr one = gpuc_int(ctx, 1), n = scores.rows.n, corner_numbers = gpuc_mul(ctx, n, gpuc_int(ctx, 4));
-    gpuc_tensor_type list = gpuc_par_type(ctx, GPUC_INT32, 1, &all),
-                     number = gpuc_par_type(ctx, GPUC_INT32, 1, &one);
-    gpuc_te_op *op = gpuc_par_extern(call, "kept", 5, ins, 3, (gpuc_tensor_type[]){list, list, number});
+    gpuc_tensor_type list = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &all),
+                     number = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &one);
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "kept", 5, ins, 3, (gpuc_tensor_type[]){list, list, number});
     const gpuc_tir_buffer *order = op->output_buffers[0], *at = op->output_buffers[1];
     scores.in = op->input_buffers[1];
 
@@ -134,27 +134,28 @@ static void all_class_compute(const gpuc_op_call *call, gpuc_tensor *const *ins,
                .order = order,
                .per_batch = call->in[1].dims[1],
                .centered = gpuc_attrs_get_int(call->attrs, "center_point_box", 0)};
-    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), box = gpuc_par_index(ctx, gpuc_tir_load1(ctx, order, e));
+    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX),
+              box = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, order, e));
     gpuc_expr score = score_of(ctx, &scores, gpuc_floordiv_(ctx, e, n), box);
     gpuc_expr enough = gpuc_lt(ctx, gpuc_tir_load(ctx, op->input_buffers[4], 0, NULL), score);
     gpuc_stmt begin = gpuc_tir_store1(ctx, there, e, gpuc_cast(ctx, GPUC_INT32, enough));
     gpuc_expr max = gpuc_tir_load(ctx, op->input_buffers[2], 0, NULL);
-    max = gpuc_par_clamp(ctx, max, gpuc_imm_int(ctx, gpuc_expr_dtype(max), 0),
-                         gpuc_cast(ctx, gpuc_expr_dtype(max), n));
+    max = gpuc_topi_par_clamp(ctx, max, gpuc_imm_int(ctx, gpuc_expr_dtype(max), 0),
+                              gpuc_cast(ctx, gpuc_expr_dtype(max), n));
     gpuc_suppress s = {.ctx = ctx,
                        .rows = rows,
                        .n = n,
                        .corners = corners,
                        .there = there,
                        .threshold = gpuc_tir_load(ctx, op->input_buffers[3], 0, NULL),
-                       .max = gpuc_par_to_i32(ctx, max)};
+                       .max = gpuc_topi_par_to_i32(ctx, max)};
     gpuc_compact c = {.ctx = ctx, .rows = one, .n = all, .flag = is_left, .arg = there};
     gpuc_stmt steps[] = {
-        gpuc_order_emit(&o, order),
+        gpuc_topi_order_emit(&o, order),
         sort_corners(&b, corners),
-        gpuc_par_loop(ctx, e, all, begin),
-        gpuc_suppress_emit(&s),
-        gpuc_compact_emit(&c, at, op->output_buffers[2], NULL),
+        gpuc_topi_par_loop(ctx, e, all, begin),
+        gpuc_topi_suppress_emit(&s),
+        gpuc_topi_compact_emit(&c, at, op->output_buffers[2], NULL),
     };
     gpuc_stmt body = gpuc_tir_seq(ctx, 5, steps);
     op->extern_body = gpuc_tir_alloc(ctx, corners, gpuc_tir_alloc(ctx, there, body));
@@ -162,14 +163,14 @@ static void all_class_compute(const gpuc_op_call *call, gpuc_tensor *const *ins,
     gpuc_expr vars[2], zero = gpuc_int(ctx, 0), count = gpuc_te_read(ctx, op->outputs[2], 1, &zero);
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     gpuc_expr classes = call->in[1].dims[1], place = gpuc_te_read(ctx, op->outputs[1], 1, vars);
-    place = gpuc_par_clamp(ctx, gpuc_par_index(ctx, place), zero, gpuc_sub(ctx, all, one));
+    place = gpuc_topi_par_clamp(ctx, gpuc_topi_par_index(ctx, place), zero, gpuc_sub(ctx, all, one));
     gpuc_expr row = gpuc_floordiv_(ctx, place, n);
-    gpuc_expr value = gpuc_par_index(ctx, gpuc_te_read(ctx, op->outputs[0], 1, &place));
+    gpuc_expr value = gpuc_topi_par_index(ctx, gpuc_te_read(ctx, op->outputs[0], 1, &place));
     value = gpuc_select(ctx, gpuc_eq(ctx, vars[1], one), gpuc_floormod_(ctx, row, classes), value);
     value = gpuc_select(ctx, gpuc_eq(ctx, vars[1], zero), gpuc_floordiv_(ctx, row, classes), value);
-    value = gpuc_if_then_else(ctx, gpuc_lt(ctx, gpuc_par_to_i32(ctx, vars[0]), count), value, zero);
+    value = gpuc_if_then_else(ctx, gpuc_lt(ctx, gpuc_topi_par_to_i32(ctx, vars[0]), count), value, zero);
     outs[0] = gpuc_topi_injective(call, 0, axes, value);
-    outs[1] = gpuc_par_number(call, 1, op->outputs[2]);
+    outs[1] = gpuc_topi_par_number(call, 1, op->outputs[2]);
 }
 
 /* ---- nms(data, valid): rows {class, score, box} in the order of their scores; those that are suppressed
@@ -190,7 +191,7 @@ typedef struct detections {
 
 static gpuc_expr detection(gpuc_ctx *ctx, const detections *d, gpuc_expr row, gpuc_expr i, int k)
 {
-    gpuc_expr index[] = {row, gpuc_par_index(ctx, i), gpuc_int(ctx, k)};
+    gpuc_expr index[] = {row, gpuc_topi_par_index(ctx, i), gpuc_int(ctx, k)};
     return gpuc_tir_load(ctx, d->data, 3, index);
 }
 
@@ -199,18 +200,18 @@ static gpuc_stmt higher_detection(const gpuc_order *o, gpuc_expr row, gpuc_expr 
 {
     gpuc_ctx *ctx = o->ctx;
     const detections *d = o->arg;
-    gpuc_expr valid = gpuc_par_index(ctx, gpuc_tir_load1(ctx, d->valid, row));
+    gpuc_expr valid = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, d->valid, row));
     gpuc_expr x = gpuc_lt(ctx, a, valid), y = gpuc_lt(ctx, b, valid);
-    gpuc_expr higher = gpuc_order_below(ctx, detection(ctx, d, row, b, 1), detection(ctx, d, row, a, 1));
+    gpuc_expr higher = gpuc_topi_order_below(ctx, detection(ctx, d, row, b, 1), detection(ctx, d, row, a, 1));
     higher = gpuc_or(ctx, gpuc_and(ctx, x, gpuc_not(ctx, y)), gpuc_and(ctx, gpuc_and(ctx, x, y), higher));
-    return gpuc_par_set(ctx, less, gpuc_cast(ctx, GPUC_INT32, higher));
+    return gpuc_topi_par_set(ctx, less, gpuc_cast(ctx, GPUC_INT32, higher));
 }
 
 /* Whether number e in the order of a row takes part. */
 static gpuc_expr is_taken(gpuc_ctx *ctx, const detections *d, gpuc_expr e, gpuc_expr n, gpuc_expr top)
 {
     gpuc_expr i = gpuc_floormod_(ctx, e, n), row = gpuc_floordiv_(ctx, e, n);
-    gpuc_expr valid = gpuc_par_index(ctx, gpuc_tir_load1(ctx, d->valid, row));
+    gpuc_expr valid = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, d->valid, row));
     return gpuc_and(ctx, gpuc_lt(ctx, i, valid), gpuc_lt(ctx, i, top));
 }
 
@@ -223,8 +224,8 @@ static void nms_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     double threshold = gpuc_attrs_get_float(call->attrs, "nms_threshold", 0.5);
     bool on = threshold > 0 && threshold <= 1;
     gpuc_expr rows = in->dims[0], size = gpuc_mul(ctx, rows, n);
-    gpuc_tensor_type list = gpuc_par_type(ctx, GPUC_INT32, 1, &size);
-    gpuc_te_op *op = gpuc_par_extern(call, "left", 2, ins, 1, &list);
+    gpuc_tensor_type list = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &size);
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "left", 2, ins, 1, &list);
     gpuc_tir_buffer *order = space(ctx, "order", GPUC_INT32, rows, n),
                     *there = space(ctx, "there", GPUC_INT32, rows, n);
     detections d = {op->input_buffers[0], op->input_buffers[1]};
@@ -236,14 +237,14 @@ static void nms_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     b.per_batch = gpuc_int(ctx, 1);
 
     gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), f = gpuc_var(ctx, "f", GPUC_INDEX);
-    gpuc_expr g = gpuc_var(ctx, "g", GPUC_INDEX), one = gpuc_par_i32(ctx, 1);
+    gpuc_expr g = gpuc_var(ctx, "g", GPUC_INDEX), one = gpuc_topi_par_i32(ctx, 1);
     gpuc_expr taken = is_taken(ctx, &d, e, n, top), box = gpuc_tir_load1(ctx, order, f);
     gpuc_expr class = gpuc_cast(ctx, GPUC_FLOAT32, detection(ctx, &d, gpuc_floordiv_(ctx, f, n), box, 0));
     /* of those taken: the position + 1, negative if suppressed */
     gpuc_expr from = gpuc_add(ctx, gpuc_tir_load1(ctx, order, g), one);
-    gpuc_expr stays = gpuc_ne(ctx, gpuc_tir_load1(ctx, there, g), gpuc_par_i32(ctx, 0));
-    from = gpuc_select(ctx, stays, from, gpuc_sub(ctx, gpuc_par_i32(ctx, 0), from));
-    from = gpuc_select(ctx, is_taken(ctx, &d, g, n, top), from, gpuc_par_i32(ctx, 0));
+    gpuc_expr stays = gpuc_ne(ctx, gpuc_tir_load1(ctx, there, g), gpuc_topi_par_i32(ctx, 0));
+    from = gpuc_select(ctx, stays, from, gpuc_sub(ctx, gpuc_topi_par_i32(ctx, 0), from));
+    from = gpuc_select(ctx, is_taken(ctx, &d, g, n, top), from, gpuc_topi_par_i32(ctx, 0));
     gpuc_suppress s = {.ctx = ctx,
                        .rows = rows,
                        .n = n,
@@ -253,23 +254,23 @@ static void nms_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
                        .threshold = gpuc_imm(ctx, GPUC_FLOAT32, threshold),
                        .at_threshold = true};
     gpuc_stmt steps[] = {
-        gpuc_order_emit(&o, order),
-        gpuc_par_loop(ctx, e, size, gpuc_tir_store1(ctx, there, e, gpuc_cast(ctx, GPUC_INT32, taken))),
+        gpuc_topi_order_emit(&o, order),
+        gpuc_topi_par_loop(ctx, e, size, gpuc_tir_store1(ctx, there, e, gpuc_cast(ctx, GPUC_INT32, taken))),
         on ? sort_corners(&b, corners) : NULL,
-        on && s.classes ? gpuc_par_loop(ctx, f, size, gpuc_tir_store1(ctx, classes, f, class)) : NULL,
-        on ? gpuc_suppress_emit(&s) : NULL,
-        gpuc_par_loop(ctx, g, size, gpuc_tir_store1(ctx, op->output_buffers[0], g, from)),
+        on && s.classes ? gpuc_topi_par_loop(ctx, f, size, gpuc_tir_store1(ctx, classes, f, class)) : NULL,
+        on ? gpuc_topi_suppress_emit(&s) : NULL,
+        gpuc_topi_par_loop(ctx, g, size, gpuc_tir_store1(ctx, op->output_buffers[0], g, from)),
     };
     gpuc_stmt body = gpuc_tir_alloc(ctx, order, gpuc_tir_alloc(ctx, there, gpuc_tir_seq(ctx, 6, steps)));
     if (on && s.classes) body = gpuc_tir_alloc(ctx, classes, body);
     op->extern_body = on ? gpuc_tir_alloc(ctx, corners, body) : body;
 
-    gpuc_expr vars[3], none = gpuc_imm(ctx, in->dtype, -1), zero = gpuc_par_i32(ctx, 0);
+    gpuc_expr vars[3], none = gpuc_imm(ctx, in->dtype, -1), zero = gpuc_topi_par_i32(ctx, 0);
     gpuc_iter **axes = gpuc_topi_axes(ctx, in, vars);
     gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, vars[0], n), vars[1]);
     gpuc_expr left = gpuc_te_read(ctx, op->outputs[0], 1, &at), index[] = {vars[0], NULL, vars[2]};
-    gpuc_expr position = gpuc_par_index(ctx, gpuc_sub(ctx, gpuc_call1(ctx, "abs", left), one));
-    index[1] = gpuc_par_clamp(ctx, position, gpuc_int(ctx, 0), gpuc_sub(ctx, n, gpuc_int(ctx, 1)));
+    gpuc_expr position = gpuc_topi_par_index(ctx, gpuc_sub(ctx, gpuc_call1(ctx, "abs", left), one));
+    index[1] = gpuc_topi_par_clamp(ctx, position, gpuc_int(ctx, 0), gpuc_sub(ctx, n, gpuc_int(ctx, 1)));
     gpuc_expr gone = gpuc_and(ctx, gpuc_lt(ctx, left, zero), gpuc_eq(ctx, vars[2], gpuc_int(ctx, 0)));
     gpuc_expr value = gpuc_select(ctx, gone, none, gpuc_te_read(ctx, ins[0], 3, index));
     outs[0] =
@@ -311,27 +312,28 @@ static gpuc_stmt find_classes(const gpuc_op_call *call, const gpuc_tir_buffer *p
     const gpuc_tensor_type *t = &call->in[0];
     gpuc_dtype wide = rows->dtype;
     gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), c = gpuc_var(ctx, "c", GPUC_INDEX), n = t->dims[2];
-    gpuc_tir_buffer *class = gpuc_par_cell(ctx, "class", GPUC_INT32),
-                    *score = gpuc_par_cell(ctx, "score", wide);
+    gpuc_tir_buffer *class = gpuc_topi_par_cell(ctx, "class", GPUC_INT32),
+                    *score = gpuc_topi_par_cell(ctx, "score", wide);
     gpuc_expr index[] = {gpuc_floordiv_(ctx, e, n), gpuc_add(ctx, c, gpuc_int(ctx, 1)),
                          gpuc_floormod_(ctx, e, n)};
-    gpuc_expr p = gpuc_cast(ctx, wide, gpuc_tir_load(ctx, prob, 3, index)), zero = gpuc_par_i32(ctx, 0);
-    gpuc_stmt take = gpuc_tir_seq2(ctx, gpuc_par_set(ctx, class, gpuc_par_to_i32(ctx, index[1])),
-                                   gpuc_par_set(ctx, score, p));
-    take = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_par_get(ctx, score), p), take, NULL);
+    gpuc_expr p = gpuc_cast(ctx, wide, gpuc_tir_load(ctx, prob, 3, index)), zero = gpuc_topi_par_i32(ctx, 0);
+    gpuc_stmt take = gpuc_tir_seq2(ctx, gpuc_topi_par_set(ctx, class, gpuc_topi_par_to_i32(ctx, index[1])),
+                                   gpuc_topi_par_set(ctx, score, p));
+    take = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_topi_par_get(ctx, score), p), take, NULL);
     gpuc_expr enough = gpuc_imm(ctx, wide, gpuc_attrs_get_float(call->attrs, "threshold", 0.01));
-    gpuc_expr number = gpuc_par_get(ctx, class), at = gpuc_mul(ctx, e, gpuc_int(ctx, 6));
-    gpuc_expr result = gpuc_select(ctx, gpuc_lt(ctx, gpuc_par_get(ctx, score), enough), zero, number);
+    gpuc_expr number = gpuc_topi_par_get(ctx, class), at = gpuc_mul(ctx, e, gpuc_int(ctx, 6));
+    gpuc_expr result = gpuc_select(ctx, gpuc_lt(ctx, gpuc_topi_par_get(ctx, score), enough), zero, number);
     gpuc_stmt all[] = {
-        gpuc_par_set(ctx, class, zero),
-        gpuc_par_set(ctx, score, gpuc_imm(ctx, wide, -1)),
-        gpuc_par_serial(ctx, c, gpuc_sub(ctx, t->dims[1], gpuc_int(ctx, 1)), take),
+        gpuc_topi_par_set(ctx, class, zero),
+        gpuc_topi_par_set(ctx, score, gpuc_imm(ctx, wide, -1)),
+        gpuc_topi_par_serial(ctx, c, gpuc_sub(ctx, t->dims[1], gpuc_int(ctx, 1)), take),
         gpuc_tir_store1(ctx, best, e, result),
-        gpuc_tir_store1(ctx, rows, at, gpuc_cast(ctx, wide, gpuc_sub(ctx, number, gpuc_par_i32(ctx, 1)))),
-        gpuc_tir_store1(ctx, rows, gpuc_add(ctx, at, gpuc_int(ctx, 1)), gpuc_par_get(ctx, score)),
+        gpuc_tir_store1(ctx, rows, at,
+                        gpuc_cast(ctx, wide, gpuc_sub(ctx, number, gpuc_topi_par_i32(ctx, 1)))),
+        gpuc_tir_store1(ctx, rows, gpuc_add(ctx, at, gpuc_int(ctx, 1)), gpuc_topi_par_get(ctx, score)),
     };
     gpuc_stmt body = gpuc_tir_alloc(ctx, class, gpuc_tir_alloc(ctx, score, gpuc_tir_seq(ctx, 6, all)));
-    return gpuc_par_loop(ctx, e, gpuc_mul(ctx, t->dims[0], n), body);
+    return gpuc_topi_par_loop(ctx, e, gpuc_mul(ctx, t->dims[0], n), body);
 }
 
 /* rows[anchor]: behind the first two the box, which is the anchor moved by its predicted location. */
@@ -362,11 +364,11 @@ static gpuc_stmt find_boxes(const gpuc_op_call *call, const gpuc_tir_buffer *loc
         center = gpuc_add(ctx, gpuc_mul(ctx, shift[0], size), center);
         gpuc_expr reach = gpuc_mul(ctx, gpuc_mul(ctx, gpuc_call1(ctx, "exp", shift[1]), size), half);
         gpuc_expr v = k < 2 ? gpuc_sub(ctx, center, reach) : gpuc_add(ctx, center, reach);
-        if (clips) v = gpuc_par_clamp(ctx, v, gpuc_imm(ctx, t, 0), gpuc_imm(ctx, t, 1));
+        if (clips) v = gpuc_topi_par_clamp(ctx, v, gpuc_imm(ctx, t, 0), gpuc_imm(ctx, t, 1));
         gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, e, gpuc_int(ctx, 6)), gpuc_int(ctx, 2 + k));
         all[k] = gpuc_tir_store1(ctx, rows, at, v);
     }
-    return gpuc_par_loop(ctx, e, gpuc_mul(ctx, call->in[0].dims[0], n), gpuc_tir_seq(ctx, 4, all));
+    return gpuc_topi_par_loop(ctx, e, gpuc_mul(ctx, call->in[0].dims[0], n), gpuc_tir_seq(ctx, 4, all));
 }
 
 static void multibox_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -375,26 +377,28 @@ static void multibox_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, 
     gpuc_expr n = call->in[0].dims[2], batch = call->in[0].dims[0], size = gpuc_mul(ctx, batch, n),
               six = gpuc_int(ctx, 6);
     gpuc_expr all = gpuc_mul(ctx, size, six);
-    gpuc_tensor_type list = gpuc_par_type(ctx, GPUC_INT32, 1, &size),
-                     number = gpuc_par_type(ctx, GPUC_INT32, 1, &batch),
-                     rows = gpuc_par_type(ctx, gpuc_topi_accumulator(call->in[0].dtype), 1, &all);
-    gpuc_te_op *op = gpuc_par_extern(call, "objects", 3, ins, 3, (gpuc_tensor_type[]){rows, list, number});
+    gpuc_tensor_type list = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &size),
+                     number = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &batch),
+                     rows = gpuc_topi_par_type(ctx, gpuc_topi_accumulator(call->in[0].dtype), 1, &all);
+    gpuc_te_op *op =
+        gpuc_topi_par_extern(call, "objects", 3, ins, 3, (gpuc_tensor_type[]){rows, list, number});
     gpuc_tir_buffer *best = space(ctx, "best", GPUC_INT32, batch, n), *const *to = op->output_buffers;
     gpuc_compact c = {.ctx = ctx, .rows = batch, .n = n, .flag = is_left, .arg = best};
     gpuc_stmt steps[] = {find_classes(call, op->input_buffers[0], to[0], best),
                          find_boxes(call, op->input_buffers[1], op->input_buffers[2], to[0]),
-                         gpuc_compact_emit(&c, to[1], to[2], NULL)};
+                         gpuc_topi_compact_emit(&c, to[1], to[2], NULL)};
     op->extern_body = gpuc_tir_alloc(ctx, best, gpuc_tir_seq(ctx, 3, steps));
 
     gpuc_expr vars[3], one, zero = gpuc_int(ctx, 0);
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars),
               **own = gpuc_topi_axes(ctx, &call->out[1], &one);
     gpuc_expr first = gpuc_mul(ctx, vars[0], n), at = gpuc_add(ctx, first, vars[1]);
-    gpuc_expr i = gpuc_par_index(ctx, gpuc_te_read(ctx, op->outputs[1], 1, &at));
-    i = gpuc_add(ctx, first, gpuc_par_clamp(ctx, i, zero, gpuc_sub(ctx, n, gpuc_int(ctx, 1))));
+    gpuc_expr i = gpuc_topi_par_index(ctx, gpuc_te_read(ctx, op->outputs[1], 1, &at));
+    i = gpuc_add(ctx, first, gpuc_topi_par_clamp(ctx, i, zero, gpuc_sub(ctx, n, gpuc_int(ctx, 1))));
     gpuc_expr from = gpuc_add(ctx, gpuc_mul(ctx, i, six), vars[2]);
     gpuc_expr value = gpuc_cast(ctx, call->out[0].dtype, gpuc_te_read(ctx, op->outputs[0], 1, &from));
-    gpuc_expr found = gpuc_lt(ctx, gpuc_par_to_i32(ctx, vars[1]), gpuc_te_read(ctx, op->outputs[2], 1, vars));
+    gpuc_expr found =
+        gpuc_lt(ctx, gpuc_topi_par_to_i32(ctx, vars[1]), gpuc_te_read(ctx, op->outputs[2], 1, vars));
     value = gpuc_if_then_else(ctx, found, value, gpuc_imm(ctx, call->out[0].dtype, -1));
     outs[0] = gpuc_topi_injective(call, 0, axes, value);
     outs[1] = gpuc_topi_injective(call, 1, own, gpuc_te_read(ctx, op->outputs[2], 1, &one));
@@ -405,7 +409,7 @@ ATTRS(nms_attrs, FLOAT("nms_threshold", 0.5), INT("force_suppress", 0), INT("nms
 ATTRS(multibox_attrs, INT("clip", 1), FLOAT("threshold", 0.01),
       {.name = "variances", .kind = GPUC_ATTR_FLOATS})
 
-const gpuc_op gpuc_ops_vision[] = {
+const gpuc_op gpuc_topi_ops_vision[] = {
     ALONE("vision.all_class_non_max_suppression", 5, 5, all_class_attrs, infer_all_class, all_class_compute,
           "all_class_non_max_suppression", "", "NonMaxSuppression", GPUC_T_FLOAT32, GPUC_T_FLOAT32,
           GPUC_T_INT64, GPUC_T_FLOAT32, GPUC_T_FLOAT32),
@@ -414,4 +418,4 @@ const gpuc_op gpuc_ops_vision[] = {
     ALONE("vision.multibox_transform_loc", 3, 3, multibox_attrs, infer_multibox, multibox_compute,
           "multibox_transform_loc", "multibox_transform_loc", "", GPUC_T_FLOATS, GPUC_T_LIKE, GPUC_T_LIKE),
 };
-const size_t gpuc_ops_vision_count = sizeof gpuc_ops_vision / sizeof gpuc_ops_vision[0];
+const size_t gpuc_topi_ops_vision_count = sizeof gpuc_topi_ops_vision / sizeof gpuc_topi_ops_vision[0];
