@@ -97,7 +97,6 @@ static gpuc_status take_arguments(func_call *c, const gpuc_value *args, int num_
     if (num_args < 0 || (uint32_t)num_args != f->num_arrays + f->num_scalars)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s takes %u arrays and %u numbers, got %d arguments",
                          f->name, f->num_arrays, f->num_scalars, num_args);
-    if (!args && num_args > 0) return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: the arguments are NULL", f->name);
     for (uint32_t i = 0; i < f->num_scalars; i++)
         GPUC_TRY(take_scalar(f, i, &args[f->num_arrays + i], &c->scalars[i]));
     for (uint32_t i = 0; i < f->num_arrays; i++) {

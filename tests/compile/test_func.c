@@ -182,7 +182,7 @@ static void arrays_body(gpuc_ctx *ctx, void *arg)
     give_int(&f, 1);
     give_int(&f, 1);
     ok(call(&f));
-    refused(gpuc_function_call(f.f, NULL, 5, NULL), "the arguments are NULL");
+    refused(gpuc_function_call(f.f, NULL, 5, NULL), "'args' is NULL");
     f.at[2].as.i = 4;
     refused(call(&f), "dimension 0 of argument 0 ('A') is 3; it must be 4 (n)");
     f.at[2].as.i = -3;
