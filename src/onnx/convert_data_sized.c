@@ -70,7 +70,7 @@ static void non_max_suppression(gpuc_onnx_node *n)
         max = 0;
     else if (gpuc_onnx_constant_in(n, 2))
         max = (int64_t)fmin(fmax(gpuc_onnx_in_number(n, 2), 0), INT32_MAX);
-    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "most", max);
+    const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "max_output_size", max);
     a = gpuc_attrs_int(n->ctx, a, "center_point_box", gpuc_onnx_int(n, "center_point_box", 0));
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1), number(n, 2, GPUC_INT64, 0),
                           number(n, 3, GPUC_FLOAT32, 0), number(n, 4, GPUC_FLOAT32, -INFINITY)};

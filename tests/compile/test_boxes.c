@@ -65,7 +65,7 @@ typedef struct box_case {
 
 static const box_case cases[] = {
     {"vision.all_class_non_max_suppression", "", all_classes},
-    {"vision.all_class_non_max_suppression", "center_point_box=1 most=5", all_classes},
+    {"vision.all_class_non_max_suppression", "center_point_box=1 max_output_size=5", all_classes},
     {"vision.nms", "nms_threshold=0.4", rows},
     {"vision.nms", "nms_threshold=0.3 force_suppress=1 nms_topk=9", rows},
     {"vision.multibox_transform_loc", "threshold=0.3", anchors},

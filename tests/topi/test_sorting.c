@@ -115,7 +115,7 @@ static void suppresses(void **state)
     static const op_case cases[] = {
         {"vision.all_class_non_max_suppression", NULL,
          "float32[2, 300, 4] float32[2, 3, 300] int64[] float32[] float32[]", 0, 20},
-        {"vision.all_class_non_max_suppression", "most=7 center_point_box=1",
+        {"vision.all_class_non_max_suppression", "max_output_size=7 center_point_box=1",
          "float32[1, 65, 4] float32[1, 1, 65] int64[] float32[] float32[]", 0, 9},
         {"vision.nms", "nms_threshold=0.3", "float32[2, 200, 6] int32[2]", 0, 190},
         {"vision.nms", "force_suppress=1 nms_topk=40", "float16[1, 64, 6] int64[1]", 0, 64},

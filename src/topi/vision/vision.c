@@ -78,7 +78,7 @@ static void infer_all_class(gpuc_op_call *call)
     need_dim(call, 0, 2, gpuc_topi_num(call, 4));
     need_dim(call, 1, 0, call->in[0].dims[0]);
     need_dim(call, 1, 2, call->in[0].dims[1]);
-    int64_t given = gpuc_attrs_get_int(call->attrs, "most", -1);
+    int64_t given = gpuc_attrs_get_int(call->attrs, "max_output_size", -1);
     gpuc_expr n = scores->dims[2], max = given < 0 ? n : gpuc_min(call->ctx, gpuc_topi_num(call, given), n);
     gpuc_expr rows = gpuc_mul(call->ctx, scores->dims[0], scores->dims[1]);
     gpuc_expr dims[] = {gpuc_mul(call->ctx, rows, max), gpuc_topi_num(call, 3)};
@@ -404,7 +404,7 @@ static void multibox_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, 
     outs[1] = gpuc_topi_injective(call, 1, own, gpuc_te_read(ctx, op->outputs[2], 1, &one));
 }
 
-ATTRS(all_class_attrs, INT("center_point_box", 0), INT("most", -1))
+ATTRS(all_class_attrs, INT("center_point_box", 0), INT("max_output_size", -1))
 ATTRS(nms_attrs, FLOAT("nms_threshold", 0.5), INT("force_suppress", 0), INT("nms_topk", -1))
 ATTRS(multibox_attrs, INT("clip", 1), FLOAT("threshold", 0.01),
       {.name = "variances", .kind = GPUC_ATTR_FLOATS})

@@ -7,7 +7,7 @@
 const op_case op_cases_vision[] = {
     {"vision.all_class_non_max_suppression", NULL, BOXES(1, 1, 1), 0, 1},
     {"vision.all_class_non_max_suppression", NULL, BOXES(2, 3, 20), 0, 3},
-    {"vision.all_class_non_max_suppression", "center_point_box=1 most=5", BOXES(2, 2, 70), 0.1, 4},
+    {"vision.all_class_non_max_suppression", "center_point_box=1 max_output_size=5", BOXES(2, 2, 70), 0.1, 4},
     {"vision.all_class_non_max_suppression", NULL, BOXES(1, 2, 0), 0, 1},
     {"vision.nms", NULL, "T[2, 9, 6] int32[2]", 0, 3},
     {"vision.nms", "force_suppress=1 nms_threshold=0.1", "T[a, 70, 6] int64[a]", 0, 80},

@@ -32,7 +32,7 @@ static void all_class(ref_call *c)
 {
     const ref_tensor *boxes = &c->in[0], *scores = &c->in[1];
     int64_t batches = scores->dims[0], classes = scores->dims[1], n = scores->dims[2], total = 0;
-    int64_t bound = ref_int(c, "most", -1);
+    int64_t bound = ref_int(c, "max_output_size", -1);
     if (bound < 0 || bound > n) bound = n;
     double max = c->in[2].v[0], threshold = c->in[3].v[0], min = c->in[4].v[0];
     int64_t dims[] = {batches * classes * bound, 3};
