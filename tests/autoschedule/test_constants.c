@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The numbers of default schedules: which class of targets has which, and that rules ask the target for them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
+#include "../te/protect.h"
+
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "autoschedule/rules.h"
-
-typedef void test_body(gpuc_ctx *ctx);
-
-static void call_body(gpuc_ctx *ctx, void *arg)
-{
-    (*(test_body **)arg)(ctx);
-}
-
-static void run_ok(test_body *body)
-{
-    gpuc_ctx *ctx;
-    assert_null(gpuc_ctx_create(NULL, &ctx));
-    gpuc_status status = gpuc_ctx_protect(ctx, call_body, &body);
-    if (status) fail_msg("%s", gpuc_status_message(status));
-    gpuc_ctx_destroy(ctx);
-}
 
 static void check_classes(gpuc_ctx *ctx)
 {

@@ -1,30 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "protect.h"
+
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "te/te.h"
-
-typedef void test_body(gpuc_ctx *ctx);
-
-static void call_body(gpuc_ctx *ctx, void *arg)
-{
-    (*(test_body **)arg)(ctx);
-}
-
-static void run_ok(test_body *body)
-{
-    gpuc_ctx *ctx;
-    assert_null(gpuc_ctx_create(NULL, &ctx));
-    gpuc_status status = gpuc_ctx_protect(ctx, call_body, &body);
-    if (status) print_error("%s\n", gpuc_status_message(status));
-    assert_null(status);
-    gpuc_ctx_destroy(ctx);
-}
 
 static void run_error(test_body *body, const char *words)
 {
