@@ -152,6 +152,17 @@ static void upsample(expr_graph *g)
                    AT2(g, t, gpuc_floordiv_(g->ctx, V(yx[0]), two), gpuc_floordiv_(g->ctx, V(yx[1]), two))));
 }
 
+/* The last five of the seven columns of T. */
+static void last_columns(expr_graph *g)
+{
+    gpuc_expr m = num(g, 3), n = num(g, 7), two = num(g, 2);
+    gpuc_tensor *a = input2(g, "A", m, n);
+    gpuc_iter *ij[] = {axis(g, m, "i"), axis(g, n, "j")};
+    gpuc_tensor *t = compute(g, "T", 2, ij, times(g, AT2(g, a, V(ij[0]), V(ij[1])), real(g, 3)));
+    gpuc_iter *yx[] = {axis(g, m, "y"), axis(g, num(g, 5), "x")};
+    output(g, compute(g, "C", 2, yx, AT2(g, t, V(yx[0]), gpuc_add(g->ctx, V(yx[1]), two))));
+}
+
 static void gather(expr_graph *g)
 {
     gpuc_expr n = num(g, 12), m = num(g, 10);
@@ -670,6 +681,7 @@ const expr_case expr_cases[] = {
     {"transpose", transpose},
     {"two_outputs", two_outputs},
     {"upsample", upsample},
+    {"last_columns", last_columns},
     {"gather", gather},
     {"concat", concat},
     {"stencils", stencils},

@@ -445,6 +445,19 @@ static void rounded_copy_of_guarded(sched *x)
     gpuc_stage_round_up(copy);
 }
 
+/* T is computed in columns 2 to 6, its end; the last copy of 4 columns begins at column 6. */
+static void rounded_copy_behind_part(sched *x)
+{
+    gpuc_stage *c = st(x, "C"), *t = st(x, "T");
+    gpuc_stage *copy = stage_of(x, gpuc_cache_read(x->s, expr_tensor(x->g, "T"), "global", 1, &c));
+    gpuc_iter *o, *i;
+    gpuc_stage_split(c, ax(c, 1), 4, &o, &i);
+    gpuc_stage_compute_at(t, c, ax(c, 0));
+    gpuc_stage_round_up(t);
+    gpuc_stage_compute_at(copy, c, o);
+    gpuc_stage_round_up(copy);
+}
+
 /* A sum of no terms is the identity, whoever adds them. */
 static void threads_reduce_nothing(sched *x)
 {
@@ -545,6 +558,7 @@ static const schedule_case cases[] = {
     {"row sum of nothing that a symbol says over threads", "total_of_nothing", threads_reduce_nothing},
     {"rounded up copy of a part", "upsample", rounded_copy_of_part},
     {"rounded up copy of what is not", "upsample", rounded_copy_of_guarded},
+    {"rounded up copy behind a part", "last_columns", rounded_copy_behind_part},
     {"row sum of nothing over threads", "sum_of_nothing", threads_reduce_nothing},
     {"row sum over unequal threads", "total_of_nothing", unequal_threads_of_symbols},
     {"row maximum over threads that vary", "softmax_symbolic", threads_that_vary},
