@@ -45,7 +45,7 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_dir_make(const char *path);
 /* ---- Reading ---- */
 
 typedef struct gpuc_mapping {
-    const uint8_t *data; /* NULL for an empty file */
+    const uint8_t *data; /* not NULL, even of an empty file */
     size_t size;         /* bytes */
 } gpuc_mapping;
 /* Maps a regular file for reading. NOT_FOUND if there is none, else IO. */

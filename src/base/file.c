@@ -33,7 +33,10 @@ gpuc_status gpuc_file_map_open(int fd, const char *path, gpuc_mapping *out)
     if (fstat(fd, &st) != 0) return gpuc_file_error(errno, "cannot read", path);
     if (S_ISDIR(st.st_mode)) return gpuc_fail(GPUC_IO, "cannot read '%s': it is a directory", path);
     if (!S_ISREG(st.st_mode)) return gpuc_fail(GPUC_IO, "cannot read '%s': it is not a regular file", path);
-    if (st.st_size == 0) return NULL;
+    if (st.st_size == 0) {
+        out->data = (const uint8_t *)"";
+        return NULL;
+    }
     if ((uintmax_t)st.st_size > SIZE_MAX)
         return gpuc_fail(GPUC_IO, "cannot read '%s': %jd bytes exceed the address space", path,
                          (intmax_t)st.st_size);
@@ -56,7 +59,7 @@ gpuc_status gpuc_file_map(const char *path, gpuc_mapping *out)
 
 void gpuc_file_unmap(gpuc_mapping *mapping)
 {
-    if (mapping->data) munmap((void *)mapping->data, mapping->size);
+    if (mapping->size > 0) munmap((void *)mapping->data, mapping->size);
     *mapping = (gpuc_mapping){0};
 }
 

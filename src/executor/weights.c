@@ -76,8 +76,10 @@ static gpuc_status copy_run(const upload *u, uint32_t first, uint32_t end)
     const gpuc_exec *e = u->model->exec;
     const gpuc_exec_weight *a = &e->weights[first], *b = &e->weights[end - 1];
     gpuc_program_device *d = &u->model->devices[slot_of(e, first)->device];
-    GPUC_TRY(copy_in(d, (const uint8_t *)u->model->program->weights + a->offset, u->places[first].chunk,
-                     u->places[first].offset, b->offset + b->size - a->offset));
+    uint64_t size = b->offset + b->size - a->offset;
+    if (size > 0)
+        GPUC_TRY(copy_in(d, (const uint8_t *)u->model->program->weights + a->offset, u->places[first].chunk,
+                         u->places[first].offset, size));
     for (uint32_t i = first; i < end; i++) GPUC_TRY(clear_tail(d, &u->places[i], e->weights[i].size));
     return NULL;
 }

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <vulkan/vulkan.h>
+
 #include "fixture.h"
 
 static int64_t attr(vk_fixture *f, gpuc_device_attr a)
@@ -130,7 +132,7 @@ static void test_given_loader(void **state)
     vk_close(&f);
 }
 
-static void *no_functions(void *instance, const char *name)
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL no_functions(VkInstance instance, const char *name)
 {
     (void)instance;
     (void)name;

@@ -16,7 +16,7 @@ static double int_power(int64_t a, int64_t b)
 static double two(const ref_call *c, const char *op, double a, double b)
 {
     bool real = ref_is_float(c->in[0].dtype);
-    int64_t x = (int64_t)a, y = (int64_t)b;
+    int64_t x = real ? 0 : (int64_t)a, y = real ? 0 : (int64_t)b;
     if (!strcmp(op, "add")) return a + b;
     if (!strcmp(op, "subtract")) return a - b;
     if (!strcmp(op, "multiply")) return a * b;

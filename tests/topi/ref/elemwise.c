@@ -66,11 +66,11 @@ static void reinterpret(ref_call *c)
     gpuc_dtype to = ref_dtype(c, "dtype", GPUC_FLOAT32), from = c->in[0].dtype;
     ref_tensor *x = &c->in[0], *y = ref_make(c, 0, to, x->ndim, x->dims);
     for (int64_t i = 0; i < x->count; i++) {
-        int64_t bits = (int64_t)x->v[i];
         if (gpuc_dtype_equal(from, to)) {
             y->v[i] = x->v[i];
             continue;
         }
+        int64_t bits = ref_is_float(from) ? 0 : (int64_t)x->v[i];
         if (from.code == GPUC_DTYPE_FLOAT && from.bits == 64) memcpy(&bits, &x->v[i], 8);
         if (from.code == GPUC_DTYPE_FLOAT && from.bits == 32) {
             float f = (float)x->v[i];
