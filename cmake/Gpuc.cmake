@@ -29,6 +29,11 @@ if(GPUC_SANITIZE)
   target_compile_options(gpuc_public_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=undefined
     -fno-omit-frame-pointer)
   target_link_options(gpuc_public_flags INTERFACE -fsanitize=address,undefined)
+  if(CMAKE_C_COMPILER_ID MATCHES Clang)
+    # Leaks of drivers are known by who called operator new, which this has the sanitizer see.
+    target_link_options(gpuc_public_flags INTERFACE -fsanitize-link-c++-runtime)
+    target_link_libraries(gpuc_public_flags INTERFACE stdc++)
+  endif()
   target_compile_definitions(gpuc_public_flags INTERFACE GPUC_SANITIZED)
 endif()
 

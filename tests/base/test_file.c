@@ -61,7 +61,7 @@ static void put_and_map(void **state)
     expect_success(gpuc_file_put(NULL, "./empty", "", 0));
     gpuc_mapping m;
     expect_success(gpuc_file_map("empty", &m));
-    assert_null(m.data);
+    assert_non_null(m.data);
     assert_int_equal(m.size, 0);
     gpuc_file_unmap(&m);
     assert_int_equal(count_files("."), 2);
