@@ -225,6 +225,22 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_load_binary(gpuc_runtime *rt, co
                                                             const void *bytes, size_t size,
                                                             gpuc_module **out);
 
+/* How a library is loaded. */
+typedef enum gpuc_load_flag {
+    GPUC_LOAD_NATIVE_CODE = 1 /* CPU code of the library may be loaded: it runs unchecked */
+} gpuc_load_flag;
+/* Loads a library of functions (gpuc_library_save): the first of its programs that is for a device of this kind
+ * and that the device can run; device NULL: of those whose device can be opened. flags: gpuc_load_flag. The
+ * module has a packed function per function of the library, and holds the bytes, so that it can be saved.
+ * INVALID_DATA if the file is damaged; DEVICE_UNAVAILABLE, with the reason for each program, if none can run. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_load_file(gpuc_runtime *rt, const char *path,
+                                                          gpuc_device *device, uint32_t flags,
+                                                          gpuc_module **out);
+/* The same from memory, which is copied. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_load_bytes(gpuc_runtime *rt, const void *bytes, size_t size,
+                                                           gpuc_device *device, uint32_t flags,
+                                                           gpuc_module **out);
+
 /* ---- Models and sessions ------------------------------------------------------------------ */
 
 /* A package on a device: weights and pipelines. Immutable; may be shared between threads. */

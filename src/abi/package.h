@@ -15,6 +15,7 @@
 #include <gpuc/files.h>
 #include <gpuc/runtime.h>
 
+#include "abi/entry.h"
 #include "abi/exec.h"
 #include "base/buf.h"
 
@@ -23,12 +24,13 @@
 
 typedef enum gpuc_section_type {
     GPUC_SECTION_MANIFEST = 1, /* gpuc version, number of programs, their targets and needs */
-    GPUC_SECTION_SIGNATURE,    /* input and output names, dtypes, dims (names of symbols) */
-    GPUC_SECTION_EXEC,         /* per program: gpuc_exec */
+    GPUC_SECTION_SIGNATURE,    /* of a network: input and output names, dtypes, dims (names of symbols) */
+    GPUC_SECTION_EXEC,         /* per program of a network: gpuc_exec */
     GPUC_SECTION_KERNELS,      /* per program: kernel metadata */
     GPUC_SECTION_MODULE,       /* per program and index: type key, code bytes */
     GPUC_SECTION_WEIGHTS,      /* raw bytes; programs with the same layout share one */
-    GPUC_SECTION_PROVENANCE    /* text: model name and hash, passes, options. Optional. */
+    GPUC_SECTION_PROVENANCE,   /* text: model name and hash, passes, options. Optional. */
+    GPUC_SECTION_ENTRIES       /* per program of a library: gpuc_entry */
 } gpuc_section_type;
 
 typedef struct gpuc_signature_tensor {
@@ -68,7 +70,9 @@ typedef struct gpuc_program {
     const gpuc_requirement *requirements;
     const gpuc_kernel *kernels;
     const gpuc_module_blob *modules;
-    gpuc_exec exec;
+    gpuc_exec exec;       /* of a network; zeros in a library */
+    uint32_t num_entries; /* of a library, unique names; 0 in a network */
+    const gpuc_entry *entries;
     const void *weights; /* in the mapped file, or in memory */
     /* For writing, instead of weights: the bytes of each of exec's weights. They stand in the order of their
      * offsets, but for those that are the same as an earlier one. What is between is zero. */
@@ -76,9 +80,11 @@ typedef struct gpuc_program {
     uint64_t weights_size;
 } gpuc_program;
 
+/* A network, or a library of entries. */
 typedef struct gpuc_package {
     const char *gpuc_version;
-    gpuc_signature signature;
+    bool is_library;
+    gpuc_signature signature; /* of a network */
     uint32_t num_programs;
     const gpuc_program *programs;
     const char *provenance; /* "" if there is none */

@@ -16,12 +16,13 @@ enum {
     REQUIREMENT_BYTES = STRING_BYTES + 8,
     SIGNATURE_TENSOR_BYTES = STRING_BYTES + 8,
     SIGNATURE_DIM_BYTES = 8 + STRING_BYTES,
-    KERNEL_BYTES = 2 * STRING_BYTES + 62
+    KERNEL_BYTES = 2 * STRING_BYTES + 62,
+    ENTRY_BYTES = STRING_BYTES + 16
 };
 
 /* Where the sections of one program are, as numbers into the table. */
 typedef struct program_sections {
-    uint32_t kernels, exec;
+    uint32_t kernels, body; /* the executable of a network, the entries of a library */
     uint32_t *modules;
     uint32_t weights; /* as the manifest numbers them */
 } program_sections;
@@ -96,7 +97,6 @@ static gpuc_status find_package_sections(package_reader *x)
         GPUC_TRY(name_section(x, i, status));
     }
     if (x->manifest == GPUC_NO_INDEX) return BAD("manifest: it is missing");
-    if (x->signature == GPUC_NO_INDEX) return BAD("signature: it is missing");
     return NULL;
 }
 
@@ -161,13 +161,19 @@ static gpuc_status read_manifest(package_reader *x)
 static gpuc_status place_section(package_reader *x, uint32_t number)
 {
     const gpuc_section_info *s = &x->sections[number];
-    bool of_program =
-        s->type == GPUC_SECTION_KERNELS || s->type == GPUC_SECTION_EXEC || s->type == GPUC_SECTION_MODULE;
+    bool of_program = s->type == GPUC_SECTION_KERNELS || s->type == GPUC_SECTION_EXEC ||
+                      s->type == GPUC_SECTION_ENTRIES || s->type == GPUC_SECTION_MODULE;
     if (!of_program) return NULL;
     if (s->program >= x->num_programs) return BAD("the package has %u programs", x->num_programs);
     program_sections *place = &x->places[s->program];
     if (s->type == GPUC_SECTION_KERNELS) return set_once(&place->kernels, number);
-    if (s->type == GPUC_SECTION_EXEC) return set_once(&place->exec, number);
+    if (s->type != GPUC_SECTION_MODULE) {
+        bool library = x->signature == GPUC_NO_INDEX;
+        if (library != (s->type == GPUC_SECTION_ENTRIES))
+            return BAD(library ? "the package has no signature, so it is a library"
+                               : "the package has a signature, so it is a network");
+        return set_once(&place->body, number);
+    }
     if (s->index >= x->programs[s->program].num_modules)
         return BAD("the program has %u modules", x->programs[s->program].num_modules);
     return set_once(&place->modules[s->index], number);
@@ -178,7 +184,7 @@ static gpuc_status find_program_sections(package_reader *x)
     for (uint32_t i = 0; i < x->num_programs; i++) {
         program_sections *place = &x->places[i];
         uint32_t count = x->programs[i].num_modules;
-        place->kernels = place->exec = GPUC_NO_INDEX;
+        place->kernels = place->body = GPUC_NO_INDEX;
         GPUC_TRY(gpuc_abi_array(x->arena, count, sizeof *place->modules, &place->modules));
         for (uint32_t m = 0; m < count; m++) place->modules[m] = GPUC_NO_INDEX;
     }
@@ -186,7 +192,9 @@ static gpuc_status find_program_sections(package_reader *x)
     for (uint32_t i = 0; i < x->num_programs; i++) {
         const program_sections *place = &x->places[i];
         if (place->kernels == GPUC_NO_INDEX) return BAD("kernels of program %u: they are missing", i);
-        if (place->exec == GPUC_NO_INDEX) return BAD("executable of program %u: it is missing", i);
+        if (place->body == GPUC_NO_INDEX)
+            return BAD("%s of program %u: missing", x->signature == GPUC_NO_INDEX ? "entries" : "executable",
+                       i);
         for (uint32_t m = 0; m < x->programs[i].num_modules; m++)
             if (place->modules[m] == GPUC_NO_INDEX)
                 return BAD("module %u of program %u: it is missing", m, i);
@@ -271,6 +279,7 @@ static gpuc_status check_unique(const char **names, uint32_t count, const char *
 
 static gpuc_status read_signature(package_reader *x)
 {
+    if (x->signature == GPUC_NO_INDEX) return NULL;
     gpuc_reader r = open_section(x, x->signature);
     GPUC_TRY(read_signature_tensors(x, &r, "input", &x->sig.num_inputs, &x->sig.inputs));
     GPUC_TRY(read_signature_tensors(x, &r, "output", &x->sig.num_outputs, &x->sig.outputs));
@@ -376,6 +385,31 @@ static gpuc_status read_exec(package_reader *x, uint32_t number, gpuc_program *p
     return check_against_signature(p, &x->sig);
 }
 
+static gpuc_status read_entries(package_reader *x, uint32_t number, gpuc_program *p)
+{
+    gpuc_reader r = open_section(x, number);
+    uint32_t count = gpuc_read_count(&r, ENTRY_BYTES);
+    GPUC_TRY(gpuc_abi_reader_status(&r));
+    gpuc_entry *entries;
+    const char **names;
+    GPUC_TRY(gpuc_abi_array(x->arena, count, sizeof *entries, &entries));
+    GPUC_TRY(gpuc_abi_array(x->arena, count, sizeof *names, &names));
+    for (uint32_t i = 0; i < count; i++) {
+        GPUC_TRY(gpuc_error_prefix(gpuc_abi_entry_read(&r, x->arena, p->kernels, p->num_kernels, &entries[i]),
+                                   "entry %u", i));
+        names[i] = entries[i].name;
+    }
+    p->num_entries = count;
+    p->entries = entries;
+    GPUC_TRY(close_section(&r));
+    return check_unique(names, count, "entries");
+}
+
+static gpuc_status read_body(package_reader *x, uint32_t number, gpuc_program *p)
+{
+    return x->signature == GPUC_NO_INDEX ? read_entries(x, number, p) : read_exec(x, number, p);
+}
+
 static gpuc_status read_program(package_reader *x, uint32_t number)
 {
     gpuc_program *p = &x->programs[number];
@@ -386,7 +420,7 @@ static gpuc_status read_program(package_reader *x, uint32_t number)
         p->weights_size = s->size;
     }
     GPUC_TRY(name_section(x, place->kernels, read_kernels(x, place->kernels, p)));
-    GPUC_TRY(name_section(x, place->exec, read_exec(x, place->exec, p)));
+    GPUC_TRY(name_section(x, place->body, read_body(x, place->body, p)));
     gpuc_module_blob *modules;
     GPUC_TRY(gpuc_abi_array(x->arena, p->num_modules, sizeof *modules, &modules));
     p->modules = modules;
@@ -422,6 +456,7 @@ gpuc_status gpuc_abi_package_read(const void *bytes, size_t size, bool check_wei
     for (uint32_t i = 0; i < x.num_programs; i++) GPUC_TRY(read_program(&x, i));
     GPUC_TRY(gpuc_error_prefix(read_provenance(&x), "provenance"));
     *out = (gpuc_package){.gpuc_version = x.version,
+                          .is_library = x.signature == GPUC_NO_INDEX,
                           .signature = x.sig,
                           .num_programs = x.num_programs,
                           .programs = x.programs,

@@ -78,14 +78,24 @@ static void write_signature(writer *w, const gpuc_signature *s)
     write_signature_tensors(buf, s->outputs, s->num_outputs);
 }
 
-static void write_program(writer *w, const gpuc_program *prog, uint32_t number)
+static void write_entries(writer *w, const gpuc_program *prog, uint32_t number)
+{
+    gpuc_buf *buf = &add_section(w, GPUC_SECTION_ENTRIES, number, 0)->buf;
+    gpuc_buf_u32(buf, prog->num_entries);
+    for (uint32_t i = 0; i < prog->num_entries; i++)
+        gpuc_abi_entry_write(buf, &prog->entries[i], prog->kernels);
+}
+
+static void write_program(writer *w, const gpuc_program *prog, uint32_t number, bool is_library)
 {
     gpuc_buf *buf = &add_section(w, GPUC_SECTION_KERNELS, number, 0)->buf;
     gpuc_buf_u32(buf, prog->num_kernels);
     for (uint32_t i = 0; i < prog->num_kernels; i++) gpuc_abi_kernel_write(buf, &prog->kernels[i]);
 
-    buf = &add_section(w, GPUC_SECTION_EXEC, number, 0)->buf;
-    gpuc_abi_exec_write(buf, &prog->exec);
+    if (is_library)
+        write_entries(w, prog, number);
+    else
+        gpuc_abi_exec_write(&add_section(w, GPUC_SECTION_EXEC, number, 0)->buf, &prog->exec);
 
     for (uint32_t i = 0; i < prog->num_modules; i++) {
         buf = &add_section(w, GPUC_SECTION_MODULE, number, i)->buf;
@@ -264,8 +274,8 @@ static gpuc_status make_sections(writer *w, const gpuc_package *p)
     GPUC_TRY(gpuc_abi_array(&w->arena, p->num_programs, sizeof *w->weights_of, &w->weights_of));
     number_weights(w, p);
     write_manifest(w, p);
-    write_signature(w, &p->signature);
-    for (uint32_t i = 0; i < p->num_programs; i++) write_program(w, &p->programs[i], i);
+    if (!p->is_library) write_signature(w, &p->signature);
+    for (uint32_t i = 0; i < p->num_programs; i++) write_program(w, &p->programs[i], i, p->is_library);
     if (p->provenance && *p->provenance)
         gpuc_buf_lstr(&add_section(w, GPUC_SECTION_PROVENANCE, GPUC_NO_INDEX, 0)->buf, p->provenance);
     add_weights(w, p);

@@ -29,6 +29,9 @@ void gpuc_build_program(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target 
  * attributes. Warns of tensors that the target does not promise a binding for. */
 void gpuc_compile_program_requirements(gpuc_graph *g, const gpuc_linked *linked,
                                        const gpuc_build_options *options, gpuc_program *p);
+/* The same for the kernels of a library, whose arrays are checked when they are bound. */
+void gpuc_compile_library_requirements(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_linked *linked,
+                                       gpuc_program *p);
 /* A package with one program, in memory. */
 void gpuc_build_package_bytes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *target, gpuc_buf *out);
 /* The same of one fused function, which stays as it is: inputs are its parameters. */

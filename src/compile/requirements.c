@@ -118,17 +118,21 @@ static void warn_of_bindings(gpuc_graph *g, const binder *b, const gpuc_build_op
             gpuc_target_text(g->ctx, g->target), (long long)limit));
 }
 
-void gpuc_compile_program_requirements(gpuc_graph *g, const gpuc_linked *linked,
-                                       const gpuc_build_options *options, gpuc_program *p)
+/* ---- The list ---- */
+
+static void list_kernels(gpuc_requirement *list, uint32_t *count, const gpuc_target *t, const gpuc_program *p,
+                         const bool *launched, const binder *bindings)
 {
-    gpuc_ctx *ctx = g->ctx;
-    const gpuc_target *t = g->target;
-    int64_t threads = 0, x = 0, y = 0, z = 0, shared = 0, buffers = 0, push = 0, subgroup = 0;
+    int64_t threads = 0, x = 0, y = 0, z = 0, shared = 0, buffers = 0, push = 0, subgroup = 0, grid[3] = {0};
     uint32_t features = 0;
-    for (size_t i = 0; i < g->steps.count; i++) {
-        const gpuc_graph_step *s = g->steps.at[i];
-        if (!s->kernel || s->device) continue;
-        const gpuc_kernel *k = &p->kernels[s->kernel_number];
+    for (uint32_t i = 0; i < p->num_kernels; i++) {
+        const gpuc_kernel *k = &p->kernels[i];
+        for (int axis = 0; axis < 3; axis++) {
+            int64_t groups; /* what depends on symbols is checked when it is launched */
+            if (gpuc_abi_xexpr_is_const(k->launch[axis], &groups) && groups > MIN_GRID)
+                grid[axis] = larger(grid[axis], groups);
+        }
+        if (!launched[i]) continue;
         threads = larger(threads, (int64_t)k->local_size[0] * k->local_size[1] * k->local_size[2]);
         x = larger(x, k->local_size[0]);
         y = larger(y, k->local_size[1]);
@@ -139,37 +143,53 @@ void gpuc_compile_program_requirements(gpuc_graph *g, const gpuc_linked *linked,
         features |= k->features;
         if (!k->params_in_buffer) push = larger(push, gpuc_abi_kernel_param_layout(k, NULL));
     }
-    int64_t grid[3] = {0};
-    for (uint32_t i = 0; i < p->num_kernels && t->language->work_groups; i++)
-        for (int axis = 0; axis < 3; axis++) {
-            int64_t groups; /* what depends on symbols is checked when it is launched */
-            if (gpuc_abi_xexpr_is_const(p->kernels[i].launch[axis], &groups) && groups > MIN_GRID)
-                grid[axis] = larger(grid[axis], groups);
-        }
-    binder bindings = {0};
-    if (t->language->work_groups) bindings = find_bindings(g, p);
-    warn_of_bindings(g, &bindings, options);
+    need(list, count, "max_num_threads", threads);
+    need(list, count, "max_threads_x", x);
+    need(list, count, "max_threads_y", y);
+    need(list, count, "max_threads_z", z);
+    need(list, count, "max_grid_x", grid[0]);
+    need(list, count, "max_grid_y", grid[1]);
+    need(list, count, "max_grid_z", grid[2]);
+    need(list, count, "max_shared_memory", shared);
+    need(list, count, "max_storage_buffers", buffers);
+    need(list, count, "max_buffer_range", bindings->range);
+    need(list, count, "max_texels", bindings->texels);
+    if (t->language->descriptors) need(list, count, "max_push_constants", push);
+    need(list, count, "thread_warp_size", subgroup);
+    for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
+        if (features >> i & 1) need(list, count, gpuc_feature_name((gpuc_feature)(1u << i)), 1);
+}
+
+static void set_list(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_linked *linked, const bool *launched,
+                     const binder *bindings, gpuc_program *p)
+{
     gpuc_requirement *list =
         gpuc_new_array(ctx, gpuc_requirement, 20 + GPUC_FEATURE_COUNT + linked->num_instruction_sets);
     uint32_t count = 0;
-    if (t->language->work_groups) {
-        need(list, &count, "max_num_threads", threads);
-        need(list, &count, "max_threads_x", x);
-        need(list, &count, "max_threads_y", y);
-        need(list, &count, "max_threads_z", z);
-        need(list, &count, "max_grid_x", grid[0]);
-        need(list, &count, "max_grid_y", grid[1]);
-        need(list, &count, "max_grid_z", grid[2]);
-        need(list, &count, "max_shared_memory", shared);
-        need(list, &count, "max_storage_buffers", buffers);
-        need(list, &count, "max_buffer_range", bindings.range);
-        need(list, &count, "max_texels", bindings.texels);
-        if (t->language->descriptors) need(list, &count, "max_push_constants", push);
-        need(list, &count, "thread_warp_size", subgroup);
-        for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
-            if (features >> i & 1) need(list, &count, gpuc_feature_name((gpuc_feature)(1u << i)), 1);
-    }
+    if (t->language->work_groups) list_kernels(list, &count, t, p, launched, bindings);
     for (int i = 0; i < linked->num_instruction_sets; i++) need(list, &count, linked->instruction_sets[i], 1);
     p->requirements = list;
     p->num_requirements = count;
+}
+
+void gpuc_compile_program_requirements(gpuc_graph *g, const gpuc_linked *linked,
+                                       const gpuc_build_options *options, gpuc_program *p)
+{
+    bool *launched = gpuc_new_array(g->ctx, bool, p->num_kernels);
+    for (size_t i = 0; i < g->steps.count; i++) {
+        const gpuc_graph_step *s = g->steps.at[i];
+        if (s->kernel && !s->device) launched[s->kernel_number] = true;
+    }
+    binder bindings = {0};
+    if (g->target->language->work_groups) bindings = find_bindings(g, p);
+    warn_of_bindings(g, &bindings, options);
+    set_list(g->ctx, g->target, linked, launched, &bindings, p);
+}
+
+void gpuc_compile_library_requirements(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_linked *linked,
+                                       gpuc_program *p)
+{
+    bool *launched = gpuc_new_array(ctx, bool, p->num_kernels);
+    for (uint32_t i = 0; i < p->num_kernels; i++) launched[i] = true;
+    set_list(ctx, target, linked, launched, &(binder){0}, p);
 }

@@ -19,7 +19,7 @@ static gpuc_status grow_memory(gpuc_session *s, uint32_t device, uint32_t count)
 
 static gpuc_status ensure_chunk(gpuc_session *s, uint32_t device, uint32_t chunk, uint64_t size)
 {
-    gpuc_device *dev = s->model->devices[device].dev;
+    gpuc_device *dev = s->model->devices[device].code.dev;
     gpuc_buffer **at = &s->memory[device].chunks[chunk];
     if (*at && (*at)->size >= size) return NULL;
     if (*at) {
@@ -44,7 +44,7 @@ static gpuc_status ensure_memory(gpuc_session *s)
 void gpuc_session_free_memory(gpuc_session *s)
 {
     for (uint32_t d = 0; d < s->model->exec->num_devices; d++) {
-        gpuc_device *dev = s->model->devices[d].dev;
+        gpuc_device *dev = s->model->devices[d].code.dev;
         for (uint32_t i = 0; i < s->memory[d].count; i++)
             if (s->memory[d].chunks[i]) dev->api->free_data_space(dev, s->memory[d].chunks[i]);
         s->memory[d].count = 0;
@@ -81,7 +81,7 @@ gpuc_status gpuc_session_ensure_output(gpuc_session *s, uint32_t i)
     gpuc_ndarray *old = o->array;
     o->array = NULL;
     GPUC_TRY(gpuc_session_retire(s, old));
-    gpuc_device *dev = s->model->devices[e->slots[v->slot].device].dev;
+    gpuc_device *dev = s->model->devices[e->slots[v->slot].device].code.dev;
     return gpuc_error_prefix(gpuc_ndarray_create(s->model->rt, dev, v->dtype, (int)v->ndim, dims, &o->array),
                              "output '%s'", s->model->package.signature.outputs[i].name);
 }
@@ -119,7 +119,7 @@ static gpuc_status ensure_late(gpuc_session *s, uint32_t i)
 {
     gpuc_shape_state *state = s->states;
     uint32_t device = s->model->exec->slots[i].device;
-    gpuc_device *dev = s->model->devices[device].dev;
+    gpuc_device *dev = s->model->devices[device].code.dev;
     gpuc_place place;
     gpuc_chunks one;
     GPUC_TRY(gpuc_executor_state_eval_slot(s, state, i));

@@ -7,38 +7,29 @@
 
 #include "base/buf.h"
 
-static gpuc_status check_native_code(const gpuc_program *p, bool allowed)
-{
-    if (allowed) return NULL;
-    for (uint32_t i = 0; i < p->num_modules; i++)
-        if (strcmp(p->modules[i].type_key, "cpu_so") == 0)
-            return gpuc_fail(
-                GPUC_INVALID_ARGUMENT,
-                "it contains native code, which runs unchecked; load it with allow_native_code if you "
-                "trust the package");
-    return NULL;
-}
-
 static gpuc_status open_devices(gpuc_model *m, const gpuc_program *p, gpuc_device *given,
-                                gpuc_program_device *devices)
+                                gpuc_device **devices)
 {
     for (uint32_t i = 0; i < p->exec.num_devices; i++) {
         if (i == 0 && given) {
-            devices[i].dev = given;
+            devices[i] = given;
             continue;
         }
-        GPUC_TRY(gpuc_device_open(m->rt, (gpuc_device_type)p->exec.devices[i], 0, &devices[i].dev));
+        GPUC_TRY(gpuc_device_open(m->rt, (gpuc_device_type)p->exec.devices[i], 0, &devices[i]));
     }
     return NULL;
 }
 
 static gpuc_status try_program(gpuc_model *m, const gpuc_program *p, const gpuc_model_desc *desc)
 {
-    gpuc_program_device *devices = gpuc_arena_alloc_array(&m->arena, p->exec.num_devices, sizeof *devices);
-    if (!devices) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    GPUC_TRY(open_devices(m, p, desc->device, devices));
-    GPUC_TRY(check_native_code(p, desc->allow_native_code));
-    GPUC_TRY(gpuc_model_check_requirements(p, devices));
+    uint32_t n = p->exec.num_devices;
+    gpuc_device **opened = gpuc_arena_alloc_array(&m->arena, n, sizeof *opened);
+    gpuc_program_device *devices = gpuc_arena_alloc_array(&m->arena, n, sizeof *devices);
+    if (!opened || !devices) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    GPUC_TRY(open_devices(m, p, desc->device, opened));
+    GPUC_TRY(gpuc_loader_check_native_code(p, desc->allow_native_code));
+    GPUC_TRY(gpuc_loader_check_requirements(p, opened, n));
+    for (uint32_t i = 0; i < n; i++) devices[i].code.dev = opened[i];
     m->program = p;
     m->exec = &p->exec;
     m->devices = devices;

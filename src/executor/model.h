@@ -9,16 +9,12 @@
 #include "abi/package.h"
 #include "base/arena.h"
 #include "base/file.h"
+#include "loader/loader.h"
 #include "runtime/driver.h"
 
 typedef struct gpuc_program_device {
-    gpuc_device *dev;
-    gpuc_code_module **modules; /* by the program's number; NULL where no step of this device needs it */
-    int64_t max_iterations;     /* of the loops of an invocation; 0: no limit */
-    uint32_t *chosen;           /* the kernel or variant to run, by the program's number */
-    uint32_t *limited;          /* runs where that has too many iterations; GPUC_NO_INDEX: none */
-    uint32_t *kernels;          /* kernel_get's number of a kernel that is one of these, by its own number */
-    gpuc_buffer **chunks;       /* weights */
+    gpuc_loaded code;     /* and the device */
+    gpuc_buffer **chunks; /* weights */
     uint32_t num_chunks;
 } gpuc_program_device;
 
@@ -42,12 +38,6 @@ struct gpuc_model {
 
 /* choose.c: sets program, exec, devices and fallback_reason. */
 GPUC_NODISCARD gpuc_status gpuc_model_choose(gpuc_model *m, const gpuc_model_desc *desc);
-/* requirements.c: names what the device lacks. */
-GPUC_NODISCARD gpuc_status gpuc_model_check_requirements(const gpuc_program *p,
-                                                         const gpuc_program_device *devices);
-/* code.c */
-GPUC_NODISCARD gpuc_status gpuc_model_load_code(gpuc_model *m);
-void gpuc_model_unload_code(gpuc_model *m);
 /* weights.c */
 GPUC_NODISCARD gpuc_status gpuc_model_load_weights(gpuc_model *m);
 void gpuc_model_unload_weights(gpuc_model *m);

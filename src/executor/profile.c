@@ -6,8 +6,9 @@
 static void describe(const gpuc_model *m, uint32_t step, double ns, gpuc_step_profile *out)
 {
     const gpuc_exec_step *s = &m->exec->steps[step];
-    const gpuc_kernel *k =
-        s->kind == GPUC_STEP_LAUNCH ? &m->program->kernels[m->devices[s->device].chosen[s->kernel]] : NULL;
+    const gpuc_kernel *k = s->kind == GPUC_STEP_LAUNCH
+                               ? &m->program->kernels[m->devices[s->device].code.chosen[s->kernel]]
+                               : NULL;
     const char *other = s->kind == GPUC_STEP_READ ? "read" : "copy";
     *out = (gpuc_step_profile){
         .node = m->step_nodes[step], .kernel = k ? k->name : other, .label = k ? k->label : other, .ns = ns};
@@ -16,7 +17,7 @@ static void describe(const gpuc_model *m, uint32_t step, double ns, gpuc_step_pr
 static gpuc_status profile_plan(gpuc_session *s, const gpuc_segment *segment, gpuc_step_profile *out,
                                 uint32_t count)
 {
-    const gpuc_device_api *api = s->model->devices[segment->device].dev->api;
+    const gpuc_device_api *api = s->model->devices[segment->device].code.dev->api;
     if (!api->plan_profile) return gpuc_fail(GPUC_UNSUPPORTED, "%s devices do not measure steps", api->name);
     double *ns = gpuc_mem_alloc(s->allocator, segment->num_steps * sizeof *ns);
     if (!ns) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a profile");

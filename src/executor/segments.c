@@ -78,51 +78,6 @@ static gpuc_status eval_scalars(const builder *b, const gpuc_kernel *k, const gp
     return NULL;
 }
 
-static gpuc_status eval_launch(const builder *b, const gpuc_kernel *k, gpuc_step *to)
-{
-    bool empty = false;
-    for (int i = 0; i < 3; i++) {
-        int64_t groups;
-        GPUC_TRY(gpuc_error_prefix(gpuc_abi_xexpr_eval(k->launch[i], to->scalars, to->num_scalars, &groups),
-                                   "launch size in %c", "xyz"[i]));
-        if (groups < 0 || groups > UINT32_MAX)
-            return gpuc_fail(GPUC_UNSUPPORTED, "%lld work-groups in %c", (long long)groups, "xyz"[i]);
-        to->launch[i] = (uint32_t)groups;
-        empty = empty || groups == 0;
-    }
-    if (!empty) *(b->device == 0 ? &b->part->launches_device : &b->part->launches_other) += 1;
-    return NULL;
-}
-
-static gpuc_status count_iterations(const gpuc_kernel *k, const gpuc_step *step, int64_t *out)
-{
-    *out = 0;
-    if (!k->iterations.count) return NULL;
-    return gpuc_error_prefix(gpuc_abi_xexpr_eval(k->iterations, step->scalars, step->num_scalars, out),
-                             "loop iterations");
-}
-
-/* The kernel of the step: on a device that limits loop iterations, the limited variant if the general kernel
- * exceeds the limit with these scalars. */
-static gpuc_status choose_kernel(const gpuc_program *p, const gpuc_program_device *d, uint32_t general,
-                                 const gpuc_step *step, uint32_t *out)
-{
-    int64_t iterations, limited;
-    *out = d->chosen[general];
-    if (!d->max_iterations) return NULL;
-    GPUC_TRY(count_iterations(&p->kernels[*out], step, &iterations));
-    if (iterations <= d->max_iterations) return NULL;
-    if (d->limited[general] != GPUC_NO_INDEX) {
-        *out = d->limited[general];
-        GPUC_TRY(count_iterations(&p->kernels[*out], step, &limited));
-        if (limited <= d->max_iterations) return NULL;
-    }
-    gpuc_attr_value name = gpuc_device_get_attr(d->dev, GPUC_ATTR_NAME);
-    return gpuc_fail(GPUC_UNSUPPORTED, GPUC_TOO_MANY_ITERATIONS, p->kernels[general].label,
-                     (long long)iterations, name.s ? name.s : d->dev->api->name,
-                     (long long)d->max_iterations);
-}
-
 static gpuc_status add_step(builder *b, const gpuc_exec_step *from)
 {
     const gpuc_model *m = b->s->model;
@@ -136,20 +91,17 @@ static gpuc_status add_step(builder *b, const gpuc_exec_step *from)
                              (unsigned long long)to->tensors[1].size);
         return NULL;
     }
-    const gpuc_program_device *d = &m->devices[from->device];
     GPUC_TRY(eval_scalars(b, &m->program->kernels[from->kernel], from, to));
-    uint32_t chosen;
-    GPUC_TRY(choose_kernel(m->program, d, from->kernel, to, &chosen));
-    const gpuc_kernel *k = &m->program->kernels[chosen];
-    to->module = d->modules[k->module];
-    to->kernel = d->kernels[chosen];
-    return eval_launch(b, k, to);
+    GPUC_TRY(gpuc_loader_launch(&m->devices[from->device].code, m->program, from->kernel, to));
+    bool empty = !to->launch[0] || !to->launch[1] || !to->launch[2];
+    if (!empty) *(b->device == 0 ? &b->part->launches_device : &b->part->launches_other) += 1;
+    return NULL;
 }
 
 static gpuc_status create_plan(builder *b, gpuc_segment *segment)
 {
     const gpuc_model *m = b->s->model;
-    gpuc_device *dev = m->devices[b->device].dev;
+    gpuc_device *dev = m->devices[b->device].code.dev;
     uint32_t flags = m->profiling ? GPUC_PLAN_PROFILING : 0;
     return dev->api->plan_create(dev, b->steps, b->num_steps, flags, &segment->plan);
 }
@@ -216,7 +168,7 @@ static void drop_plans(const gpuc_session *s, gpuc_part *part)
 {
     for (uint32_t i = 0; i < part->num_segments; i++)
         if (part->segments[i].plan)
-            s->model->devices[part->segments[i].device].dev->api->plan_destroy(part->segments[i].plan);
+            s->model->devices[part->segments[i].device].code.dev->api->plan_destroy(part->segments[i].plan);
     gpuc_arena_deinit(&part->arena);
     gpuc_arena_init(&part->arena, s->allocator);
     part->num_segments = 0;

@@ -157,7 +157,7 @@ static gpuc_status run_segment(gpuc_session *s, gpuc_segment *segment)
 {
     if (!segment->plan) return gpuc_session_transfer(s, segment);
     const gpuc_bindings bindings = {.slots = s->bindings, .count = s->model->exec->num_slots};
-    return s->model->devices[segment->device].dev->api->plan_run(segment->plan, &bindings, NULL);
+    return s->model->devices[segment->device].code.dev->api->plan_run(segment->plan, &bindings, NULL);
 }
 
 /* Makes the plans of the part for the current symbols. */
@@ -289,7 +289,7 @@ gpuc_status gpuc_session_sync(gpuc_session *s)
 {
     GPUC_REQUIRE(s);
     for (uint32_t d = 0; d < s->model->exec->num_devices; d++) {
-        gpuc_device *dev = s->model->devices[d].dev;
+        gpuc_device *dev = s->model->devices[d].code.dev;
         GPUC_TRY(dev->api->stream_sync(dev, NULL));
     }
     s->pending = false;

@@ -68,7 +68,7 @@ static gpuc_status check_index(const char *what, int i, uint32_t count)
 static gpuc_device *device_of(const gpuc_session *s, uint32_t value)
 {
     const gpuc_exec *e = s->model->exec;
-    return s->model->devices[e->slots[e->values[value].slot].device].dev;
+    return s->model->devices[e->slots[e->values[value].slot].device].code.dev;
 }
 
 /* Takes one reference of array, or NULL. A stepped inference reads what was there when it began, so it ends:

@@ -221,7 +221,7 @@ static gpuc_status fill_state(const gpuc_session *s, gpuc_shape_state *state)
     GPUC_TRY(eval_all_values(s, state));
     for (uint32_t i = 0; i < e->num_outputs; i++) GPUC_TRY(init_output(s, state, i));
     for (uint32_t d = 0; d < e->num_devices; d++)
-        gpuc_executor_chunks_init(&state->chunks[d], &state->arena, s->model->devices[d].dev);
+        gpuc_executor_chunks_init(&state->chunks[d], &state->arena, s->model->devices[d].code.dev);
     for (uint32_t i = 0; i < e->num_slots; i++) GPUC_TRY(place_slot(s, state, i));
     return NULL;
 }

@@ -14,7 +14,7 @@ gpuc_node_info gpuc_model_node(const gpuc_model *model, int i)
     const gpuc_exec_node *n = &model->exec->nodes[i];
     return (gpuc_node_info){.name = n->name,
                             .source = n->source,
-                            .device = model->devices[n->device].dev,
+                            .device = model->devices[n->device].code.dev,
                             .on_fallback = n->device != 0,
                             .num_steps = (int)n->num_steps,
                             .num_inputs = (int)n->num_inputs,

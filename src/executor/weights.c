@@ -40,7 +40,8 @@ static gpuc_status alloc_chunks(gpuc_model *m, gpuc_program_device *d, const gpu
     if (!d->chunks) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the weights");
     d->num_chunks = c->count;
     for (uint32_t i = 0; i < c->count; i++) {
-        GPUC_TRY(d->dev->api->alloc_data_space(d->dev, c->sizes[i], GPUC_SLOT_ALIGN, &d->chunks[i]));
+        GPUC_TRY(
+            d->code.dev->api->alloc_data_space(d->code.dev, c->sizes[i], GPUC_SLOT_ALIGN, &d->chunks[i]));
         m->weight_bytes += c->sizes[i];
     }
     return NULL;
@@ -50,7 +51,7 @@ static gpuc_status copy_in(gpuc_program_device *d, const void *bytes, uint32_t c
                            uint64_t size)
 {
     gpuc_copy_end from = {.host = (void *)bytes}, to = {.buffer = d->chunks[chunk], .offset = offset};
-    return d->dev->api->copy_data_from_to(d->dev, from, to, size, NULL);
+    return d->code.dev->api->copy_data_from_to(d->code.dev, from, to, size, NULL);
 }
 
 /* Zeroes the bytes behind the last element, which a vector load may read. */
@@ -102,7 +103,7 @@ static gpuc_status run_upload(upload *u)
     gpuc_model *m = u->model;
     const gpuc_exec *e = m->exec;
     for (uint32_t d = 0; d < e->num_devices; d++)
-        gpuc_executor_chunks_init(&u->chunks[d], &m->arena, m->devices[d].dev);
+        gpuc_executor_chunks_init(&u->chunks[d], &m->arena, m->devices[d].code.dev);
     for (uint32_t i = 0; i < e->num_weights; i++)
         GPUC_TRY(gpuc_error_prefix(place_weight(u, i), "weight '%.64s'", e->weights[i].name));
     for (uint32_t d = 0; d < e->num_devices; d++)
@@ -114,7 +115,7 @@ static gpuc_status run_upload(upload *u)
     }
     bind(u);
     for (uint32_t d = 0; d < e->num_devices; d++)
-        GPUC_TRY(m->devices[d].dev->api->stream_sync(m->devices[d].dev, NULL));
+        GPUC_TRY(m->devices[d].code.dev->api->stream_sync(m->devices[d].code.dev, NULL));
     return NULL;
 }
 
@@ -137,7 +138,7 @@ void gpuc_model_unload_weights(gpuc_model *m)
     for (uint32_t i = 0; m->exec && i < m->exec->num_devices; i++) {
         gpuc_program_device *d = &m->devices[i];
         for (uint32_t c = 0; c < d->num_chunks; c++)
-            if (d->chunks[c]) d->dev->api->free_data_space(d->dev, d->chunks[c]);
+            if (d->chunks[c]) d->code.dev->api->free_data_space(d->code.dev, d->chunks[c]);
     }
 }
 
@@ -147,7 +148,7 @@ static gpuc_status load_default(gpuc_model *m, uint32_t i)
 {
     const gpuc_signature_tensor *t = &m->package.signature.inputs[i];
     const gpuc_exec *e = m->exec;
-    gpuc_device *dev = m->devices[e->slots[e->values[e->inputs[i]].slot].device].dev;
+    gpuc_device *dev = m->devices[e->slots[e->values[e->inputs[i]].slot].device].code.dev;
     GPUC_TRY(gpuc_ndarray_create(m->rt, dev, t->dtype, (int)t->ndim, t->value_dims, &m->defaults[i]));
     return gpuc_ndarray_write(m->defaults[i], t->value, (size_t)t->value_bytes);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks a program's requirements against the devices that are to run it. */
-#include "executor/model.h"
+#include "loader/loader.h"
 
 #include <string.h>
 
@@ -71,21 +71,32 @@ static gpuc_status check_iterations(const gpuc_program *p, gpuc_device *dev)
 }
 
 /* Checks a requirement of CPU code, which programs for other devices have too, for their fallback device. */
-static gpuc_status check_cpu(const gpuc_requirement *r, const gpuc_program *p,
-                             const gpuc_program_device *devices)
+static gpuc_status check_cpu(const gpuc_requirement *r, gpuc_device *const *devices, uint32_t num_devices)
 {
-    for (uint32_t d = 0; d < p->exec.num_devices; d++)
-        if (p->exec.devices[d] == GPUC_DEVICE_CPU)
-            return gpuc_device_check_instruction_set(devices[d].dev, r->name);
+    for (uint32_t d = 0; d < num_devices; d++)
+        if (devices[d]->type == GPUC_DEVICE_CPU)
+            return gpuc_device_check_instruction_set(devices[d], r->name);
     return NULL;
 }
 
-gpuc_status gpuc_model_check_requirements(const gpuc_program *p, const gpuc_program_device *devices)
+gpuc_status gpuc_loader_check_requirements(const gpuc_program *p, gpuc_device *const *devices,
+                                           uint32_t num_devices)
 {
     for (uint32_t i = 0; i < p->num_requirements; i++) {
         const gpuc_requirement *r = &p->requirements[i];
         bool cpu = strncmp(r->name, "cpu.", 4) == 0;
-        GPUC_TRY(cpu ? check_cpu(r, p, devices) : check_one(r, devices[0].dev));
+        GPUC_TRY(cpu ? check_cpu(r, devices, num_devices) : check_one(r, devices[0]));
     }
-    return check_iterations(p, devices[0].dev);
+    return check_iterations(p, devices[0]);
+}
+
+gpuc_status gpuc_loader_check_native_code(const gpuc_program *p, bool allowed)
+{
+    for (uint32_t i = 0; !allowed && i < p->num_modules; i++)
+        if (strcmp(p->modules[i].type_key, "cpu_so") == 0)
+            return gpuc_fail(
+                GPUC_INVALID_ARGUMENT,
+                "it contains native code, which runs unchecked; load it with allow_native_code if you "
+                "trust the package");
+    return NULL;
 }

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A call of a compiled function: its arguments against what it was built for, memory for what lives between
+/* A call of an entry: its arguments against what it was built for, memory for what lives between
  * its kernels, and one plan of all of them. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "abi/scope.h"
 #include "base/size.h"
-#include "compile/func_module.h"
-#include "compile/lowered.h"
+#include "library/library.h"
 #include "runtime/driver.h"
 #include "runtime/workspace_pool.h"
 
 /* What one call needs. */
-typedef struct func_call {
-    const gpuc_func *f;
+typedef struct entry_call {
+    const gpuc_loaded_library *library;
+    const gpuc_entry *f;
     gpuc_arena arena;
-    int64_t *scalars; /* of the function; a float is the bits of a double */
+    int64_t *scalars; /* of the entry; a float is the bits of a double */
     gpuc_binding *slots;
     gpuc_buffer **workspaces; /* NULL: not allocated */
     gpuc_step *steps;
-} func_call;
+} entry_call;
 
 /* ---- Arguments ------------------------------------------------------------------------------------ */
 
-static gpuc_status take_scalar(const gpuc_func *f, uint32_t i, const gpuc_value *v, int64_t *out)
+static gpuc_status take_scalar(const gpuc_entry *f, uint32_t i, const gpuc_value *v, int64_t *out)
 {
-    const gpuc_func_scalar *s = &f->scalars[i];
+    const gpuc_entry_scalar *s = &f->scalars[i];
     uint32_t at = f->num_arrays + i;
     char type[24];
     if (v->kind != GPUC_VALUE_INT && v->kind != GPUC_VALUE_FLOAT)
@@ -48,10 +48,10 @@ static gpuc_status take_scalar(const gpuc_func *f, uint32_t i, const gpuc_value 
     return NULL;
 }
 
-static gpuc_status check_dims(const func_call *c, uint32_t i, const gpuc_ndarray *a)
+static gpuc_status check_dims(const entry_call *c, uint32_t i, const gpuc_ndarray *a)
 {
-    const gpuc_func *f = c->f;
-    const gpuc_func_array *p = &f->arrays[i];
+    const gpuc_entry *f = c->f;
+    const gpuc_entry_array *p = &f->arrays[i];
     const int64_t *dims = gpuc_ndarray_dims(a);
     for (uint32_t d = 0; d < p->ndim; d++) {
         int64_t want;
@@ -62,21 +62,21 @@ static gpuc_status check_dims(const func_call *c, uint32_t i, const gpuc_ndarray
             return gpuc_fail(
                 GPUC_INVALID_ARGUMENT,
                 "%s: dimension %u of argument %u ('%s') is %" PRId64 "; it must be %" PRId64 "%s%s%s",
-                f->name, d, i, p->name, dims[d], want, text ? " (" : "", text ? text : "", text ? ")" : "");
+                f->name, d, i, p->name, dims[d], want, *text ? " (" : "", text, *text ? ")" : "");
     }
     return NULL;
 }
 
-static gpuc_status check_array(const func_call *c, uint32_t i, const gpuc_value *v)
+static gpuc_status check_array(const entry_call *c, uint32_t i, const gpuc_value *v)
 {
-    const gpuc_func *f = c->f;
-    const gpuc_func_array *p = &f->arrays[i];
+    const gpuc_entry *f = c->f;
+    const gpuc_entry_array *p = &f->arrays[i];
     const gpuc_ndarray *a = v->as.ndarray;
     char got[24], want[24];
     if (v->kind != GPUC_VALUE_NDARRAY || !a)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: argument %u ('%s') is not an array but %s", f->name, i,
                          p->name, v->kind == GPUC_VALUE_NDARRAY ? "NULL" : gpuc_value_kind_name(v->kind));
-    if (gpuc_ndarray_device(a) != f->device)
+    if (gpuc_ndarray_device(a) != c->library->device)
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
                          "%s: argument %u ('%s') is on another device; copy it to the one that the function "
                          "was built for",
@@ -91,9 +91,9 @@ static gpuc_status check_array(const func_call *c, uint32_t i, const gpuc_value 
     return check_dims(c, i, a);
 }
 
-static gpuc_status take_arguments(func_call *c, const gpuc_value *args, int num_args)
+static gpuc_status take_arguments(entry_call *c, const gpuc_value *args, int num_args)
 {
-    const gpuc_func *f = c->f;
+    const gpuc_entry *f = c->f;
     if (num_args < 0 || (uint32_t)num_args != f->num_arrays + f->num_scalars)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s takes %u arrays and %u numbers, got %d arguments",
                          f->name, f->num_arrays, f->num_scalars, num_args);
@@ -108,17 +108,16 @@ static gpuc_status take_arguments(func_call *c, const gpuc_value *args, int num_
 
 /* ---- Memory between kernels ----------------------------------------------------------------------- */
 
-static gpuc_status take_workspaces(func_call *c)
+static gpuc_status take_workspaces(entry_call *c)
 {
-    const gpuc_func *f = c->f;
+    const gpuc_entry *f = c->f;
     for (uint32_t i = 0; i < f->num_workspaces; i++) {
         int64_t bytes;
-        GPUC_TRY(
-            gpuc_error_prefix(gpuc_abi_xexpr_eval(f->workspace_bytes[i], c->scalars, f->num_scalars, &bytes),
-                              "%s: the size of an intermediate tensor", f->name));
+        GPUC_TRY(gpuc_error_prefix(gpuc_abi_xexpr_eval(f->workspaces[i], c->scalars, f->num_scalars, &bytes),
+                                   "%s: the size of an intermediate tensor", f->name));
         /* A vector may be read to its end where only its first lane is in the tensor. */
         uint64_t size = gpuc_align_up(bytes > 0 ? (uint64_t)bytes : 1, GPUC_SLOT_ROUND);
-        GPUC_TRY(gpuc_error_prefix(gpuc_runtime_workspace_alloc(f->device, size, &c->workspaces[i]),
+        GPUC_TRY(gpuc_error_prefix(gpuc_runtime_workspace_alloc(c->library->device, size, &c->workspaces[i]),
                                    "%s: an intermediate tensor", f->name));
         c->slots[f->num_arrays + i] = (gpuc_binding){.buffer = c->workspaces[i], .size = size};
     }
@@ -127,109 +126,84 @@ static gpuc_status take_workspaces(func_call *c)
 
 /* ---- Steps ---------------------------------------------------------------------------------------- */
 
-static gpuc_status out_of_memory(const gpuc_func *f)
+static gpuc_status out_of_memory(const gpuc_entry *f)
 {
     return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a call of %s", f->name);
 }
 
-static gpuc_status check_iterations(const gpuc_func *f, const gpuc_kernel *k, const gpuc_step *step)
+static gpuc_status fill_scalars(const entry_call *c, const gpuc_entry_step *from, const gpuc_kernel *k,
+                                int64_t *out)
 {
-    int64_t iterations, max = gpuc_device_get_attr(f->device, GPUC_ATTR_MAX_ITERATIONS).i;
-    if (!max || !k->iterations.count) return NULL;
-    GPUC_TRY(gpuc_abi_xexpr_eval(k->iterations, step->scalars, k->num_scalars, &iterations));
-    if (iterations <= max) return NULL;
-    gpuc_attr_value name = gpuc_device_get_attr(f->device, GPUC_ATTR_NAME);
-    return gpuc_fail(GPUC_UNSUPPORTED, GPUC_TOO_MANY_ITERATIONS, k->label, (long long)iterations,
-                     name.s ? name.s : f->device->api->name, (long long)max);
-}
-
-static gpuc_status fill_launch(const gpuc_func *f, const gpuc_func_kernel *k, gpuc_step *step)
-{
-    const gpuc_kernel *meta = &k->meta;
-    int64_t groups;
-    GPUC_TRY(check_iterations(f, meta, step));
-    for (int d = 0; d < 3; d++) {
-        GPUC_TRY(gpuc_abi_xexpr_eval(meta->launch[d], step->scalars, meta->num_scalars, &groups));
-        if (groups > UINT32_MAX)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                             "%s: kernel '%s' would have %" PRId64 " groups along %c; no device has so many",
-                             f->name, meta->name, groups, "xyz"[d]);
-        step->launch[d] = groups > 0 ? (uint32_t)groups : 0;
-    }
-    return NULL;
-}
-
-static gpuc_status fill_scalars(const func_call *c, const gpuc_func_kernel *k, int64_t *out)
-{
-    for (uint32_t v = 0; v < k->meta.num_scalars; v++) {
-        out[v] = c->scalars[k->scalars[v]];
-        if (gpuc_dtype_equal(k->meta.scalars[v], GPUC_INT32) && out[v] != (int32_t)out[v])
+    for (uint32_t v = 0; v < k->num_scalars; v++) {
+        out[v] = c->scalars[from->scalars[v]];
+        if (gpuc_dtype_equal(k->scalars[v], GPUC_INT32) && out[v] != (int32_t)out[v])
             return gpuc_fail(GPUC_INVALID_ARGUMENT,
                              "%s: '%s' is %" PRId64 "; it decides a size, and sizes are less than 2^31",
-                             c->f->name, c->f->scalars[k->scalars[v]].name, out[v]);
+                             c->f->name, c->f->scalars[from->scalars[v]].name, out[v]);
     }
     return NULL;
 }
 
-static gpuc_status fill_step(func_call *c, const gpuc_func_kernel *k, gpuc_step *step)
+static gpuc_status fill_step(entry_call *c, const gpuc_entry_step *from, gpuc_step *step)
 {
-    const gpuc_func *f = c->f;
-    const gpuc_kernel *meta = &k->meta;
-    gpuc_step_tensor *tensors = gpuc_arena_alloc_array(&c->arena, meta->num_tensors, sizeof *tensors);
-    int64_t *scalars = gpuc_arena_alloc_array(&c->arena, meta->num_scalars, sizeof *scalars);
+    const gpuc_entry *f = c->f;
+    const gpuc_program *p = c->library->program;
+    const gpuc_kernel *k = &p->kernels[from->kernel];
+    gpuc_step_tensor *tensors = gpuc_arena_alloc_array(&c->arena, k->num_tensors, sizeof *tensors);
+    int64_t *scalars = gpuc_arena_alloc_array(&c->arena, k->num_scalars, sizeof *scalars);
     if (!tensors || !scalars) return out_of_memory(f);
-    GPUC_TRY(fill_scalars(c, k, scalars));
-    for (uint32_t t = 0; t < meta->num_tensors; t++)
-        tensors[t] = (gpuc_step_tensor){.slot = k->slots[t],
-                                        .access = meta->tensors[t].access,
-                                        .size = c->slots[k->slots[t]].size,
-                                        .name = k->slots[t] < f->num_arrays ? f->arrays[k->slots[t]].name
-                                                                            : "an intermediate tensor"};
-    *step = (gpuc_step){.module = f->modules[meta->module],
-                        .kernel = k->number,
-                        .num_tensors = meta->num_tensors,
-                        .num_scalars = meta->num_scalars,
-                        .tensors = tensors,
-                        .scalars = scalars};
-    return fill_launch(f, k, step);
+    GPUC_TRY(fill_scalars(c, from, k, scalars));
+    for (uint32_t t = 0; t < k->num_tensors; t++)
+        tensors[t] =
+            (gpuc_step_tensor){.slot = from->slots[t],
+                               .access = k->tensors[t].access,
+                               .size = c->slots[from->slots[t]].size,
+                               .name = from->slots[t] < f->num_arrays ? f->arrays[from->slots[t]].name
+                                                                      : "an intermediate tensor"};
+    *step = (gpuc_step){
+        .num_tensors = k->num_tensors, .num_scalars = k->num_scalars, .tensors = tensors, .scalars = scalars};
+    return gpuc_error_prefix(gpuc_loader_launch(&c->library->code, p, from->kernel, step), "%s", f->name);
 }
 
-static gpuc_status run(func_call *c)
+static gpuc_status run(entry_call *c)
 {
-    const gpuc_func *f = c->f;
-    const gpuc_device_api *api = f->device->api;
+    const gpuc_entry *f = c->f;
+    gpuc_device *dev = c->library->device;
+    const gpuc_device_api *api = dev->api;
     gpuc_plan *plan;
-    for (uint32_t i = 0; i < f->num_kernels; i++) GPUC_TRY(fill_step(c, &f->kernels[i], &c->steps[i]));
-    GPUC_TRY(api->plan_create(f->device, c->steps, f->num_kernels, 0, &plan));
+    for (uint32_t i = 0; i < f->num_steps; i++) GPUC_TRY(fill_step(c, &f->steps[i], &c->steps[i]));
+    GPUC_TRY(api->plan_create(dev, c->steps, f->num_steps, 0, &plan));
     gpuc_bindings bindings = {.slots = c->slots, .count = f->num_arrays + f->num_workspaces};
     gpuc_status status = api->plan_run(plan, &bindings, NULL);
-    gpuc_status synced = api->stream_sync(f->device, NULL); /* the plan and its memory go now */
+    gpuc_status synced = api->stream_sync(dev, NULL); /* the plan and its memory go now */
     api->plan_destroy(plan);
     if (!status) return synced;
     gpuc_status_release(synced);
     return status;
 }
 
-static gpuc_status call(func_call *c, const gpuc_value *args, int num_args)
+static gpuc_status call(entry_call *c, const gpuc_value *args, int num_args)
 {
-    const gpuc_func *f = c->f;
+    const gpuc_entry *f = c->f;
     c->scalars = gpuc_arena_alloc_array(&c->arena, f->num_scalars, sizeof *c->scalars);
     c->slots = gpuc_arena_alloc_array(&c->arena, f->num_arrays + f->num_workspaces, sizeof *c->slots);
     c->workspaces = gpuc_arena_alloc_array(&c->arena, f->num_workspaces, sizeof *c->workspaces);
-    c->steps = gpuc_arena_alloc_array(&c->arena, f->num_kernels, sizeof *c->steps);
+    c->steps = gpuc_arena_alloc_array(&c->arena, f->num_steps, sizeof *c->steps);
     if (!c->scalars || !c->slots || !c->workspaces || !c->steps) return out_of_memory(f);
     GPUC_TRY(take_arguments(c, args, num_args));
     gpuc_status status = take_workspaces(c);
-    if (!status && f->num_kernels > 0) status = run(c);
-    for (uint32_t i = 0; i < f->num_workspaces; i++) gpuc_runtime_workspace_free(f->device, c->workspaces[i]);
+    if (!status && f->num_steps > 0) status = run(c);
+    for (uint32_t i = 0; i < f->num_workspaces; i++)
+        gpuc_runtime_workspace_free(c->library->device, c->workspaces[i]);
     return status;
 }
 
-gpuc_status gpuc_compile_func_call(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
+gpuc_status gpuc_library_call(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
 {
-    func_call c = {.f = self};
+    const gpuc_library_function *function = self;
+    entry_call c = {.library = function->library, .f = function->entry};
     if (ret) *ret = (gpuc_value){.kind = GPUC_VALUE_NULL};
-    gpuc_arena_init(&c.arena, gpuc_runtime_allocator(c.f->rt));
+    gpuc_arena_init(&c.arena, gpuc_runtime_allocator(c.library->rt));
     gpuc_status status = call(&c, args, num_args);
     gpuc_arena_deinit(&c.arena);
     return status;

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Loads a library: the program of its package that the device can run, as a module with a packed function per
+ * entry. */
+#include "library/library.h"
+
+#include <string.h>
+
+#include "base/require.h"
+
+/* ---- The module ---- */
+
+static void destroy(gpuc_module *m)
+{
+    gpuc_loaded_library *l = gpuc_module_state(m);
+    gpuc_allocator a = gpuc_runtime_allocator(l->rt);
+    if (l->device) gpuc_status_release(l->device->api->stream_sync(l->device, NULL)); /* its code is in use */
+    if (l->program) gpuc_loader_unload(&l->code, l->program);
+    gpuc_arena_deinit(&l->arena);
+    gpuc_buf_deinit(&l->bytes);
+    gpuc_file_unmap(&l->mapping);
+    gpuc_mem_free(a, l, sizeof *l);
+}
+
+static gpuc_status get_function(gpuc_module *m, const char *name, gpuc_function **out)
+{
+    const gpuc_loaded_library *l = gpuc_module_state(m);
+    *out = NULL;
+    for (uint32_t i = 0; i < l->program->num_entries; i++)
+        if (strcmp(l->program->entries[i].name, name) == 0)
+            return gpuc_function_create(l->rt, gpuc_library_call, &l->functions[i], NULL, m, out);
+    return NULL;
+}
+
+static gpuc_status save_to_binary(gpuc_module *m, gpuc_value *out_bytes)
+{
+    const gpuc_loaded_library *l = gpuc_module_state(m);
+    const void *bytes = l->mapping.size ? (const void *)l->mapping.data : l->bytes.data;
+    return gpuc_value_set_bytes(l->rt, out_bytes, bytes, l->mapping.size ? l->mapping.size : l->bytes.size);
+}
+
+static const gpuc_module_ops library_ops = {.type_key = "library",
+                                            .get_function = get_function,
+                                            .save_to_binary = save_to_binary,
+                                            .destroy = destroy};
+
+/* ---- Choosing ---- */
+
+static gpuc_status try_program(gpuc_loaded_library *l, const gpuc_program *p, gpuc_device *given,
+                               bool allow_native)
+{
+    gpuc_device *dev = given;
+    if (!dev) GPUC_TRY(gpuc_device_open(l->rt, (gpuc_device_type)p->device_type, 0, &dev));
+    GPUC_TRY(gpuc_loader_check_native_code(p, allow_native));
+    GPUC_TRY(gpuc_loader_check_requirements(p, &dev, 1));
+    l->device = dev;
+    l->program = p;
+    return NULL;
+}
+
+static gpuc_status choose(gpuc_loaded_library *l, const gpuc_package *package, gpuc_device *given,
+                          bool allow_native, gpuc_buf *reasons)
+{
+    for (uint32_t i = 0; i < package->num_programs; i++) {
+        const gpuc_program *p = &package->programs[i];
+        if (given && p->device_type != (uint32_t)given->type) continue;
+        gpuc_status s = try_program(l, p, given, allow_native);
+        if (!s || gpuc_status_code(s) == GPUC_OUT_OF_MEMORY) return s;
+        gpuc_buf_printf(reasons, "%starget '%s': %s", reasons->size ? "; " : ": ", p->target,
+                        gpuc_status_message(s));
+        gpuc_status_release(s);
+    }
+    GPUC_TRY(gpuc_buf_status(reasons));
+    if (reasons->size || !given)
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "no program of the library can run here%s",
+                         gpuc_buf_cstr(reasons));
+    return gpuc_fail(GPUC_NOT_FOUND, "the library holds nothing for %s devices",
+                     gpuc_device_type_name(given->type));
+}
+
+/* ---- Loading ---- */
+
+static gpuc_status load_code(gpuc_loaded_library *l)
+{
+    const gpuc_program *p = l->program;
+    bool *launched = gpuc_arena_alloc_array(&l->arena, p->num_kernels, sizeof *launched);
+    l->functions = gpuc_arena_alloc_array(&l->arena, p->num_entries, sizeof *l->functions);
+    if (!launched || !l->functions) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory loading a library");
+    for (uint32_t i = 0; i < p->num_entries; i++) {
+        const gpuc_entry *e = &p->entries[i];
+        l->functions[i] = (gpuc_library_function){.library = l, .entry = e};
+        for (uint32_t s = 0; s < e->num_steps; s++) launched[e->steps[s].kernel] = true;
+    }
+    l->code.dev = l->device;
+    return gpuc_error_prefix(gpuc_loader_load(&l->code, p, launched, &l->arena), "target '%s'", p->target);
+}
+
+static gpuc_status load(gpuc_loaded_library *l, const void *bytes, size_t size, gpuc_device *given,
+                        bool allow_native)
+{
+    gpuc_package package;
+    if (given && given->runtime != l->rt)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "the device belongs to another runtime");
+    GPUC_TRY(gpuc_abi_package_read(bytes, size, false, &l->arena, &package, NULL, NULL));
+    if (!package.is_library)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "it is a network, not a library of functions; load it with gpuc_model_load");
+    gpuc_buf reasons;
+    gpuc_buf_init(&reasons, gpuc_runtime_allocator(l->rt));
+    gpuc_status s = choose(l, &package, given, allow_native, &reasons);
+    gpuc_buf_deinit(&reasons);
+    return s ? s : load_code(l);
+}
+
+static gpuc_status create(gpuc_runtime *rt, gpuc_loaded_library **out_state, gpuc_module **out)
+{
+    gpuc_allocator a = gpuc_runtime_allocator(rt);
+    gpuc_loaded_library *l = gpuc_mem_alloc(a, sizeof *l);
+    if (!l) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory loading a library");
+    *l = (gpuc_loaded_library){.rt = rt};
+    gpuc_arena_init(&l->arena, a);
+    gpuc_buf_init(&l->bytes, a);
+    gpuc_status s = gpuc_module_create(rt, &library_ops, l, out);
+    if (s) gpuc_mem_free(a, l, sizeof *l);
+    *out_state = l;
+    return s;
+}
+
+gpuc_status gpuc_library_from_bytes(gpuc_runtime *rt, gpuc_buf *bytes, gpuc_device *device,
+                                    bool allow_native_code, gpuc_module **out)
+{
+    gpuc_loaded_library *l;
+    *out = NULL;
+    gpuc_status s = create(rt, &l, out);
+    if (s) {
+        gpuc_buf_deinit(bytes);
+        return s;
+    }
+    l->bytes = *bytes;
+    gpuc_buf_init(bytes, l->bytes.allocator);
+    s = load(l, l->bytes.data, l->bytes.size, device, allow_native_code);
+    if (!s) return NULL;
+    gpuc_module_release(*out);
+    *out = NULL;
+    return s;
+}
+
+gpuc_status gpuc_module_load_bytes(gpuc_runtime *rt, const void *bytes, size_t size, gpuc_device *device,
+                                   uint32_t flags, gpuc_module **out)
+{
+    GPUC_REQUIRE(out);
+    *out = NULL;
+    GPUC_REQUIRE(rt);
+    GPUC_REQUIRE(bytes);
+    gpuc_buf copy;
+    gpuc_buf_init(&copy, gpuc_runtime_allocator(rt));
+    gpuc_buf_bytes(&copy, bytes, size);
+    gpuc_status s = gpuc_buf_status(&copy);
+    if (!s) return gpuc_library_from_bytes(rt, &copy, device, flags & GPUC_LOAD_NATIVE_CODE, out);
+    gpuc_buf_deinit(&copy);
+    return s;
+}
+
+gpuc_status gpuc_module_load_file(gpuc_runtime *rt, const char *path, gpuc_device *device, uint32_t flags,
+                                  gpuc_module **out)
+{
+    gpuc_loaded_library *l;
+    GPUC_REQUIRE(out);
+    *out = NULL;
+    GPUC_REQUIRE(rt);
+    GPUC_REQUIRE(path);
+    gpuc_mapping mapping;
+    GPUC_TRY(gpuc_file_map(path, &mapping));
+    gpuc_status s = create(rt, &l, out);
+    if (s) {
+        gpuc_file_unmap(&mapping);
+        return s;
+    }
+    l->mapping = mapping;
+    s = load(l, mapping.data, mapping.size, device, flags & GPUC_LOAD_NATIVE_CODE);
+    if (!s) return NULL;
+    gpuc_module_release(*out);
+    *out = NULL;
+    return gpuc_error_prefix(s, "'%s'", path);
+}

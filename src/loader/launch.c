@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the scalars of a step to the kernel that runs and its work-groups. */
+#include "loader/loader.h"
+
+static gpuc_status count_iterations(const gpuc_kernel *k, const gpuc_step *step, int64_t *out)
+{
+    *out = 0;
+    if (!k->iterations.count) return NULL;
+    return gpuc_error_prefix(gpuc_abi_xexpr_eval(k->iterations, step->scalars, step->num_scalars, out),
+                             "loop iterations");
+}
+
+static gpuc_status choose(const gpuc_loaded *l, const gpuc_program *p, uint32_t general,
+                          const gpuc_step *step, uint32_t *out)
+{
+    int64_t iterations, limited;
+    *out = l->chosen[general];
+    if (!l->max_iterations) return NULL;
+    GPUC_TRY(count_iterations(&p->kernels[*out], step, &iterations));
+    if (iterations <= l->max_iterations) return NULL;
+    if (l->limited[general] != GPUC_NO_INDEX) {
+        *out = l->limited[general];
+        GPUC_TRY(count_iterations(&p->kernels[*out], step, &limited));
+        if (limited <= l->max_iterations) return NULL;
+    }
+    gpuc_attr_value name = gpuc_device_get_attr(l->dev, GPUC_ATTR_NAME);
+    return gpuc_fail(GPUC_UNSUPPORTED, GPUC_TOO_MANY_ITERATIONS, p->kernels[general].label,
+                     (long long)iterations, name.s ? name.s : l->dev->api->name,
+                     (long long)l->max_iterations);
+}
+
+gpuc_status gpuc_loader_launch(const gpuc_loaded *l, const gpuc_program *p, uint32_t kernel, gpuc_step *step)
+{
+    uint32_t chosen;
+    GPUC_TRY(choose(l, p, kernel, step, &chosen));
+    const gpuc_kernel *k = &p->kernels[chosen];
+    step->module = l->modules[k->module];
+    step->kernel = l->kernels[chosen];
+    for (int i = 0; i < 3; i++) {
+        int64_t groups;
+        GPUC_TRY(
+            gpuc_error_prefix(gpuc_abi_xexpr_eval(k->launch[i], step->scalars, step->num_scalars, &groups),
+                              "kernel '%s': launch size in %c", k->name, "xyz"[i]));
+        if (groups > UINT32_MAX)
+            return gpuc_fail(GPUC_UNSUPPORTED, "kernel '%s': %lld work-groups in %c; no device has so many",
+                             k->name, (long long)groups, "xyz"[i]);
+        step->launch[i] = groups > 0 ? (uint32_t)groups : 0;
+    }
+    return NULL;
+}
