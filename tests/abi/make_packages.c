@@ -67,6 +67,23 @@ static gpuc_rmodule *computed(gpuc_ctx *ctx)
     return m;
 }
 
+/* Two kernels, with a tensor of n floats between them. */
+static void write_library(gpuc_ctx *ctx)
+{
+    gpuc_library *l = gpuc_library_create(ctx);
+    gpuc_expr n = gpuc_var(ctx, "n", GPUC_INDEX), half = gpuc_imm(ctx, GPUC_FLOAT32, 0.5);
+    gpuc_tensor *a = gpuc_te_placeholder(ctx, "A", 1, &n, GPUC_FLOAT32);
+    gpuc_iter *i = gpuc_te_axis(ctx, n, "i"), *j = gpuc_te_axis(ctx, n, "j");
+    gpuc_expr at[] = {gpuc_iter_var(i), gpuc_iter_var(j)};
+    gpuc_tensor *t = gpuc_te_compute(ctx, "T", 1, &i, gpuc_mul(ctx, gpuc_te_read(ctx, a, 1, &at[0]), half));
+    gpuc_tensor *c = gpuc_te_compute(ctx, "C", 1, &j, gpuc_add(ctx, gpuc_te_read(ctx, t, 1, &at[1]), half));
+    gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &c);
+    gpuc_tir_func *f = gpuc_schedule_lower(s, "halves", 2, (gpuc_tensor *[]){a, c});
+    gpuc_library_add(l, gpuc_target_parse(ctx, "opencl", NULL), f);
+    gpuc_library_add(l, gpuc_target_parse(ctx, "vulkan", NULL), f);
+    gpuc_library_save(l, path_of(ctx, "library", "opencl_vulkan"));
+}
+
 static void make_all(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -78,6 +95,7 @@ static void make_all(gpuc_ctx *ctx, void *arg)
     write_for_all(ctx, "fixed", fixed);
     write_for_all(ctx, "symbolic", symbolic);
     write_for_all(ctx, "computed", computed);
+    write_library(ctx);
 }
 
 int main(int argc, char **argv)

@@ -71,6 +71,23 @@ static inline uint64_t walk_package(const gpuc_package *p)
             sum += gpuc_abi_kernel_param_layout(kernel, NULL) + prog->modules[kernel->module].size;
             for (int d = 0; d < 3; d++) EVAL(kernel->launch[d], kernel->num_scalars);
         }
+        for (uint32_t x = 0; x < prog->num_entries; x++) {
+            const gpuc_entry *entry = &prog->entries[x];
+            sum += strlen(entry->name);
+            for (uint32_t w = 0; w < entry->num_workspaces; w++)
+                EVAL(entry->workspaces[w], entry->num_scalars);
+            for (uint32_t a = 0; a < entry->num_arrays; a++)
+                for (uint32_t d = 0; d < entry->arrays[a].ndim; d++) {
+                    EVAL(entry->arrays[a].dims[d].size, entry->num_scalars);
+                    sum += strlen(entry->arrays[a].dims[d].text);
+                }
+            for (uint32_t s = 0; s < entry->num_steps; s++) {
+                const gpuc_kernel *kernel = &prog->kernels[entry->steps[s].kernel];
+                for (uint32_t t = 0; t < kernel->num_tensors; t++) sum += entry->steps[s].slots[t];
+                for (uint32_t q = 0; q < kernel->num_scalars; q++)
+                    sum += strlen(entry->scalars[entry->steps[s].scalars[q]].name);
+            }
+        }
         for (uint32_t s = 0; s < e->num_slots; s++) EVAL(e->slots[s].size, e->num_symbols);
         for (uint32_t s = 0; s < e->num_values; s++) {
             EVAL(e->values[s].offset, e->num_symbols);

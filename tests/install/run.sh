@@ -48,8 +48,8 @@ for header in "$root"/include/gpuc/*.h; do
     fi
 done
 
-programs='run_model:gpuc-runtime:runtime'
-[ "$has_compiler" = 1 ] && programs="$programs vector_add:gpuc:gpuc"
+programs='run_model:gpuc-runtime:runtime use:gpuc-runtime:runtime'
+[ "$has_compiler" = 1 ] && programs="$programs vector_add:gpuc:gpuc export:gpuc:gpuc"
 
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 for entry in $programs; do
@@ -87,4 +87,14 @@ for program in "$work/run_model-static" "$work/app/build/run_model-runtime"; do
     [ -s "$work/out" ] || fail "$program says nothing about a text file"
 done
 LD_LIBRARY_PATH=$libdir "$work/run_model" "$work/none.gpuc" 2>&1 | grep -q . || fail "run_model says nothing"
+
+# What one process exports, another one with the runtime alone uses.
+if [ "$has_compiler" = 1 ]; then
+    LD_LIBRARY_PATH=$libdir "$work/export" "$work/add.gpuc-lib" >"$work/out" || fail "export"
+    grep -q vector_add "$work/out" || fail "export prints no source: $(cat "$work/out")"
+    for program in "$work/use" "$work/use-static" "$work/app/build/use-runtime"; do
+        LD_LIBRARY_PATH=$libdir "$program" "$work/add.gpuc-lib" >"$work/out" || fail "$program: $(cat "$work/out")"
+        grep -q 'cpu *ok' "$work/out" || fail "$program: $(cat "$work/out")"
+    done
+fi
 echo "installed $(find "$root" -type f | wc -l) files"

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Libraries: built for several targets, saved, and loaded by the runtime; damaged ones are refused. */
+#include "../codegen/run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <unistd.h>
+
+#include <gpuc/build.h>
+#include <gpuc/files.h>
+
+enum { N = 300 };
+
+static const char path[] = "functions.gpuc-lib";
+
+static void ok(gpuc_status s)
+{
+    if (s) fail_msg("%s", gpuc_status_message(s));
+}
+
+static void refused(gpuc_status s, const char *words)
+{
+    if (!s) fail_msg("no error where one with '%s' was expected", words);
+    if (!strstr(gpuc_status_message(s), words)) fail_msg("'%s' is not in: %s", words, gpuc_status_message(s));
+    gpuc_status_release(s);
+}
+
+/* ---- Two functions: C = A + B in groups; and D = (A + 1) * s, whose sum lies in a workspace ---- */
+
+static void bind(gpuc_schedule *s, gpuc_tensor *t)
+{
+    gpuc_stage *st = gpuc_schedule_stage(s, t);
+    gpuc_iter *bx, *tx;
+    gpuc_stage_split(st, gpuc_stage_axis(st, 0), 64, &bx, &tx);
+    gpuc_stage_bind(st, bx, "blockIdx.x");
+    gpuc_stage_bind(st, tx, "threadIdx.x");
+}
+
+static gpuc_tir_func *vector_add(gpuc_ctx *ctx)
+{
+    gpuc_expr n = gpuc_var(ctx, "n", GPUC_INDEX);
+    gpuc_tensor *a = gpuc_te_placeholder(ctx, "A", 1, &n, GPUC_FLOAT32);
+    gpuc_tensor *b = gpuc_te_placeholder(ctx, "B", 1, &n, GPUC_FLOAT32);
+    gpuc_iter *i = gpuc_te_axis(ctx, n, "i");
+    gpuc_expr at = gpuc_iter_var(i);
+    gpuc_tensor *c = gpuc_te_compute(
+        ctx, "C", 1, &i, gpuc_add(ctx, gpuc_te_read(ctx, a, 1, &at), gpuc_te_read(ctx, b, 1, &at)));
+    gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &c);
+    bind(s, c);
+    return gpuc_schedule_lower(s, "vector_add", 3, (gpuc_tensor *[]){a, b, c});
+}
+
+static gpuc_tir_func *scaled(gpuc_ctx *ctx)
+{
+    gpuc_expr n = gpuc_var(ctx, "n", GPUC_INDEX), factor = gpuc_var(ctx, "factor", GPUC_FLOAT32);
+    gpuc_tensor *a = gpuc_te_placeholder(ctx, "A", 1, &n, GPUC_FLOAT32);
+    gpuc_iter *i = gpuc_te_axis(ctx, n, "i"), *j = gpuc_te_axis(ctx, n, "j");
+    gpuc_expr at = gpuc_iter_var(i),
+              last = gpuc_sub(ctx, gpuc_sub(ctx, n, gpuc_int(ctx, 1)), gpuc_iter_var(j));
+    gpuc_tensor *t = gpuc_te_compute(
+        ctx, "T", 1, &i, gpuc_add(ctx, gpuc_te_read(ctx, a, 1, &at), gpuc_imm(ctx, GPUC_FLOAT32, 1)));
+    gpuc_tensor *d = gpuc_te_compute(ctx, "D", 1, &j, gpuc_mul(ctx, gpuc_te_read(ctx, t, 1, &last), factor));
+    gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &d);
+    bind(s, t);
+    bind(s, d);
+    return gpuc_schedule_lower(s, "scaled", 2, (gpuc_tensor *[]){a, d});
+}
+
+static gpuc_library *make(gpuc_ctx *ctx)
+{
+    gpuc_library *l = gpuc_library_create(ctx);
+    const gpuc_target *targets[] = {run_target(ctx), gpuc_target_parse(ctx, "opencl", NULL),
+                                    gpuc_target_parse(ctx, "vulkan", NULL)};
+    for (int i = 0; i < 3; i++) {
+        gpuc_library_add(l, targets[i], vector_add(ctx));
+        gpuc_library_add(l, targets[i], scaled(ctx));
+    }
+    return l;
+}
+
+/* ---- Calls ---- */
+
+static gpuc_ndarray *array(const float *x)
+{
+    gpuc_ndarray *a;
+    ok(gpuc_ndarray_create(run_runtime(), run_device(), GPUC_FLOAT32, 1, (int64_t[]){N}, &a));
+    if (x) ok(gpuc_ndarray_write(a, x, N * sizeof *x));
+    return a;
+}
+
+static void call(gpuc_module *m, const char *name, int n, const gpuc_value *args)
+{
+    gpuc_function *f;
+    ok(gpuc_module_get_function(m, name, &f));
+    ok(gpuc_function_call(f, args, n, NULL));
+    gpuc_function_release(f);
+}
+
+#define ARRAY(a)                                                                                             \
+    {                                                                                                        \
+        .kind = GPUC_VALUE_NDARRAY, .as.ndarray = (a)                                                        \
+    }
+
+static void computes(gpuc_module *m)
+{
+    float x[N], y[N], got[N];
+    for (int i = 0; i < N; i++) {
+        x[i] = (float)i;
+        y[i] = 0.5f * (float)(N - i);
+    }
+    gpuc_ndarray *a = array(x), *b = array(y), *c = array(NULL);
+    call(m, "vector_add", 4,
+         (gpuc_value[]){ARRAY(a), ARRAY(b), ARRAY(c), {.kind = GPUC_VALUE_INT, .as.i = N}});
+    ok(gpuc_ndarray_read(c, got, sizeof got));
+    for (int i = 0; i < N; i++) assert_float_equal(got[i], x[i] + y[i], 0);
+    gpuc_value args[4] = {ARRAY(a), ARRAY(c)};
+    gpuc_function *f;
+    ok(gpuc_module_get_function(m, "scaled", &f));
+    /* The scalars stand in the order in which the function first has them. */
+    args[2] = (gpuc_value){.kind = GPUC_VALUE_INT, .as.i = N};
+    args[3] = (gpuc_value){.kind = GPUC_VALUE_FLOAT, .as.f = 3};
+    ok(gpuc_function_call(f, args, 4, NULL));
+    gpuc_function_release(f);
+    ok(gpuc_ndarray_read(c, got, sizeof got));
+    for (int i = 0; i < N; i++) assert_float_equal(got[i], 3 * (x[N - 1 - i] + 1), 0);
+    gpuc_ndarray_release(a);
+    gpuc_ndarray_release(b);
+    gpuc_ndarray_release(c);
+}
+
+/* ---- Round trips ---- */
+
+static void file_body(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_module *m, *again;
+    gpuc_value bytes, same;
+    (void)arg;
+    gpuc_library_save(make(ctx), path);
+    ok(gpuc_module_load_file(run_runtime(), path, run_device(), GPUC_LOAD_NATIVE_CODE, &m));
+    assert_string_equal(gpuc_module_type_key(m), "library");
+    unlink(path); /* what is mapped stays */
+    computes(m);
+    ok(gpuc_module_save_binary(m, &bytes));
+    gpuc_module_release(m);
+    ok(gpuc_module_load_bytes(run_runtime(), bytes.as.bytes.data, bytes.as.bytes.size, run_device(),
+                              GPUC_LOAD_NATIVE_CODE, &again));
+    computes(again);
+    ok(gpuc_module_save_binary(again, &same));
+    assert_int_equal(bytes.as.bytes.size, same.as.bytes.size);
+    assert_memory_equal(bytes.as.bytes.data, same.as.bytes.data, same.as.bytes.size);
+    gpuc_value_clear(run_runtime(), &bytes);
+    gpuc_value_clear(run_runtime(), &same);
+    gpuc_function *none;
+    refused(gpuc_module_get_function(again, "vector_sub", &none), "no function 'vector_sub'");
+    gpuc_module_release(again);
+}
+
+static void test_file(void **state)
+{
+    (void)state;
+    run_in_ctx(file_body, NULL);
+}
+
+static void memory_body(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_library *l = make(ctx);
+    gpuc_module *m = gpuc_library_load(l, run_runtime(), run_device());
+    computes(m);
+    gpuc_module_release(m);
+    assert_non_null(strstr(gpuc_library_source(l, "opencl"), "vector_add"));
+    assert_non_null(strstr(gpuc_library_source(l, "opencl"), "scaled"));
+}
+
+static void test_memory(void **state)
+{
+    (void)state;
+    run_in_ctx(memory_body, NULL);
+}
+
+/* ---- Bad input ---- */
+
+static void add_again(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_library_add(arg, run_target(ctx), vector_add(ctx));
+}
+
+static void save_nothing(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_library_save(gpuc_library_create(ctx), path);
+}
+
+static void add_null(gpuc_ctx *ctx, void *arg)
+{
+    (void)ctx;
+    gpuc_library_add(arg, NULL, NULL);
+}
+
+static void source_of_other(gpuc_ctx *ctx, void *arg)
+{
+    (void)ctx;
+    gpuc_library_source(arg, "opencl/pocl -max_num_threads=3");
+}
+
+/* Every byte that is changed, and every length, is noticed: the checksums hold. */
+static void damage(const uint8_t *data, size_t size)
+{
+    gpuc_module *m;
+    uint8_t *bytes = malloc(size);
+    assert_non_null(bytes);
+    for (size_t i = 0; i < size; i += 1 + size / 500) {
+        memcpy(bytes, data, size);
+        bytes[i] ^= 0x10;
+        gpuc_status s = gpuc_module_load_bytes(run_runtime(), bytes, size, run_device(), 0, &m);
+        assert_non_null(s);
+        assert_null(m);
+        gpuc_status_release(s);
+        s = gpuc_module_load_bytes(run_runtime(), data, i, run_device(), 0, &m);
+        assert_non_null(s);
+        gpuc_status_release(s);
+    }
+    free(bytes);
+}
+
+static void bad_body(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_module *m;
+    gpuc_model *model;
+    gpuc_mapping file;
+    (void)arg;
+    gpuc_library *l = make(ctx);
+    refused(gpuc_ctx_protect(ctx, add_again, l), "has a function 'vector_add' for target");
+    refused(gpuc_ctx_protect(ctx, save_nothing, NULL), "the library has no functions");
+    refused(gpuc_ctx_protect(ctx, add_null, l), "the target is NULL");
+    refused(gpuc_ctx_protect(ctx, source_of_other, l), "no functions for target 'opencl/pocl");
+    gpuc_library_save(l, path);
+    gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
+    desc.path = path;
+    refused(gpuc_model_load(run_runtime(), &desc, &model), "library of functions, not a network");
+    refused(gpuc_module_load_file(run_runtime(), "nothing.gpuc-lib", run_device(), 0, &m),
+            "nothing.gpuc-lib");
+    refused(gpuc_module_load_file(run_runtime(), NULL, run_device(), 0, &m), "'path' is NULL");
+    if (run_device_type() == GPUC_DEVICE_CPU)
+        refused(gpuc_module_load_file(run_runtime(), path, run_device(), 0, &m), "native code");
+    ok(gpuc_file_map(path, &file));
+    damage(file.data, file.size);
+    gpuc_file_unmap(&file);
+    unlink(path);
+    gpuc_library *other = gpuc_library_create(ctx);
+    bool cpu = run_device_type() == GPUC_DEVICE_CPU;
+    gpuc_library_add(other, gpuc_target_parse(ctx, cpu ? "opencl" : "c", NULL), vector_add(ctx));
+    gpuc_library_save(other, path);
+    refused(gpuc_module_load_file(run_runtime(), path, run_device(), GPUC_LOAD_NATIVE_CODE, &m),
+            "the library holds nothing for");
+    unlink(path);
+}
+
+static void test_bad(void **state)
+{
+    (void)state;
+    run_in_ctx(bad_body, NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_file), cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_bad)};
+    char folder[] = "/tmp/gpuc-test-library-XXXXXX";
+    if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
+    if (!mkdtemp(folder) || chdir(folder)) return 1;
+    int failed = cmocka_run_group_tests_name(run_target_text, tests, NULL, NULL);
+    if (chdir("/") || rmdir(folder)) failed++;
+    return run_end(failed);
+}
