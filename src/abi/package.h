@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The package file (model.gpuc), version 2. Little-endian, meant for mmap.
+/* The package file (model.gpuc), of a network or a library. Little-endian, meant for mmap.
  *
  *   header   magic "gpuc\r\n\x1a\n" (8 bytes), u32 version, u32 section count, u64 file size,
  *            u64 XXH64 of the section table
