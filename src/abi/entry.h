@@ -40,7 +40,7 @@ typedef struct gpuc_entry {
 
 /* Steps refer to the kernels, whose numbers of arguments are theirs. */
 void gpuc_abi_entry_write(gpuc_buf *buf, const gpuc_entry *e, const gpuc_kernel *kernels);
-/* Reads and verifies one: indices are in range, arrays and scalars have the types that the kernels expect, and
+/* Reads and verifies one: indices are in range, scalars have types that the kernels can take, and
  * expressions are sound. Strings and arrays are copied to the arena. */
 GPUC_NODISCARD gpuc_status gpuc_abi_entry_read(gpuc_reader *r, gpuc_arena *arena, const gpuc_kernel *kernels,
                                                uint32_t num_kernels, gpuc_entry *out);
