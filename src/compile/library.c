@@ -11,7 +11,7 @@
 typedef struct library_function {
     const gpuc_tir_func *func;       /* as it was added: with the shapes of its arrays */
     const gpuc_tir_program *program; /* lowered: arrays are flat */
-    gpuc_kernel_code *code; /* of its kernels */
+    gpuc_kernel_code *code;          /* of its kernels */
 } library_function;
 
 typedef struct library_target {
@@ -64,17 +64,17 @@ void gpuc_library_add(gpuc_library *l, const gpuc_target *target, const gpuc_tir
                    target ? "function" : "target");
     const char *text = gpuc_target_text(ctx, target);
     library_target *t = find_target(l, text);
-    if (!t) {
-        t = gpuc_new(ctx, library_target);
-        *t = (library_target){.target = target, .text = text};
-        gpuc_ptrs_push(ctx, &l->targets, t);
-    }
-    for (size_t i = 0; i < t->functions.count; i++)
+    for (size_t i = 0; t && i < t->functions.count; i++)
         if (strcmp(((library_function *)t->functions.at[i])->func->name, func->name) == 0)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the library has a function '%s' for target '%s' already",
                        func->name, text);
     library_function *f = gpuc_new(ctx, library_function);
     emit(ctx, target, func, f);
+    if (!t) {
+        t = gpuc_new(ctx, library_target);
+        *t = (library_target){.target = target, .text = text};
+        gpuc_ptrs_push(ctx, &l->targets, t);
+    }
     gpuc_ptrs_push(ctx, &t->functions, f);
 }
 
@@ -151,6 +151,18 @@ static gpuc_kernel_code *join_code(gpuc_ctx *ctx, const library_target *t)
     return code;
 }
 
+/* Loops whose extent is negative have no iterations, and kernels no work-groups. */
+static gpuc_xexpr at_least_none(gpuc_ctx *ctx, gpuc_xexpr groups)
+{
+    int64_t known;
+    if (gpuc_abi_xexpr_is_const(groups, &known) && known >= 0) return groups;
+    gpuc_xinstr *code = gpuc_new_array(ctx, gpuc_xinstr, groups.count + 2);
+    memcpy(code, groups.code, groups.count * sizeof *code);
+    code[groups.count] = (gpuc_xinstr){.op = GPUC_XOP_CONST};
+    code[groups.count + 1] = (gpuc_xinstr){.op = GPUC_XOP_MAX};
+    return (gpuc_xexpr){.code = code, .count = groups.count + 2};
+}
+
 static gpuc_program make_program(gpuc_ctx *ctx, const library_target *t)
 {
     int n = count_kernels(t);
@@ -161,6 +173,7 @@ static gpuc_program make_program(gpuc_ctx *ctx, const library_target *t)
     for (int i = 0; i < n; i++) {
         kernels[i] = code[i].meta;
         kernels[i].module = linked.kernel_module[i];
+        for (int d = 0; d < 3; d++) kernels[i].launch[d] = at_least_none(ctx, kernels[i].launch[d]);
     }
     gpuc_entry *entries = gpuc_new_array(ctx, gpuc_entry, (int)t->functions.count);
     for (size_t i = 0, first = 0; i < t->functions.count; i++) {

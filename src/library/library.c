@@ -94,6 +94,12 @@ static gpuc_status load_code(gpuc_loaded_library *l)
     return gpuc_error_prefix(gpuc_loader_load(&l->code, p, launched, &l->arena), "target '%s'", p->target);
 }
 
+static gpuc_status check_flags(uint32_t flags)
+{
+    if ((flags & ~(uint32_t)GPUC_LOAD_NATIVE_CODE) == 0) return NULL;
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "loading a library: flags 0x%x has unknown bits", flags);
+}
+
 static gpuc_status load(gpuc_loaded_library *l, const void *bytes, size_t size, gpuc_device *given,
                         bool allow_native)
 {
@@ -151,6 +157,7 @@ gpuc_status gpuc_module_load_bytes(gpuc_runtime *rt, const void *bytes, size_t s
     *out = NULL;
     GPUC_REQUIRE(rt);
     GPUC_REQUIRE(bytes);
+    GPUC_TRY(check_flags(flags));
     gpuc_buf copy;
     gpuc_buf_init(&copy, gpuc_runtime_allocator(rt));
     gpuc_buf_bytes(&copy, bytes, size);
@@ -168,6 +175,7 @@ gpuc_status gpuc_module_load_file(gpuc_runtime *rt, const char *path, gpuc_devic
     *out = NULL;
     GPUC_REQUIRE(rt);
     GPUC_REQUIRE(path);
+    GPUC_TRY(check_flags(flags));
     gpuc_mapping mapping;
     GPUC_TRY(gpuc_file_map(path, &mapping));
     gpuc_status s = create(rt, &l, out);

@@ -41,10 +41,10 @@ gpuc_status gpuc_loader_launch(const gpuc_loaded *l, const gpuc_program *p, uint
         GPUC_TRY(
             gpuc_error_prefix(gpuc_abi_xexpr_eval(k->launch[i], step->scalars, step->num_scalars, &groups),
                               "kernel '%s': launch size in %c", k->name, "xyz"[i]));
-        if (groups > UINT32_MAX)
+        if (groups < 0 || groups > UINT32_MAX)
             return gpuc_fail(GPUC_UNSUPPORTED, "kernel '%s': %lld work-groups in %c; no device has so many",
                              k->name, (long long)groups, "xyz"[i]);
-        step->launch[i] = groups > 0 ? (uint32_t)groups : 0;
+        step->launch[i] = (uint32_t)groups;
     }
     return NULL;
 }

@@ -97,6 +97,6 @@ gpuc_status gpuc_loader_check_native_code(const gpuc_program *p, bool allowed)
             return gpuc_fail(
                 GPUC_INVALID_ARGUMENT,
                 "it contains native code, which runs unchecked; load it with allow_native_code if you "
-                "trust the package");
+                "trust the package (GPUC_LOAD_NATIVE_CODE for a library)");
     return NULL;
 }

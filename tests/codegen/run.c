@@ -96,6 +96,18 @@ gpuc_device_type run_device_type(void)
     return run.type;
 }
 
+void run_ok(gpuc_status s)
+{
+    if (s) fail_msg("%s", gpuc_status_message(s));
+}
+
+void run_refused(gpuc_status s, const char *words)
+{
+    if (!s) fail_msg("no error where one with '%s' was expected", words);
+    if (!strstr(gpuc_status_message(s), words)) fail_msg("'%s' is not in: %s", words, gpuc_status_message(s));
+    gpuc_status_release(s);
+}
+
 void run_in_ctx(void (*body)(gpuc_ctx *ctx, void *arg), void *arg)
 {
     gpuc_ctx *ctx;

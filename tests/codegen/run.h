@@ -29,6 +29,11 @@ gpuc_device_type run_device_type(void);
 gpuc_device *run_device(void);
 gpuc_runtime *run_runtime(void);
 
+/* Fails the test with the message of a status. */
+void run_ok(gpuc_status s);
+/* Fails the test if there is no status, or words are not in its message. */
+void run_refused(gpuc_status s, const char *words);
+
 /* Runs body in a context of its own and fails the test with its message. */
 void run_in_ctx(void (*body)(gpuc_ctx *ctx, void *arg), void *arg);
 /* The same, but an error of this code is an answer: false. */

@@ -15,18 +15,6 @@
 
 enum { MAX = 512 };
 
-static void ok(gpuc_status s)
-{
-    if (s) fail_msg("%s", gpuc_status_message(s));
-}
-
-static void refused(gpuc_status s, const char *words)
-{
-    if (!s) fail_msg("no error where one with '%s' was expected", words);
-    if (!strstr(gpuc_status_message(s), words)) fail_msg("'%s' is not in: %s", words, gpuc_status_message(s));
-    gpuc_status_release(s);
-}
-
 /* A function on the device, and the arguments of a call. */
 typedef struct func {
     gpuc_ctx *ctx;
@@ -40,14 +28,14 @@ static void build(func *f, gpuc_schedule *s, int n, gpuc_tensor *const *args)
 {
     gpuc_tir_func *lowered = gpuc_schedule_lower(s, "f", n, args);
     f->module = gpuc_build_func(f->ctx, run_runtime(), run_device(), run_target(f->ctx), lowered);
-    ok(gpuc_module_get_function(f->module, "f", &f->f));
+    run_ok(gpuc_module_get_function(f->module, "f", &f->f));
 }
 
 static void give(func *f, gpuc_device *dev, gpuc_dtype t, int ndim, const int64_t *dims)
 {
     gpuc_value *v = &f->at[f->n++];
     v->kind = GPUC_VALUE_NDARRAY;
-    ok(gpuc_ndarray_create(run_runtime(), dev, t, ndim, dims, &v->as.ndarray));
+    run_ok(gpuc_ndarray_create(run_runtime(), dev, t, ndim, dims, &v->as.ndarray));
 }
 #define GIVE(f, t, ...)                                                                                      \
     give(f, run_device(), t, (int)(sizeof((int64_t[]){__VA_ARGS__}) / 8), (int64_t[]){__VA_ARGS__})
@@ -83,12 +71,12 @@ static void drop(func *f)
 
 static void put_floats(func *f, int i, const float *x)
 {
-    ok(gpuc_ndarray_write(f->at[i].as.ndarray, x, gpuc_ndarray_bytes(f->at[i].as.ndarray)));
+    run_ok(gpuc_ndarray_write(f->at[i].as.ndarray, x, gpuc_ndarray_bytes(f->at[i].as.ndarray)));
 }
 
 static void get_floats(func *f, int i, float *x)
 {
-    ok(gpuc_ndarray_read(f->at[i].as.ndarray, x, gpuc_ndarray_bytes(f->at[i].as.ndarray)));
+    run_ok(gpuc_ndarray_read(f->at[i].as.ndarray, x, gpuc_ndarray_bytes(f->at[i].as.ndarray)));
 }
 
 static gpuc_tensor *placeholder(gpuc_ctx *ctx, const char *name, gpuc_expr n, gpuc_expr m)
@@ -147,19 +135,19 @@ static void numbers_body(gpuc_ctx *ctx, void *arg)
     bool alpha_first = true;
     give_int(&f, 2);
     give_int(&f, 5);
-    ok(call(&f));
+    run_ok(call(&f));
     get_floats(&f, 1, y);
     if (y[1] == 12) alpha_first = false; /* 2 * 5 + 2 */
     for (int i = 0; i < 3; i++) assert_true(y[i] == x[i] * (alpha_first ? 2 : 5) + (alpha_first ? 5 : 2));
     int alpha = alpha_first ? first : first + 1, shift = alpha_first ? first + 1 : first;
     f.at[alpha] = (gpuc_value){.kind = GPUC_VALUE_FLOAT, .as.f = 0.5};
-    ok(call(&f));
+    run_ok(call(&f));
     f.at[shift] = (gpuc_value){.kind = GPUC_VALUE_FLOAT, .as.f = 5};
-    refused(call(&f), "('shift') is the float 5; the parameter is int32");
+    run_refused(call(&f), "('shift') is the float 5; the parameter is int32");
     f.at[shift] = (gpuc_value){.kind = GPUC_VALUE_INT, .as.i = INT64_C(1) << 40};
-    refused(call(&f), "does not fit in int32");
+    run_refused(call(&f), "does not fit in int32");
     f.at[shift] = (gpuc_value){.kind = GPUC_VALUE_STRING, .as.string = "5"};
-    refused(call(&f), "('shift') is not a number but string");
+    run_refused(call(&f), "('shift') is not a number but string");
     drop(&f);
 }
 
@@ -177,16 +165,16 @@ static void arrays_body(gpuc_ctx *ctx, void *arg)
     scaled(&f);
     GIVE(&f, GPUC_FLOAT32, 3);
     GIVE(&f, GPUC_FLOAT32, 3);
-    refused(call(&f), "takes 2 arrays and 3 numbers, got 2 arguments");
+    run_refused(call(&f), "takes 2 arrays and 3 numbers, got 2 arguments");
     give_int(&f, 3);
     give_int(&f, 1);
     give_int(&f, 1);
-    ok(call(&f));
-    refused(gpuc_function_call(f.f, NULL, 5, NULL), "'args' is NULL");
+    run_ok(call(&f));
+    run_refused(gpuc_function_call(f.f, NULL, 5, NULL), "'args' is NULL");
     f.at[2].as.i = 4;
-    refused(call(&f), "dimension 0 of argument 0 ('A') is 3; it must be 4 (n)");
+    run_refused(call(&f), "dimension 0 of argument 0 ('A') is 3; it must be 4 (n)");
     f.at[2].as.i = -3;
-    refused(call(&f), "dimension 0 of argument 0 ('A')");
+    run_refused(call(&f), "dimension 0 of argument 0 ('A')");
     f.at[2].as.i = 3;
     gpuc_value right = f.at[1], wrong[5];
     func other = {.ctx = ctx};
@@ -203,12 +191,12 @@ static void arrays_body(gpuc_ctx *ctx, void *arg)
                                         "argument 1 ('C') is not an array but int"};
     for (int i = 0; i < 5; i++) {
         f.at[1] = wrong[i];
-        refused(call(&f), words[i]);
+        run_refused(call(&f), words[i]);
     }
     f.at[1] = (gpuc_value){.kind = GPUC_VALUE_NDARRAY};
-    refused(call(&f), "argument 1 ('C') is not an array but NULL");
+    run_refused(call(&f), "argument 1 ('C') is not an array but NULL");
     f.at[1] = right;
-    ok(call(&f));
+    run_ok(call(&f));
     drop_arguments(&other);
     drop(&f);
 }
@@ -245,7 +233,7 @@ static void many_scalars_body(gpuc_ctx *ctx, void *arg)
             give_float(&f, k);
         want += (float)k;
     }
-    ok(call(&f));
+    run_ok(call(&f));
     get_floats(&f, 0, y);
     for (int k = 0; k < N; k++) assert_true(y[k] == want + (float)k);
     drop(&f);
@@ -282,7 +270,7 @@ static void many_dims_body(gpuc_ctx *ctx, void *arg)
     for (int i = 0; i < 2; i++) give(&f, run_device(), GPUC_FLOAT32, NDIM, extents);
     for (int i = 0; i < 8; i++) x[i] = (float)i;
     put_floats(&f, 0, x);
-    ok(call(&f));
+    run_ok(call(&f));
     get_floats(&f, 1, y);
     for (int i = 0; i < 8; i++) assert_true(y[i] == 2 * x[i]);
     drop(&f);
@@ -340,7 +328,7 @@ static void check_softmax(func *f, int64_t n, int64_t m)
     give_int(f, m);
     for (int64_t i = 0; i < n * m; i++) x[i] = (float)((i * 7 + n) % 13) / 4 - 1;
     put_floats(f, 0, x);
-    ok(call(f));
+    run_ok(call(f));
     get_floats(f, 1, y);
     for (int64_t r = 0; r < n; r++) {
         double sum = 0;
@@ -409,9 +397,9 @@ static void huge_body(gpuc_ctx *ctx, void *arg)
     build(&f, s, 1, &out);
     GIVE(&f, GPUC_FLOAT32, 1);
     give_int(&f, INT64_MAX / 3);
-    refused(call(&f), "intermediate tensor");
+    run_refused(call(&f), "intermediate tensor");
     f.at[1].as.i = 10;
-    ok(call(&f));
+    run_ok(call(&f));
     float y;
     get_floats(&f, 0, &y);
     assert_true(y == 45);
@@ -456,7 +444,7 @@ static void texture_body(gpuc_ctx *ctx, void *arg)
     for (int i = 0; i < 2; i++) GIVE(&f, GPUC_FLOAT32, 12);
     for (int i = 0; i < 12; i++) x[i] = (float)i;
     put_floats(&f, 0, x);
-    ok(call(&f));
+    run_ok(call(&f));
     get_floats(&f, 1, y);
     for (int i = 0; i < 12; i++) assert_true(y[i] == 2 * x[i] + 1);
     drop(&f);
@@ -499,8 +487,8 @@ static void warp_body(gpuc_ctx *ctx, void *arg)
     assert_int_equal(p->num_kernels, 1);
     if (!strstr(p->kernels[0]->label, "mid of scope warp is shared memory: "))
         fail_msg("the label is: %s", p->kernels[0]->label);
-    refused(gpuc_ctx_protect(ctx, required_body, NULL),
-            "'mid' cannot be in scope warp, which its stage requires");
+    run_refused(gpuc_ctx_protect(ctx, required_body, NULL),
+                "'mid' cannot be in scope warp, which its stage requires");
 }
 
 static void test_warp(void **state)
@@ -562,7 +550,7 @@ static void builder_body(gpuc_ctx *ctx, void *arg)
                                 {.kind = GPUC_VALUE_STRING},
                                 {.kind = GPUC_VALUE_DEVICE, .as.device = run_device()}};
     (void)arg;
-    ok(gpuc_compiler_register(run_runtime()));
+    run_ok(gpuc_compiler_register(run_runtime()));
     for (int k = 0; k < 3; k++)
         for (int i = 0; i < 4; i++) {
             char name[32];
@@ -573,7 +561,7 @@ static void builder_body(gpuc_ctx *ctx, void *arg)
             snprintf(name, sizeof name, "target.build.%s", kinds[k]);
             gpuc_status s = gpuc_function_call(gpuc_registry_get(run_runtime(), name), args, 4, &ret);
             snprintf(name, sizeof name, "the %s", names[i]);
-            refused(s, name);
+            run_refused(s, name);
         }
 }
 

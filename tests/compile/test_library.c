@@ -15,18 +15,6 @@ enum { N = 300 };
 
 static const char path[] = "functions.gpuc-lib";
 
-static void ok(gpuc_status s)
-{
-    if (s) fail_msg("%s", gpuc_status_message(s));
-}
-
-static void refused(gpuc_status s, const char *words)
-{
-    if (!s) fail_msg("no error where one with '%s' was expected", words);
-    if (!strstr(gpuc_status_message(s), words)) fail_msg("'%s' is not in: %s", words, gpuc_status_message(s));
-    gpuc_status_release(s);
-}
-
 /* ---- Two functions: C = A + B in groups; and D = (A + 1) * s, whose sum lies in a workspace ---- */
 
 static void bind(gpuc_schedule *s, gpuc_tensor *t)
@@ -85,16 +73,16 @@ static gpuc_library *make(gpuc_ctx *ctx)
 static gpuc_ndarray *array(const float *x)
 {
     gpuc_ndarray *a;
-    ok(gpuc_ndarray_create(run_runtime(), run_device(), GPUC_FLOAT32, 1, (int64_t[]){N}, &a));
-    if (x) ok(gpuc_ndarray_write(a, x, N * sizeof *x));
+    run_ok(gpuc_ndarray_create(run_runtime(), run_device(), GPUC_FLOAT32, 1, (int64_t[]){N}, &a));
+    if (x) run_ok(gpuc_ndarray_write(a, x, N * sizeof *x));
     return a;
 }
 
 static void call(gpuc_module *m, const char *name, int n, const gpuc_value *args)
 {
     gpuc_function *f;
-    ok(gpuc_module_get_function(m, name, &f));
-    ok(gpuc_function_call(f, args, n, NULL));
+    run_ok(gpuc_module_get_function(m, name, &f));
+    run_ok(gpuc_function_call(f, args, n, NULL));
     gpuc_function_release(f);
 }
 
@@ -113,17 +101,17 @@ static void computes(gpuc_module *m)
     gpuc_ndarray *a = array(x), *b = array(y), *c = array(NULL);
     call(m, "vector_add", 4,
          (gpuc_value[]){ARRAY(a), ARRAY(b), ARRAY(c), {.kind = GPUC_VALUE_INT, .as.i = N}});
-    ok(gpuc_ndarray_read(c, got, sizeof got));
+    run_ok(gpuc_ndarray_read(c, got, sizeof got));
     for (int i = 0; i < N; i++) assert_float_equal(got[i], x[i] + y[i], 0);
     gpuc_value args[4] = {ARRAY(a), ARRAY(c)};
     gpuc_function *f;
-    ok(gpuc_module_get_function(m, "scaled", &f));
+    run_ok(gpuc_module_get_function(m, "scaled", &f));
     /* The scalars stand in the order in which the function first has them. */
     args[2] = (gpuc_value){.kind = GPUC_VALUE_INT, .as.i = N};
     args[3] = (gpuc_value){.kind = GPUC_VALUE_FLOAT, .as.f = 3};
-    ok(gpuc_function_call(f, args, 4, NULL));
+    run_ok(gpuc_function_call(f, args, 4, NULL));
     gpuc_function_release(f);
-    ok(gpuc_ndarray_read(c, got, sizeof got));
+    run_ok(gpuc_ndarray_read(c, got, sizeof got));
     for (int i = 0; i < N; i++) assert_float_equal(got[i], 3 * (x[N - 1 - i] + 1), 0);
     gpuc_ndarray_release(a);
     gpuc_ndarray_release(b);
@@ -138,22 +126,22 @@ static void file_body(gpuc_ctx *ctx, void *arg)
     gpuc_value bytes, same;
     (void)arg;
     gpuc_library_save(make(ctx), path);
-    ok(gpuc_module_load_file(run_runtime(), path, run_device(), GPUC_LOAD_NATIVE_CODE, &m));
+    run_ok(gpuc_module_load_file(run_runtime(), path, run_device(), GPUC_LOAD_NATIVE_CODE, &m));
     assert_string_equal(gpuc_module_type_key(m), "library");
     unlink(path); /* what is mapped stays */
     computes(m);
-    ok(gpuc_module_save_binary(m, &bytes));
+    run_ok(gpuc_module_save_binary(m, &bytes));
     gpuc_module_release(m);
-    ok(gpuc_module_load_bytes(run_runtime(), bytes.as.bytes.data, bytes.as.bytes.size, run_device(),
-                              GPUC_LOAD_NATIVE_CODE, &again));
+    run_ok(gpuc_module_load_bytes(run_runtime(), bytes.as.bytes.data, bytes.as.bytes.size, run_device(),
+                                  GPUC_LOAD_NATIVE_CODE, &again));
     computes(again);
-    ok(gpuc_module_save_binary(again, &same));
+    run_ok(gpuc_module_save_binary(again, &same));
     assert_int_equal(bytes.as.bytes.size, same.as.bytes.size);
     assert_memory_equal(bytes.as.bytes.data, same.as.bytes.data, same.as.bytes.size);
     gpuc_value_clear(run_runtime(), &bytes);
     gpuc_value_clear(run_runtime(), &same);
     gpuc_function *none;
-    refused(gpuc_module_get_function(again, "vector_sub", &none), "no function 'vector_sub'");
+    run_refused(gpuc_module_get_function(again, "vector_sub", &none), "no function 'vector_sub'");
     gpuc_module_release(again);
 }
 
@@ -199,6 +187,18 @@ static void add_null(gpuc_ctx *ctx, void *arg)
     gpuc_library_add(arg, NULL, NULL);
 }
 
+/* 64 threads are more than the target has: nothing of it stays in the library. */
+static void add_too_many_threads(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_library_add(arg, gpuc_target_parse(ctx, "opencl -max_num_threads=8", NULL), vector_add(ctx));
+}
+
+static void source_of_failed(gpuc_ctx *ctx, void *arg)
+{
+    (void)ctx;
+    gpuc_library_source(arg, "opencl -max_num_threads=8");
+}
+
 static void source_of_other(gpuc_ctx *ctx, void *arg)
 {
     (void)ctx;
@@ -232,20 +232,23 @@ static void bad_body(gpuc_ctx *ctx, void *arg)
     gpuc_mapping file;
     (void)arg;
     gpuc_library *l = make(ctx);
-    refused(gpuc_ctx_protect(ctx, add_again, l), "has a function 'vector_add' for target");
-    refused(gpuc_ctx_protect(ctx, save_nothing, NULL), "the library has no functions");
-    refused(gpuc_ctx_protect(ctx, add_null, l), "the target is NULL");
-    refused(gpuc_ctx_protect(ctx, source_of_other, l), "no functions for target 'opencl/pocl");
+    run_refused(gpuc_ctx_protect(ctx, add_again, l), "has a function 'vector_add' for target");
+    run_refused(gpuc_ctx_protect(ctx, save_nothing, NULL), "the library has no functions");
+    run_refused(gpuc_ctx_protect(ctx, add_null, l), "the target is NULL");
+    run_refused(gpuc_ctx_protect(ctx, add_too_many_threads, l), "64");
+    run_refused(gpuc_ctx_protect(ctx, source_of_failed, l), "no functions for target");
+    run_refused(gpuc_ctx_protect(ctx, source_of_other, l), "no functions for target 'opencl/pocl");
     gpuc_library_save(l, path);
     gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
     desc.path = path;
-    refused(gpuc_model_load(run_runtime(), &desc, &model), "library of functions, not a network");
-    refused(gpuc_module_load_file(run_runtime(), "nothing.gpuc-lib", run_device(), 0, &m),
-            "nothing.gpuc-lib");
-    refused(gpuc_module_load_file(run_runtime(), NULL, run_device(), 0, &m), "'path' is NULL");
+    run_refused(gpuc_model_load(run_runtime(), &desc, &model), "library of functions, not a network");
+    run_refused(gpuc_module_load_file(run_runtime(), "nothing.gpuc-lib", run_device(), 0, &m),
+                "nothing.gpuc-lib");
+    run_refused(gpuc_module_load_file(run_runtime(), path, run_device(), 6, &m), "flags 0x6");
+    run_refused(gpuc_module_load_file(run_runtime(), NULL, run_device(), 0, &m), "'path' is NULL");
     if (run_device_type() == GPUC_DEVICE_CPU)
-        refused(gpuc_module_load_file(run_runtime(), path, run_device(), 0, &m), "native code");
-    ok(gpuc_file_map(path, &file));
+        run_refused(gpuc_module_load_file(run_runtime(), path, run_device(), 0, &m), "native code");
+    run_ok(gpuc_file_map(path, &file));
     damage(file.data, file.size);
     gpuc_file_unmap(&file);
     unlink(path);
@@ -253,8 +256,8 @@ static void bad_body(gpuc_ctx *ctx, void *arg)
     bool cpu = run_device_type() == GPUC_DEVICE_CPU;
     gpuc_library_add(other, gpuc_target_parse(ctx, cpu ? "opencl" : "c", NULL), vector_add(ctx));
     gpuc_library_save(other, path);
-    refused(gpuc_module_load_file(run_runtime(), path, run_device(), GPUC_LOAD_NATIVE_CODE, &m),
-            "the library holds nothing for");
+    run_refused(gpuc_module_load_file(run_runtime(), path, run_device(), GPUC_LOAD_NATIVE_CODE, &m),
+                "the library holds nothing for");
     unlink(path);
 }
 
