@@ -2,6 +2,7 @@
 /* Prints kernels as OpenCL C, and joins them to programs. */
 #include <string.h>
 
+#include "abi/code.h"
 #include "codegen_opencl/private.h"
 
 /* Programs are compiled side by side, except by drivers for CPUs (pocl), which hold a lock meanwhile: there
@@ -208,12 +209,16 @@ static const char *write_program(gpuc_ctx *ctx, const gpuc_target *t, int n, con
     return gpuc_opencl_take(ctx, out, size);
 }
 
-static void write_entry(gpuc_buf *blob, const gpuc_kernel_code *kernel, const gpuc_opencl_entry *e)
+static gpuc_opencl_function *list_functions(gpuc_ctx *ctx, int n, const gpuc_kernel_code *kernels,
+                                            const gpuc_opencl_entry *entries)
 {
-    gpuc_buf_lstr(blob, kernel->meta.name);
-    gpuc_buf_lstr(blob, e->name);
-    gpuc_buf_u32(blob, (uint32_t)e->num_values);
-    for (int i = 0; i < e->num_values; i++) gpuc_buf_u32(blob, (uint32_t)e->values[i]);
+    gpuc_opencl_function *out = gpuc_new_array(ctx, gpuc_opencl_function, n);
+    for (int i = 0; i < n; i++)
+        out[i] = (gpuc_opencl_function){.kernel = kernels[i].meta.name,
+                                        .name = entries[i].name,
+                                        .num_values = (uint32_t)entries[i].num_values,
+                                        .values = (const uint32_t *)entries[i].values};
+    return out;
 }
 
 static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
@@ -225,33 +230,30 @@ static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
     gpuc_module_blob *files = gpuc_new_array(ctx, gpuc_module_blob, n);
     const char **names = gpuc_new_array(ctx, const char *, n);
     const gpuc_opencl_entry *entries = make_entries(ctx, t, n, kernels);
-    gpuc_buf *blob = gpuc_opencl_buf(ctx);
-    uint32_t count = 0;
+    gpuc_opencl_module code = {.programs = gpuc_new_array(ctx, gpuc_opencl_source, n)};
     for (int first = 0, end; first < n; first = end) {
         end = program_end(t, first, n, kernels);
-        count++;
-    }
-    gpuc_buf_u32(blob, count);
-    count = 0;
-    for (int first = 0, end; first < n; first = end, count++) {
-        end = program_end(t, first, n, kernels);
-        uint32_t prelude;
+        uint32_t prelude, count = code.num_programs++;
         size_t size;
         const char *text =
             write_program(ctx, t, end - first, kernels + first, entries + first, &prelude, &size);
-        gpuc_buf_lstr(blob, prelude & GPUC_OPENCL_SUBGROUPS ? "-w -cl-std=CL2.0" : "-w -cl-std=CL1.2");
-        gpuc_buf_lstr(blob, text);
-        gpuc_buf_u32(blob, (uint32_t)(end - first));
-        for (int i = first; i < end; i++) write_entry(blob, &kernels[i], &entries[i]);
+        code.programs[count] = (gpuc_opencl_source){
+            .options = prelude & GPUC_OPENCL_SUBGROUPS ? "-w -cl-std=CL2.0" : "-w -cl-std=CL1.2",
+            .text = text,
+            .num_functions = (uint32_t)(end - first),
+            .functions = list_functions(ctx, end - first, kernels + first, entries + first),
+        };
         files[count] = (gpuc_module_blob){"", text, size};
         names[count] = gpuc_ctx_printf(ctx, "kernels%u.cl", count);
     }
+    gpuc_buf *blob = gpuc_opencl_buf(ctx);
+    gpuc_abi_opencl_write(blob, &code);
     gpuc_module_blob *module = gpuc_new(ctx, gpuc_module_blob);
     module->type_key = "opencl_c";
     module->bytes = gpuc_opencl_take(ctx, blob, &module->size);
     out->num_modules = 1;
     out->modules = module;
-    out->num_files = (int)count;
+    out->num_files = (int)code.num_programs;
     out->file_names = names;
     out->files = files;
 }

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "abi/code.h"
 #include "lower/common/util.h"
 
 /* Buffers of floats whose atomics need an integer's compare and exchange. */
@@ -120,22 +121,6 @@ static bool is_shared(const gpuc_spv_entry *e, int kernel)
     return e->code != kernel || e->num_values > 0;
 }
 
-static void write_shared(gpuc_buf *blob, int n, const gpuc_kernel_code *kernels,
-                         const gpuc_spv_entry *entries)
-{
-    uint32_t count = 0;
-    for (int i = 0; i < n; i++) count += is_shared(&entries[i], i);
-    gpuc_buf_u32(blob, count);
-    for (int i = 0; i < n; i++) {
-        const gpuc_spv_entry *e = &entries[i];
-        if (!is_shared(e, i)) continue;
-        gpuc_buf_lstr(blob, kernels[i].meta.name);
-        gpuc_buf_lstr(blob, kernels[e->code].meta.name);
-        gpuc_buf_u32(blob, (uint32_t)e->num_values);
-        for (int k = 0; k < e->num_values; k++) gpuc_buf_u32(blob, (uint32_t)e->values[k]);
-    }
-}
-
 static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
                          gpuc_linked *out)
 {
@@ -149,20 +134,22 @@ static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
     gpuc_buf *blob = gpuc_new(ctx, gpuc_buf);
     gpuc_buf_init(blob, ctx->allocator);
     gpuc_ctx_push_cleanup(ctx, free_buf, blob);
-    int count = 0;
-    for (int i = 0; i < n; i++) count += entries[i].words != NULL;
-    gpuc_buf_u32(blob, (uint32_t)count);
+    gpuc_spirv_module code = {.codes = gpuc_new_array(ctx, gpuc_spirv_code, n),
+                              .shared = gpuc_new_array(ctx, gpuc_spirv_shared, n)};
     for (int i = 0; i < n; i++) {
         const gpuc_spv_entry *e = &entries[i];
+        const char *name = kernels[i].meta.name;
+        if (is_shared(e, i))
+            code.shared[code.num_shared++] = (gpuc_spirv_shared){.kernel = name,
+                                                                 .code = kernels[e->code].meta.name,
+                                                                 .num_values = (uint32_t)e->num_values,
+                                                                 .values = (const uint32_t *)e->values};
         if (!e->words) continue;
-        size_t size = e->num_words * sizeof(uint32_t);
-        gpuc_buf_lstr(blob, kernels[i].meta.name);
-        gpuc_buf_u32(blob, (uint32_t)e->num_words);
-        gpuc_buf_bytes(blob, e->words, size);
-        files[out->num_files] = (gpuc_module_blob){"", e->words, size};
-        names[out->num_files++] = gpuc_ctx_printf(ctx, "%s.spv", kernels[i].meta.name);
+        code.codes[code.num_codes++] = (gpuc_spirv_code){name, e->words, (uint32_t)e->num_words};
+        files[out->num_files] = (gpuc_module_blob){"", e->words, e->num_words * sizeof(uint32_t)};
+        names[out->num_files++] = gpuc_ctx_printf(ctx, "%s.spv", name);
     }
-    write_shared(blob, n, kernels, entries);
+    gpuc_abi_spirv_write(blob, &code);
     if (blob->failed) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "writing SPIR-V: out of memory");
     *module = (gpuc_module_blob){"spirv", gpuc_ctx_memdup(ctx, blob->data, blob->size), blob->size};
     gpuc_ctx_pop_cleanup(ctx, true);

@@ -2,72 +2,60 @@
 /* The code of a step, out of the module that it lies in. */
 #include <string.h>
 
+#include "abi/code.h"
 #include "executor/model.h"
 
-/* The name of the code that a kernel runs. */
-static const char *code_of(gpuc_reader r, const char *kernel)
+static gpuc_status find_spirv(const gpuc_module_blob *blob, const char *kernel, gpuc_arena *arena,
+                              gpuc_node_step *out)
 {
-    for (uint32_t left = gpuc_read_count(&r, 8); left && !r.failed; left--) {
-        gpuc_read_lstr(&r);
-        gpuc_read_bytes(&r, 4 * (size_t)gpuc_read_count(&r, 4));
-    }
-    for (uint32_t left = gpuc_read_count(&r, 12); left && !r.failed; left--) {
-        const char *name = gpuc_read_lstr(&r), *code = gpuc_read_lstr(&r);
-        gpuc_read_bytes(&r, 4 * (size_t)gpuc_read_count(&r, 4));
-        if (!r.failed && strcmp(name, kernel) == 0) return code;
-    }
-    return kernel;
+    gpuc_spirv_module m;
+    GPUC_TRY(gpuc_abi_spirv_read(blob->bytes, blob->size, arena, &m));
+    const gpuc_spirv_code *code = gpuc_abi_spirv_find(&m, kernel).code;
+    out->code = code ? code->words : NULL; /* in the package, where modules are aligned for words */
+    out->code_size = code ? code->num_words * sizeof(uint32_t) : 0;
+    return NULL;
 }
 
-static void find_spirv(const gpuc_module_blob *blob, const char *kernel, gpuc_node_step *out)
+static gpuc_status find_opencl(const gpuc_module_blob *blob, const char *kernel, gpuc_arena *arena,
+                               gpuc_node_step *out)
 {
-    gpuc_reader r = {.data = blob->bytes, .size = blob->size};
-    const char *code = code_of(r, kernel);
-    for (uint32_t left = gpuc_read_count(&r, 8); left && !r.failed; left--) {
-        const char *name = gpuc_read_lstr(&r);
-        size_t size = (size_t)gpuc_read_count(&r, 4) * 4;
-        const void *words = gpuc_read_bytes(&r, size);
-        if (words && strcmp(name, code) == 0) {
-            out->code = words;
-            out->code_size = size;
-            return;
-        }
-    }
+    gpuc_opencl_module m;
+    const gpuc_opencl_function *function;
+    GPUC_TRY(gpuc_abi_opencl_read(blob->bytes, blob->size, arena, &m));
+    const gpuc_opencl_source *source = gpuc_abi_opencl_find(&m, kernel, &function);
+    out->code = source ? source->text : NULL;
+    out->code_size = source ? strlen(source->text) : 0;
+    return NULL;
 }
 
-static void find_opencl(const gpuc_module_blob *blob, const char *kernel, gpuc_node_step *out)
+static gpuc_status find_object(const gpuc_module_blob *blob, const char *kernel, gpuc_arena *arena,
+                               gpuc_node_step *out)
 {
-    gpuc_reader r = {.data = blob->bytes, .size = blob->size};
-    for (uint32_t left = gpuc_read_count(&r, 12); left && !r.failed; left--) {
-        gpuc_read_lstr(&r); /* options */
-        const char *source = gpuc_read_lstr(&r);
-        bool found = false;
-        for (uint32_t entries = gpuc_read_count(&r, 20); entries && !r.failed; entries--) {
-            found |= strcmp(gpuc_read_lstr(&r), kernel) == 0;
-            gpuc_read_lstr(&r); /* the function that it is */
-            gpuc_read_bytes(&r, 4 * (size_t)gpuc_read_count(&r, 4));
-        }
-        if (found && !r.failed) {
-            out->code = source;
-            out->code_size = strlen(source);
-            return;
-        }
-    }
-}
-
-static void find_object(const gpuc_module_blob *blob, const char *kernel, gpuc_node_step *out)
-{
-    (void)kernel; /* all are in it */
+    (void)kernel, (void)arena; /* all are in it */
     out->code = blob->bytes;
     out->code_size = blob->size;
+    return NULL;
+}
+
+/* Leaves the code NULL where it is not found. */
+static void find_code(const gpuc_module_blob *blob, const char *kernel, gpuc_allocator allocator,
+                      gpuc_node_step *out)
+{
+    static const struct {
+        const char *type_key;
+        gpuc_status (*find)(const gpuc_module_blob *blob, const char *kernel, gpuc_arena *arena,
+                            gpuc_node_step *out);
+    } forms[] = {{"spirv", find_spirv}, {"opencl_c", find_opencl}, {"cpu_so", find_object}};
+    gpuc_arena arena;
+    gpuc_arena_init(&arena, allocator);
+    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
+        if (strcmp(forms[f].type_key, blob->type_key) == 0)
+            gpuc_status_release(forms[f].find(blob, kernel, &arena, out));
+    gpuc_arena_deinit(&arena);
 }
 
 gpuc_node_step gpuc_model_node_step(const gpuc_model *m, int node, int i)
 {
-    static const struct {
-        const char *type_key;
-        void (*find)(const gpuc_module_blob *blob, const char *kernel, gpuc_node_step *out);
-    } forms[] = {{"spirv", find_spirv}, {"opencl_c", find_opencl}, {"cpu_so", find_object}};
     const gpuc_exec *e = m->exec;
     if (node < 0 || (uint32_t)node >= e->num_nodes) return (gpuc_node_step){0};
     const gpuc_exec_node *n = &e->nodes[node];
@@ -78,7 +66,6 @@ gpuc_node_step gpuc_model_node_step(const gpuc_model *m, int node, int i)
     const gpuc_module_blob *blob = &m->program->modules[k->module];
     gpuc_node_step out = {
         .kernel = m->program->kernels[step->kernel].name, .variant = k->name, .code_type = blob->type_key};
-    for (size_t f = 0; f < sizeof forms / sizeof *forms; f++)
-        if (strcmp(forms[f].type_key, blob->type_key) == 0) forms[f].find(blob, k->name, &out);
+    find_code(blob, k->name, gpuc_runtime_allocator(m->rt), &out);
     return out;
 }

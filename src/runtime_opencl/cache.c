@@ -20,7 +20,7 @@ void gpuc_cl_cache_key(const gpuc_cl_device *dev, const gpuc_cl_program *p, char
 {
     uint64_t h[2];
     for (uint64_t i = 0; i < 2; i++) {
-        h[i] = hash_text(i * UINT64_C(0x9e3779b97f4a7c15), p->source);
+        h[i] = hash_text(i * UINT64_C(0x9e3779b97f4a7c15), p->source->text);
         h[i] = hash_text(h[i], p->options);
         h[i] = hash_text(h[i], dev->caps.name);
         h[i] = hash_text(h[i], dev->caps.version);

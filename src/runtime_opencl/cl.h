@@ -13,6 +13,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
+#include "abi/code.h"
 #include "abi/kernel.h"
 #include "base/arena.h"
 #include "runtime/driver.h"
@@ -153,17 +154,9 @@ void gpuc_cl_staging_deinit(gpuc_cl_device *dev);
 /* ---- Modules (module.c, program.c, cache.c) ------------------------------------------------- */
 
 /* One program of a module, in the order of the file. */
-/* A kernel as a function of its program: several kernels may be one, which differ in its last arguments. */
-typedef struct gpuc_cl_entry {
-    const char *kernel, *name;
-    uint32_t num_values;
-    cl_int *values; /* int arguments behind the kernel's own */
-} gpuc_cl_entry;
-
 typedef struct gpuc_cl_program {
-    const char *options, *source;
-    uint32_t num_entries;
-    gpuc_cl_entry *entries;
+    const gpuc_opencl_source *source;
+    const char *options; /* of the source, and for the driver */
     cl_program handle;
     bool rejected;      /* the driver refused a cached binary */
     gpuc_status status; /* of the build; owned until the join */
@@ -171,15 +164,16 @@ typedef struct gpuc_cl_program {
 
 typedef struct gpuc_cl_kernel {
     const gpuc_kernel *meta;
-    const gpuc_cl_entry *entry;
+    const gpuc_opencl_function *function; /* that it is: several kernels may be one */
     cl_program program;
 } gpuc_cl_kernel;
 
 typedef struct gpuc_cl_module {
     gpuc_cl_device *dev;
     gpuc_arena arena;
+    gpuc_opencl_module code;
     uint32_t num_programs, num_kernels;
-    gpuc_cl_program *programs;
+    gpuc_cl_program *programs; /* by number of the code's */
     gpuc_cl_kernel *kernels;
 } gpuc_cl_module;
 

@@ -14,13 +14,6 @@ static gpuc_status out_of_memory(void)
     return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for an OpenCL module");
 }
 
-static gpuc_status copy_lstr(gpuc_cl_module *m, gpuc_reader *r, const char **out)
-{
-    const char *text = gpuc_read_lstr(r);
-    *out = gpuc_arena_strdup(&m->arena, text);
-    return *out ? NULL : out_of_memory();
-}
-
 static gpuc_status add_option(gpuc_cl_module *m, const char *option, const char **options)
 {
     size_t n = strlen(*options), size = n + strlen(option) + 1;
@@ -32,39 +25,21 @@ static gpuc_status add_option(gpuc_cl_module *m, const char *option, const char 
     return NULL;
 }
 
-static gpuc_status parse_entry(gpuc_cl_module *m, gpuc_reader *r, gpuc_cl_entry *e)
-{
-    GPUC_TRY(copy_lstr(m, r, &e->kernel));
-    GPUC_TRY(copy_lstr(m, r, &e->name));
-    e->num_values = gpuc_read_count(r, 4);
-    e->values = gpuc_arena_alloc_array(&m->arena, e->num_values, sizeof *e->values);
-    if (!e->values) return out_of_memory();
-    for (uint32_t i = 0; i < e->num_values; i++) e->values[i] = (cl_int)gpuc_read_u32(r);
-    return NULL;
-}
-
-static gpuc_status parse_program(gpuc_cl_module *m, gpuc_reader *r, gpuc_cl_program *p)
-{
-    GPUC_TRY(copy_lstr(m, r, &p->options));
-    GPUC_TRY(copy_lstr(m, r, &p->source));
-    if (m->dev->caps.is_pocl) GPUC_TRY(add_option(m, " -DGPUC_POCL", &p->options));
-    p->num_entries = gpuc_read_count(r, 20);
-    p->entries = gpuc_arena_alloc_array(&m->arena, p->num_entries, sizeof *p->entries);
-    if (!p->entries) return out_of_memory();
-    for (uint32_t i = 0; i < p->num_entries; i++) GPUC_TRY(parse_entry(m, r, &p->entries[i]));
-    return NULL;
-}
-
+/* The bytes are copied, since sources and names are used later. */
 static gpuc_status parse(gpuc_cl_module *m, const void *bytes, size_t size)
 {
-    gpuc_reader r = {.data = bytes, .size = size};
-    uint32_t count = gpuc_read_count(&r, 20);
-    m->programs = gpuc_arena_alloc_array(&m->arena, count, sizeof *m->programs);
+    void *copy = gpuc_arena_alloc(&m->arena, size + 1);
+    if (!copy) return out_of_memory();
+    if (size) memcpy(copy, bytes, size);
+    GPUC_TRY(gpuc_error_prefix(gpuc_abi_opencl_read(copy, size, &m->arena, &m->code), "the OpenCL module"));
+    m->programs = gpuc_arena_alloc_array(&m->arena, m->code.num_programs, sizeof *m->programs);
     if (!m->programs) return out_of_memory();
-    m->num_programs = count;
-    for (uint32_t i = 0; i < count && !r.failed; i++) GPUC_TRY(parse_program(m, &r, &m->programs[i]));
-    if (r.failed || r.pos != size)
-        return gpuc_fail(GPUC_INVALID_DATA, "the OpenCL module is damaged near byte %zu of %zu", r.pos, size);
+    while (m->num_programs < m->code.num_programs) {
+        gpuc_cl_program *p = &m->programs[m->num_programs];
+        p->source = &m->code.programs[m->num_programs++];
+        p->options = p->source->options;
+        if (m->dev->caps.is_pocl) GPUC_TRY(add_option(m, " -DGPUC_POCL", &p->options));
+    }
     return NULL;
 }
 
@@ -117,18 +92,14 @@ static gpuc_status build_all(gpuc_cl_module *m)
     return first;
 }
 
-static gpuc_status find_entry(const gpuc_cl_module *m, gpuc_cl_kernel *k)
+static gpuc_status find_function(const gpuc_cl_module *m, gpuc_cl_kernel *k)
 {
-    for (uint32_t i = 0; i < m->num_programs; i++)
-        for (uint32_t n = 0; n < m->programs[i].num_entries; n++) {
-            const gpuc_cl_entry *e = &m->programs[i].entries[n];
-            if (strcmp(e->kernel, k->meta->name) != 0) continue;
-            k->program = m->programs[i].handle;
-            k->entry = e;
-            return NULL;
-        }
-    return gpuc_fail(GPUC_INVALID_DATA, "the OpenCL module has no program with the kernel '%s'",
-                     k->meta->name);
+    const gpuc_opencl_source *source = gpuc_abi_opencl_find(&m->code, k->meta->name, &k->function);
+    if (!source)
+        return gpuc_fail(GPUC_INVALID_DATA, "the OpenCL module has no program with the kernel '%s'",
+                         k->meta->name);
+    k->program = m->programs[source - m->code.programs].handle;
+    return NULL;
 }
 
 static gpuc_status check_limits(const gpuc_cl_device *dev, const gpuc_kernel *k)
@@ -170,11 +141,11 @@ static gpuc_status check_arguments(const gpuc_cl_device *dev, const gpuc_cl_kern
     cl_uint args = 0;
     GPUC_CL_TRY("clGetKernelInfo",
                 dev->fn->GetKernelInfo(handle, CL_KERNEL_NUM_ARGS, sizeof args, &args, NULL));
-    uint64_t wants = (uint64_t)2 * meta->num_tensors + meta->num_scalars + k->entry->num_values;
+    uint64_t wants = (uint64_t)2 * meta->num_tensors + meta->num_scalars + k->function->num_values;
     if (args != wants)
         return gpuc_fail(GPUC_INVALID_DATA,
                          "kernel '%s' has %u arguments in its source; %u tensors and %u scalars need %llu",
-                         meta->name, args, meta->num_tensors, meta->num_scalars + k->entry->num_values,
+                         meta->name, args, meta->num_tensors, meta->num_scalars + k->function->num_values,
                          (unsigned long long)wants);
     return NULL;
 }
@@ -182,7 +153,7 @@ static gpuc_status check_arguments(const gpuc_cl_device *dev, const gpuc_cl_kern
 static gpuc_status create(const gpuc_cl_device *dev, const gpuc_cl_kernel *k, cl_kernel *out)
 {
     cl_int error;
-    *out = dev->fn->CreateKernel(k->program, k->entry->name, &error);
+    *out = dev->fn->CreateKernel(k->program, k->function->name, &error);
     return *out ? NULL : gpuc_cl_fail("clCreateKernel", error);
 }
 
@@ -190,8 +161,8 @@ gpuc_status gpuc_cl_kernel_create(const gpuc_cl_device *dev, const gpuc_cl_kerne
 {
     GPUC_TRY(create(dev, k, out));
     cl_uint first = 2 * k->meta->num_tensors + k->meta->num_scalars;
-    for (uint32_t i = 0; i < k->entry->num_values; i++) {
-        cl_int error = dev->fn->SetKernelArg(*out, first + i, sizeof(cl_int), &k->entry->values[i]);
+    for (uint32_t i = 0; i < k->function->num_values; i++) {
+        cl_int error = dev->fn->SetKernelArg(*out, first + i, sizeof(cl_int), &k->function->values[i]);
         if (error == CL_SUCCESS) continue;
         dev->fn->ReleaseKernel(*out);
         *out = NULL;
@@ -221,7 +192,7 @@ static gpuc_status fill_module(gpuc_cl_module *m, const void *bytes, size_t size
     m->num_kernels = num_kernels;
     for (uint32_t i = 0; i < num_kernels; i++) {
         m->kernels[i].meta = kernels[i];
-        GPUC_TRY(find_entry(m, &m->kernels[i]));
+        GPUC_TRY(find_function(m, &m->kernels[i]));
         GPUC_TRY(check_kernel(m->dev, &m->kernels[i]));
     }
     return NULL;

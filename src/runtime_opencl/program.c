@@ -11,9 +11,10 @@
 
 static void append_names(gpuc_buf *buf, const gpuc_cl_program *p)
 {
-    for (uint32_t i = 0; i < p->num_entries && i < 4; i++)
-        gpuc_buf_printf(buf, "%s%s", i ? ", " : "", p->entries[i].kernel);
-    if (p->num_entries > 4) gpuc_buf_printf(buf, " and %u more", p->num_entries - 4);
+    const gpuc_opencl_source *s = p->source;
+    for (uint32_t i = 0; i < s->num_functions && i < 4; i++)
+        gpuc_buf_printf(buf, "%s%s", i ? ", " : "", s->functions[i].kernel);
+    if (s->num_functions > 4) gpuc_buf_printf(buf, " and %u more", s->num_functions - 4);
 }
 
 static void append_log(gpuc_buf *buf, gpuc_cl_device *dev, cl_program handle)
@@ -61,9 +62,9 @@ static void drop_handle(gpuc_cl_device *dev, gpuc_cl_program *p)
 /* Some drivers accept a foreign binary and only fail when a kernel is made. */
 static bool has_all_kernels(gpuc_cl_device *dev, const gpuc_cl_program *p)
 {
-    for (uint32_t i = 0; i < p->num_entries; i++) {
+    for (uint32_t i = 0; i < p->source->num_functions; i++) {
         cl_int error;
-        cl_kernel k = dev->fn->CreateKernel(p->handle, p->entries[i].name, &error);
+        cl_kernel k = dev->fn->CreateKernel(p->handle, p->source->functions[i].name, &error);
         if (!k) return false;
         dev->fn->ReleaseKernel(k);
     }
@@ -101,7 +102,7 @@ gpuc_status gpuc_cl_program_build(gpuc_cl_device *dev, gpuc_cl_program *p)
         return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
                          "'%s' has no compiler for OpenCL C, and the cache has no binary for it",
                          dev->caps.name);
-    const char *source = p->source;
+    const char *source = p->source->text;
     cl_int error;
     p->handle = dev->fn->CreateProgramWithSource(dev->context, 1, &source, NULL, &error);
     if (!p->handle) return gpuc_cl_fail("clCreateProgramWithSource", error);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules of type "spirv": u32 count, then per code the name of its entry point (gpuc_buf_lstr), u32 number
- * of words, the words: a SPIR-V module with one kernel. u32 count, then per kernel that runs the code of
- * another name, or with further parameters: its name, the code's, u32 number of 32-bit numbers behind its
- * parameters, these. */
+/* Loads modules of type "spirv" (abi/code.h), and checks kernels against the device's limits. */
 #include <string.h>
 
 #include "base/size.h"
@@ -60,73 +57,22 @@ static gpuc_status init_kernel(gpuc_vk_module *m, const gpuc_kernel *k, gpuc_vk_
     return NULL;
 }
 
-/* Words in place, or a copy if the bytes are not aligned for them. */
-static gpuc_status read_words(gpuc_vk_module *m, gpuc_reader *r, uint32_t *count, const uint32_t **out)
-{
-    *count = gpuc_read_count(r, sizeof(uint32_t));
-    size_t bytes = (size_t)*count * sizeof(uint32_t);
-    const void *words = gpuc_read_bytes(r, bytes);
-    if (r->failed || !words) return gpuc_fail(GPUC_INVALID_DATA, "the module ends inside a kernel");
-    if ((uintptr_t)words % sizeof(uint32_t)) {
-        void *copy = gpuc_arena_alloc(&m->arena, bytes + 1);
-        if (!copy) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-        words = memcpy(copy, words, bytes);
-    }
-    *out = words;
-    return NULL;
-}
-
-static gpuc_status read_codes(gpuc_vk_module *m, gpuc_reader *r)
-{
-    uint32_t count = gpuc_read_count(r, 2 * sizeof(uint32_t));
-    if (r->failed) return gpuc_fail(GPUC_INVALID_DATA, "the number of kernels cannot be right");
-    m->codes = gpuc_arena_alloc_array(&m->arena, count, sizeof *m->codes);
-    if (!m->codes) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    for (; m->num_codes < count; m->num_codes++) {
-        gpuc_vk_code *c = &m->codes[m->num_codes];
-        c->name = gpuc_read_lstr(r);
-        GPUC_TRY(read_words(m, r, &c->num_words, &c->words));
-    }
-    return NULL;
-}
-
-static const gpuc_vk_code *find_code(const gpuc_vk_module *m, const char *name)
-{
-    for (uint32_t i = 0; i < m->num_codes; i++)
-        if (strcmp(m->codes[i].name, name) == 0) return &m->codes[i];
-    return NULL;
-}
-
-static gpuc_status read_shared(gpuc_vk_module *m, gpuc_reader *r, const gpuc_kernel *const *kernels)
-{
-    for (uint32_t left = gpuc_read_count(r, 3 * sizeof(uint32_t)); left && !r->failed; left--) {
-        const char *name = gpuc_read_lstr(r), *code = gpuc_read_lstr(r);
-        uint32_t num_values;
-        const uint32_t *values;
-        GPUC_TRY(read_words(m, r, &num_values, &values));
-        for (uint32_t k = 0; k < m->num_kernels; k++) {
-            if (strcmp(kernels[k]->name, name) != 0) continue;
-            m->kernels[k].code = find_code(m, code);
-            m->kernels[k].num_values = num_values;
-            m->kernels[k].values = values;
-        }
-    }
-    return r->failed ? gpuc_fail(GPUC_INVALID_DATA, "the module ends before its shared kernels") : NULL;
-}
-
 static gpuc_status load(gpuc_vk_module *m, const void *bytes, size_t size, const gpuc_kernel *const *kernels)
 {
-    gpuc_reader r = {.data = bytes, .size = size};
+    gpuc_spirv_module code;
     m->kernels = gpuc_arena_alloc_array(&m->arena, m->num_kernels, sizeof *m->kernels);
     if (!m->kernels) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    GPUC_TRY(read_codes(m, &r));
-    for (uint32_t k = 0; k < m->num_kernels; k++) m->kernels[k].code = find_code(m, kernels[k]->name);
-    GPUC_TRY(read_shared(m, &r, kernels));
+    GPUC_TRY(gpuc_abi_spirv_read(bytes, size, &m->arena, &code));
     for (uint32_t k = 0; k < m->num_kernels; k++) {
-        const gpuc_vk_code *c = m->kernels[k].code;
-        if (!c) return gpuc_fail(GPUC_INVALID_DATA, "there is no code for kernel %s", kernels[k]->name);
-        GPUC_TRY(gpuc_vk_spirv_check(m->dev, c->name, c->words, c->num_words));
-        gpuc_status s = init_kernel(m, kernels[k], &m->kernels[k]);
+        gpuc_vk_kernel *kernel = &m->kernels[k];
+        gpuc_spirv_kernel found = gpuc_abi_spirv_find(&code, kernels[k]->name);
+        if (!found.code)
+            return gpuc_fail(GPUC_INVALID_DATA, "there is no code for kernel %s", kernels[k]->name);
+        kernel->code = found.code;
+        kernel->num_values = found.shared ? found.shared->num_values : 0;
+        kernel->values = found.shared ? found.shared->values : NULL;
+        GPUC_TRY(gpuc_vk_spirv_check(m->dev, found.code->name, found.code->words, found.code->num_words));
+        gpuc_status s = init_kernel(m, kernels[k], kernel);
         if (s) return gpuc_error_prefix(s, "kernel %s", kernels[k]->name);
     }
     return gpuc_vk_pipelines_create(m);

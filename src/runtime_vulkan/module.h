@@ -3,6 +3,7 @@
 #ifndef GPUC_RUNTIME_VULKAN_MODULE_H
 #define GPUC_RUNTIME_VULKAN_MODULE_H
 
+#include "abi/code.h"
 #include "abi/kernel.h"
 #include "base/arena.h"
 #include "runtime_vulkan/memory.h"
@@ -24,17 +25,10 @@ typedef struct gpuc_vk_layout {
 
 typedef struct gpuc_vk_module gpuc_vk_module;
 
-/* A SPIR-V module with one entry point of that name. */
-typedef struct gpuc_vk_code {
-    const char *name;
-    const uint32_t *words;
-    uint32_t num_words;
-} gpuc_vk_code;
-
 typedef struct gpuc_vk_kernel {
     const gpuc_kernel *meta;
     const gpuc_vk_layout *layout;
-    const gpuc_vk_code *code;
+    const gpuc_spirv_code *code; /* until pipelines are made: it is in the bytes that are loaded */
     VkPipeline pipeline;
     uint32_t owner;       /* the kernel of the module whose pipeline it is */
     uint32_t param_bytes; /* with the values */
@@ -53,9 +47,8 @@ static inline VkDeviceSize gpuc_vk_uniform_bytes(const gpuc_vk_kernel *k)
 struct gpuc_vk_module {
     gpuc_vk_device *dev;
     gpuc_arena arena;
-    uint32_t num_kernels, num_codes;
+    uint32_t num_kernels;
     gpuc_vk_kernel *kernels;
-    gpuc_vk_code *codes;
 };
 
 /* Finds or makes; layouts live as long as the device. */

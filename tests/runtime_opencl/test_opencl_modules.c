@@ -290,7 +290,7 @@ static void truncated_modules(void **state)
         memcpy(part, blob, n);
         gpuc_code_module *m;
         cl_fails(dev->api->module_load(dev, "opencl_c", part, n, &kernel, 1, &m), GPUC_INVALID_DATA,
-                 "damaged");
+                 "the OpenCL module");
         free(part);
     }
     free(blob);
