@@ -188,19 +188,31 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_function_call(gpuc_function *f, const g
  * Lookups take no lock; registration must not run beside lookups on other threads. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_registry_set(gpuc_runtime *rt, const char *name, gpuc_function *f,
                                                       bool replace);
+/* The same for code and its state, as in gpuc_function_create: free_self runs when the function goes, on failure, too. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_registry_set_fn(gpuc_runtime *rt, const char *name,
+                                                         gpuc_packed_fn fn, void *self,
+                                                         void (*free_self)(void *self), bool replace);
 GPUC_API gpuc_function *gpuc_registry_get(gpuc_runtime *rt, const char *name); /* borrowed, or NULL */
 /* The number of registered functions. */
 GPUC_API size_t gpuc_registry_count(gpuc_runtime *rt);
 GPUC_API const char *gpuc_registry_name(gpuc_runtime *rt, size_t i); /* sorted */
 
-/* A module: functions by name, and bytes that bring it back through
- * `runtime.module.loadbinary_<type_key>`. */
+/* A module: functions by name, the modules that it imports, source to read, and bytes that bring it back through
+ * `runtime.module.loadbinary_<type_key>`. Types of gpuc (gpuc_module_types_register):
+ *   library   functions for one device, with what imports hold as its code
+ *   spirv     SPIR-V modules        its functions are kernels, which a library launches; so are
+ *   opencl_c  OpenCL C programs     those of the next two
+ *   cpu_so    a shared object */
 typedef struct gpuc_module_ops {
     const char *type_key; /* names the type of module; static */
     /* A new reference; NULL if there is none of that name. */
     gpuc_status (*get_function)(gpuc_module *m, const char *name, gpuc_function **out);
     gpuc_status (*save_to_binary)(gpuc_module *m, gpuc_value *out_bytes); /* (optional) */
     void (*destroy)(gpuc_module *m);                                      /* frees state */
+    /* (optional) The name of function i, borrowed; NULL behind the last. */
+    const char *(*function_name)(gpuc_module *m, size_t i);
+    /* (optional) See gpuc_module_get_source. The value is null if there is no such form. */
+    gpuc_status (*get_source)(gpuc_module *m, const char *form, const char *function, gpuc_value *out);
 } gpuc_module_ops;
 /* Makes a module of a static table and its state, which destroy frees. The caller keeps the state on
  * failure. */
@@ -214,32 +226,60 @@ GPUC_API void gpuc_module_release(gpuc_module *m);
 GPUC_API void *gpuc_module_state(gpuc_module *m);
 /* The type key of its table. */
 GPUC_API const char *gpuc_module_type_key(gpuc_module *m);
-/* The caller owns one reference of the function, which keeps the module. NOT_FOUND if it has none. */
+/* The caller owns one reference of the function, which keeps the module that it is of: this one, or the first of
+ * those that it imports, and that they import. NOT_FOUND if none has it. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_get_function(gpuc_module *m, const char *name,
                                                              gpuc_function **out);
-/* The module as a BYTES value that the caller owns. UNSUPPORTED if its type cannot be saved. */
+/* The name of function i of the module itself, borrowed from it; NULL behind the last, and where the type does not
+ * list them. */
+GPUC_API const char *gpuc_module_function_name(gpuc_module *m, size_t i);
+/* Source to read, of one function, or of all (function NULL), as a value that the caller owns: a string or bytes.
+ * form: "" for the type's own, else
+ *   spirv     "spv" words of one function (the default), "asm" assembly, which needs the compiler's library
+ *             (gpuc_compiler_register) built with SPIRV-Tools
+ *   opencl_c  "cl"
+ *   cpu_so    "so": the object
+ *   library   those of its code
+ * NOT_FOUND if there is no such function, UNSUPPORTED for a form that the type does not have. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_get_source(gpuc_module *m, const char *form,
+                                                           const char *function, gpuc_value *out);
+/* Makes m import another module, which it retains. No other thread may use m meanwhile. INVALID_ARGUMENT if the
+ * other one imports m. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_import(gpuc_module *m, gpuc_module *other);
+/* Import i, borrowed; NULL behind the last. */
+GPUC_API gpuc_module *gpuc_module_imported(gpuc_module *m, size_t i);
+/* The module as a BYTES value that the caller owns. UNSUPPORTED if its type cannot be saved, or if it imports
+ * modules (gpuc_module_import), which its bytes do not hold. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_save_binary(gpuc_module *m, gpuc_value *out_bytes);
+/* The same bytes as a file, which appears whole or not at all. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_save_file(gpuc_module *m, const char *path);
 /* Makes a module again from the bytes of gpuc_module_save_binary. NOT_FOUND if no loader of that type is
  * registered. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_load_binary(gpuc_runtime *rt, const char *type_key,
                                                             const void *bytes, size_t size,
                                                             gpuc_module **out);
 
-/* How a library is loaded. */
+/* How a module is loaded. */
 typedef enum gpuc_load_flag {
-    GPUC_LOAD_NATIVE_CODE = 1 /* CPU code of the library may be loaded: it runs unchecked */
+    GPUC_LOAD_NATIVE_CODE = 1 /* CPU code of a library may be loaded: it runs unchecked */
 } gpuc_load_flag;
-/* Loads a library of functions (gpuc_library_save): the first of its programs that is for a device of this kind
- * and that the device can run; device NULL: of those whose device can be opened. flags: gpuc_load_flag. The
- * module has a packed function per function of the library, and holds the bytes, so that it can be saved.
- * INVALID_DATA if the file is damaged; DEVICE_UNAVAILABLE, with the reason for each program, if none can run. */
+/* Loads a module from a file, by `runtime.module.loadfile_<ext>` (path, device or null, int flags) if there is one
+ * for what follows the last dot of its name, else as a library of functions (gpuc_library_save): the first of its
+ * programs that is for a device of this kind and that the device can run; device NULL: of those whose device can be
+ * opened. flags: gpuc_load_flag. A library has a packed function per function, and holds the bytes, so that it
+ * can be saved. INVALID_DATA if the file is damaged; DEVICE_UNAVAILABLE, with the reason for each program, if none
+ * can run. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_load_file(gpuc_runtime *rt, const char *path,
                                                           gpuc_device *device, uint32_t flags,
                                                           gpuc_module **out);
-/* The same from memory, which is copied. */
+/* A library from memory, which is copied. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_load_bytes(gpuc_runtime *rt, const void *bytes, size_t size,
                                                            gpuc_device *device, uint32_t flags,
                                                            gpuc_module **out);
+/* Registers the loaders of gpuc's types of modules (see gpuc_module_ops), each as `runtime.module.loadbinary_<type>`
+ * (bytes) and as `runtime.module.loadfile_<ext>` for the files .gpuc-lib, .spirv, .opencl_c and .so. The loader of
+ * libraries takes a device and flags, too. It may be called again; gpuc_compiler_register calls it. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_types_register(gpuc_runtime *rt);
 
 /* ---- Models and sessions ------------------------------------------------------------------ */
 

@@ -68,4 +68,9 @@ GPUC_NODISCARD gpuc_status gpuc_abi_opencl_read(const void *bytes, size_t size, 
 const gpuc_opencl_source *gpuc_abi_opencl_find(const gpuc_opencl_module *m, const char *kernel,
                                                const gpuc_opencl_function **out_function);
 
+/* The names of the functions that a shared object gives to others; in memory of the arena. The object may be of
+ * another machine with the same order of bytes. */
+GPUC_NODISCARD gpuc_status gpuc_abi_object_functions(const void *bytes, size_t size, gpuc_arena *arena,
+                                                     uint32_t *out_count, const char *const **out_names);
+
 #endif

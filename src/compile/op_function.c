@@ -361,7 +361,6 @@ static void free_self(void *self)
 static gpuc_status enter(gpuc_runtime *rt, const char *name, const gpuc_op *op)
 {
     char full[GPUC_OP_NAME + 8];
-    gpuc_function *function;
     snprintf(full, sizeof full, "topi.%s", name);
     if (gpuc_op_named(name) != op || gpuc_registry_get(rt, full))
         return NULL; /* the name belongs to another row, or is registered already */
@@ -372,14 +371,7 @@ static gpuc_status enter(gpuc_runtime *rt, const char *name, const gpuc_op *op)
         gpuc_mem_free(gpuc_runtime_allocator(rt), f, sizeof *f);
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a mutex");
     }
-    gpuc_status status = gpuc_function_create(rt, call, f, free_self, NULL, &function);
-    if (status) {
-        free_self(f);
-        return status;
-    }
-    status = gpuc_registry_set(rt, full, function, false);
-    gpuc_function_release(function);
-    return status;
+    return gpuc_registry_set_fn(rt, full, call, f, free_self, false);
 }
 
 gpuc_status gpuc_compile_op_functions_register(gpuc_runtime *rt)

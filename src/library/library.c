@@ -3,9 +3,11 @@
  * entry. */
 #include "library/library.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/require.h"
+#include "library/code_module.h"
 
 /* ---- The module ---- */
 
@@ -31,6 +33,12 @@ static gpuc_status get_function(gpuc_module *m, const char *name, gpuc_function 
     return NULL;
 }
 
+static const char *function_name(gpuc_module *m, size_t i)
+{
+    const gpuc_loaded_library *l = gpuc_module_state(m);
+    return i < l->program->num_entries ? l->program->entries[i].name : NULL;
+}
+
 static gpuc_status save_to_binary(gpuc_module *m, gpuc_value *out_bytes)
 {
     const gpuc_loaded_library *l = gpuc_module_state(m);
@@ -41,7 +49,9 @@ static gpuc_status save_to_binary(gpuc_module *m, gpuc_value *out_bytes)
 static const gpuc_module_ops library_ops = {.type_key = "library",
                                             .get_function = get_function,
                                             .save_to_binary = save_to_binary,
-                                            .destroy = destroy};
+                                            .destroy = destroy,
+                                            .function_name = function_name,
+                                            .get_source = gpuc_library_loaded_source};
 
 /* ---- Choosing ---- */
 
@@ -100,8 +110,32 @@ static gpuc_status check_flags(uint32_t flags)
     return gpuc_fail(GPUC_INVALID_ARGUMENT, "loading a library: flags 0x%x has unknown bits", flags);
 }
 
-static gpuc_status load(gpuc_loaded_library *l, const void *bytes, size_t size, gpuc_device *given,
-                        bool allow_native)
+/* The program's code as modules that the library imports; but for types that no loader is registered for. */
+static gpuc_status import_code(gpuc_loaded_library *l, gpuc_module *library)
+{
+    const gpuc_program *p = l->program;
+    l->code_modules = gpuc_arena_alloc_array(&l->arena, p->num_modules, sizeof *l->code_modules);
+    if (!l->code_modules) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory loading a library");
+    for (uint32_t i = 0; i < p->num_modules; i++) {
+        const gpuc_module_blob *b = &p->modules[i];
+        gpuc_status s = gpuc_library_code_module(l->rt, b->type_key, b->bytes, b->size, &l->code_modules[i]);
+        if (gpuc_status_code(s) == GPUC_UNSUPPORTED) {
+            gpuc_status_release(s);
+            s = gpuc_module_load_binary(l->rt, b->type_key, b->bytes, b->size, &l->code_modules[i]);
+        }
+        if (gpuc_status_code(s) == GPUC_NOT_FOUND) {
+            gpuc_status_release(s);
+            continue;
+        }
+        if (!s) s = gpuc_runtime_module_contain(library, l->code_modules[i]);
+        gpuc_module_release(l->code_modules[i]); /* the library holds it */
+        GPUC_TRY(s);
+    }
+    return NULL;
+}
+
+static gpuc_status load(gpuc_module *library, gpuc_loaded_library *l, const void *bytes, size_t size,
+                        gpuc_device *given, bool allow_native)
 {
     gpuc_package package;
     if (given && given->runtime != l->rt)
@@ -114,7 +148,9 @@ static gpuc_status load(gpuc_loaded_library *l, const void *bytes, size_t size, 
     gpuc_buf_init(&reasons, gpuc_runtime_allocator(l->rt));
     gpuc_status s = choose(l, &package, given, allow_native, &reasons);
     gpuc_buf_deinit(&reasons);
-    return s ? s : load_code(l);
+    GPUC_TRY(s);
+    GPUC_TRY(load_code(l));
+    return import_code(l, library);
 }
 
 static gpuc_status create(gpuc_runtime *rt, gpuc_loaded_library **out_state, gpuc_module **out)
@@ -143,7 +179,7 @@ gpuc_status gpuc_library_from_bytes(gpuc_runtime *rt, gpuc_buf *bytes, gpuc_devi
     }
     l->bytes = *bytes;
     gpuc_buf_init(bytes, l->bytes.allocator);
-    s = load(l, l->bytes.data, l->bytes.size, device, allow_native_code);
+    s = load(*out, l, l->bytes.data, l->bytes.size, device, allow_native_code);
     if (!s) return NULL;
     gpuc_module_release(*out);
     *out = NULL;
@@ -167,16 +203,13 @@ gpuc_status gpuc_module_load_bytes(gpuc_runtime *rt, const void *bytes, size_t s
     return s;
 }
 
-gpuc_status gpuc_module_load_file(gpuc_runtime *rt, const char *path, gpuc_device *device, uint32_t flags,
-                                  gpuc_module **out)
+static gpuc_status load_file(gpuc_runtime *rt, const char *path, gpuc_device *device, uint32_t flags,
+                             gpuc_module **out)
 {
     gpuc_loaded_library *l;
-    GPUC_REQUIRE(out);
-    *out = NULL;
-    GPUC_REQUIRE(rt);
-    GPUC_REQUIRE(path);
-    GPUC_TRY(check_flags(flags));
     gpuc_mapping mapping;
+    *out = NULL;
+    GPUC_TRY(check_flags(flags));
     GPUC_TRY(gpuc_file_map(path, &mapping));
     gpuc_status s = create(rt, &l, out);
     if (s) {
@@ -184,9 +217,79 @@ gpuc_status gpuc_module_load_file(gpuc_runtime *rt, const char *path, gpuc_devic
         return s;
     }
     l->mapping = mapping;
-    s = load(l, mapping.data, mapping.size, device, flags & GPUC_LOAD_NATIVE_CODE);
+    s = load(*out, l, mapping.data, mapping.size, device, flags & GPUC_LOAD_NATIVE_CODE);
     if (!s) return NULL;
     gpuc_module_release(*out);
     *out = NULL;
     return gpuc_error_prefix(s, "'%s'", path);
+}
+
+/* ---- By the registry ---- */
+
+gpuc_status gpuc_module_load_file(gpuc_runtime *rt, const char *path, gpuc_device *device, uint32_t flags,
+                                  gpuc_module **out)
+{
+    GPUC_REQUIRE(out);
+    *out = NULL;
+    GPUC_REQUIRE(rt);
+    GPUC_REQUIRE(path);
+    const char *dot = strrchr(path, '.');
+    char name[96];
+    int length =
+        dot && !strchr(dot, '/') ? snprintf(name, sizeof name, "runtime.module.loadfile_%s", dot + 1) : 0;
+    if (length <= 0 || (size_t)length >= sizeof name || !gpuc_registry_get(rt, name))
+        return load_file(rt, path, device, flags, out);
+    gpuc_value args[] = {
+        {.kind = GPUC_VALUE_STRING, .as.string = path},
+        {.kind = device ? GPUC_VALUE_DEVICE : GPUC_VALUE_NULL, .as.device = device},
+        {.kind = GPUC_VALUE_INT, .as.i = flags},
+    };
+    return gpuc_runtime_module_by(rt, name, args, 3, out);
+}
+
+/* The device and the flags behind the first argument; both may be missing. */
+static gpuc_status take_options(const gpuc_value *args, int num_args, gpuc_device **device, uint32_t *flags)
+{
+    *device = num_args > 1 && args[1].kind == GPUC_VALUE_DEVICE ? args[1].as.device : NULL;
+    *flags = num_args > 2 && args[2].kind == GPUC_VALUE_INT ? (uint32_t)args[2].as.i : 0;
+    bool fits = num_args <= 3;
+    fits = fits && (num_args < 2 || args[1].kind == GPUC_VALUE_NULL || args[1].kind == GPUC_VALUE_DEVICE);
+    fits = fits && (num_args < 3 || (args[2].kind == GPUC_VALUE_INT && args[2].as.i == *flags));
+    if (fits) return NULL;
+    return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                     "the loader of libraries takes a device or null, then flags (gpuc_load_flag)");
+}
+
+/* (bytes, device, flags) */
+static gpuc_status packed_load_binary(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
+{
+    gpuc_device *device;
+    uint32_t flags;
+    if (num_args < 1 || args[0].kind != GPUC_VALUE_BYTES)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "the loader of libraries takes bytes");
+    GPUC_TRY(take_options(args, num_args, &device, &flags));
+    ret->kind = GPUC_VALUE_MODULE;
+    return gpuc_module_load_bytes(self, args[0].as.bytes.data, args[0].as.bytes.size, device, flags,
+                                  &ret->as.module);
+}
+
+/* (path, device, flags) */
+static gpuc_status packed_load_file(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
+{
+    gpuc_device *device;
+    uint32_t flags;
+    if (num_args < 1 || args[0].kind != GPUC_VALUE_STRING || !args[0].as.string)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "the loader of libraries takes a path");
+    GPUC_TRY(take_options(args, num_args, &device, &flags));
+    ret->kind = GPUC_VALUE_MODULE;
+    return load_file(self, args[0].as.string, device, flags, &ret->as.module);
+}
+
+gpuc_status gpuc_module_types_register(gpuc_runtime *rt)
+{
+    GPUC_REQUIRE(rt);
+    GPUC_TRY(
+        gpuc_registry_set_fn(rt, "runtime.module.loadbinary_library", packed_load_binary, rt, NULL, true));
+    GPUC_TRY(gpuc_registry_set_fn(rt, "runtime.module.loadfile_gpuc-lib", packed_load_file, rt, NULL, true));
+    return gpuc_library_register_code(rt);
 }

@@ -24,6 +24,7 @@ struct gpuc_loaded_library {
     const gpuc_program *program;
     gpuc_loaded code;
     gpuc_library_function *functions; /* by number of the entry */
+    gpuc_module **code_modules;       /* by number of the program's module: imports, or NULL */
 };
 
 /* Makes a module of a package in memory, which it takes in any case: bytes is empty afterwards. device NULL:
@@ -32,5 +33,8 @@ GPUC_NODISCARD gpuc_status gpuc_library_from_bytes(gpuc_runtime *rt, gpuc_buf *b
                                                    bool allow_native_code, gpuc_module **out);
 /* entry_call.c: the packed function; self is a gpuc_library_function. */
 gpuc_status gpuc_library_call(const gpuc_value *args, int num_args, gpuc_value *ret, void *self);
+/* library_source.c: get_source of a library. */
+gpuc_status gpuc_library_loaded_source(gpuc_module *m, const char *form, const char *function,
+                                       gpuc_value *out);
 
 #endif

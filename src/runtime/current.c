@@ -102,12 +102,7 @@ gpuc_status gpuc_runtime_current_register(gpuc_runtime *rt)
         const char *name;
         gpuc_packed_fn fn;
     } rows[] = {{"runtime.set_device", packed_set_device}, {"runtime.set_stream", packed_set_stream}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        gpuc_function *f;
-        GPUC_TRY(gpuc_function_create(rt, rows[i].fn, NULL, NULL, NULL, &f));
-        gpuc_status status = gpuc_registry_set(rt, rows[i].name, f, false);
-        gpuc_function_release(f);
-        GPUC_TRY(status);
-    }
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        GPUC_TRY(gpuc_registry_set_fn(rt, rows[i].name, rows[i].fn, NULL, NULL, false));
     return NULL;
 }

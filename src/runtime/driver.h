@@ -33,6 +33,12 @@ void gpuc_runtime_log(gpuc_runtime *rt, gpuc_log_level level, const char *id, co
 bool gpuc_runtime_cache_load(gpuc_runtime *rt, const char *key, const void **bytes, size_t *size);
 void gpuc_runtime_cache_store(gpuc_runtime *rt, const char *key, const void *bytes, size_t size);
 
+/* Makes m import a part that its own bytes hold; before the application can make it import others. */
+GPUC_NODISCARD gpuc_status gpuc_runtime_module_contain(gpuc_module *m, gpuc_module *part);
+/* The module that a registered function gives. INTERNAL if it gives something else. */
+GPUC_NODISCARD gpuc_status gpuc_runtime_module_by(gpuc_runtime *rt, const char *name, const gpuc_value *args,
+                                                  int num_args, gpuc_module **out);
+
 /* For the copy functions of devices: checks that the `bytes` from this end on (side: "source" or
  * "destination") are memory of dev or of the host. */
 GPUC_NODISCARD gpuc_status gpuc_device_check_copy(const gpuc_device *dev, const gpuc_copy_end *end,

@@ -69,6 +69,20 @@ gpuc_status gpuc_registry_set(gpuc_runtime *rt, const char *name, gpuc_function 
     return NULL;
 }
 
+gpuc_status gpuc_registry_set_fn(gpuc_runtime *rt, const char *name, gpuc_packed_fn fn, void *self,
+                                 void (*free_self)(void *self), bool replace)
+{
+    gpuc_function *f;
+    gpuc_status status = gpuc_function_create(rt, fn, self, free_self, NULL, &f);
+    if (status) {
+        if (free_self) free_self(self);
+        return status;
+    }
+    status = gpuc_registry_set(rt, name, f, replace);
+    gpuc_function_release(f);
+    return status;
+}
+
 gpuc_function *gpuc_registry_get(gpuc_runtime *rt, const char *name)
 {
     size_t i = lower_bound(rt, name);

@@ -168,6 +168,160 @@ static void test_memory(void **state)
     run_in_ctx(memory_body, NULL);
 }
 
+/* ---- Code: what the library imports ---- */
+
+typedef struct code_row {
+    gpuc_device_type device;
+    const char *type, *form, *file, *start; /* what the source of a kernel begins with, after blanks */
+} code_row;
+
+static const code_row *code_row_of_device(void)
+{
+    static const code_row rows[] = {
+        {GPUC_DEVICE_CPU, "cpu_so", "so", "kernels.so",
+         "\x7f"
+         "ELF"},
+        {GPUC_DEVICE_OPENCL, "opencl_c", "cl", "kernels.opencl_c", NULL},
+        {GPUC_DEVICE_VULKAN, "spirv", "spv", "kernels.spirv", "\x03\x02\x23\x07"},
+    };
+    const code_row *r = rows;
+    while (r->device != run_device_type()) r++;
+    return r;
+}
+
+static void same_values(gpuc_value *a, gpuc_value *b)
+{
+    assert_int_equal(a->kind, GPUC_VALUE_BYTES);
+    assert_int_equal(b->kind, GPUC_VALUE_BYTES);
+    assert_int_equal(a->as.bytes.size, b->as.bytes.size);
+    assert_memory_equal(a->as.bytes.data, b->as.bytes.data, b->as.bytes.size);
+    gpuc_value_clear(run_runtime(), a);
+    gpuc_value_clear(run_runtime(), b);
+}
+
+static void same_module(gpuc_module *a, gpuc_module *b)
+{
+    gpuc_value x, y;
+    assert_string_equal(gpuc_module_type_key(a), gpuc_module_type_key(b));
+    for (size_t i = 0; i == 0 || gpuc_module_function_name(a, i - 1); i++) {
+        const char *name = gpuc_module_function_name(a, i), *other = gpuc_module_function_name(b, i);
+        assert_int_equal(name == NULL, other == NULL);
+        if (name) assert_string_equal(name, other);
+    }
+    run_ok(gpuc_module_save_binary(a, &x));
+    run_ok(gpuc_module_save_binary(b, &y));
+    same_values(&x, &y);
+}
+
+static void check_source(gpuc_module *code, const char *kernel)
+{
+    const code_row *r = code_row_of_device();
+    gpuc_value own, named, none;
+    run_ok(gpuc_module_get_source(code, "", kernel, &own));
+    run_ok(gpuc_module_get_source(code, r->form, kernel, &named));
+    if (r->start) {
+        assert_memory_equal(own.as.bytes.data, r->start, 4);
+        same_values(&own, &named);
+    } else {
+        assert_non_null(strstr(own.as.string, "__kernel"));
+        assert_non_null(strstr(own.as.string, kernel));
+        assert_string_equal(own.as.string, named.as.string);
+        gpuc_value_clear(run_runtime(), &own);
+        gpuc_value_clear(run_runtime(), &named);
+    }
+    run_refused(gpuc_module_get_source(code, "poem", NULL, &none), "no source of the form 'poem'");
+    run_refused(gpuc_module_get_source(code, "", "nothing", &none), "no kernel 'nothing'");
+    run_refused(gpuc_module_get_source(code, NULL, NULL, &none), "'form' is NULL");
+}
+
+/* Through bytes and a file, by the registry. */
+static void round_trips(gpuc_module *code)
+{
+    const code_row *r = code_row_of_device();
+    gpuc_module *again;
+    gpuc_value bytes;
+    run_ok(gpuc_module_save_binary(code, &bytes));
+    run_ok(gpuc_module_load_binary(run_runtime(), r->type, bytes.as.bytes.data, bytes.as.bytes.size, &again));
+    same_module(code, again);
+    gpuc_module_release(again);
+    for (size_t i = 0; i < bytes.as.bytes.size; i += 1 + bytes.as.bytes.size / 300) {
+        gpuc_status s = gpuc_module_load_binary(run_runtime(), r->type, bytes.as.bytes.data, i, &again);
+        if (r->device != GPUC_DEVICE_CPU) assert_non_null(s);
+        if (!s) gpuc_module_release(again);
+        gpuc_status_release(s);
+    }
+    gpuc_value_clear(run_runtime(), &bytes);
+    run_ok(gpuc_module_save_file(code, r->file));
+    run_ok(gpuc_module_load_file(run_runtime(), r->file, NULL, 0, &again));
+    unlink(r->file);
+    same_module(code, again);
+    gpuc_module_release(again);
+    run_refused(gpuc_module_load_file(run_runtime(), r->file, NULL, 0, &again), r->file);
+}
+
+static void source_of_library(gpuc_module *m)
+{
+    gpuc_value v;
+    run_refused(gpuc_module_get_source(m, "", "vector_sub", &v), "no function 'vector_sub'");
+    run_ok(gpuc_module_get_source(m, "", "vector_add", &v)); /* one kernel */
+    gpuc_value_clear(run_runtime(), &v);
+    if (run_device_type() == GPUC_DEVICE_VULKAN) {
+        run_refused(gpuc_module_get_source(m, "", NULL, &v), "name the function");
+        run_refused(gpuc_module_get_source(m, "", "scaled", &v), "2 parts that are no text");
+    }
+    if (run_device_type() != GPUC_DEVICE_OPENCL) return;
+    run_ok(gpuc_module_get_source(m, "cl", "scaled", &v)); /* two kernels of one program: its text once */
+    const char *first = strstr(v.as.string, "__kernel");
+    assert_non_null(first);
+    gpuc_value all;
+    run_ok(gpuc_module_get_source(m, "cl", NULL, &all));
+    assert_int_equal(strlen(all.as.string), strlen(v.as.string));
+    gpuc_value_clear(run_runtime(), &all);
+    gpuc_value_clear(run_runtime(), &v);
+}
+
+static void code_body(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_module *m = gpuc_library_load(make(ctx), run_runtime(), run_device()), *again;
+    gpuc_value bytes;
+    (void)arg;
+    run_ok(gpuc_module_types_register(run_runtime()));
+    run_ok(gpuc_module_types_register(run_runtime()));
+    assert_string_equal(gpuc_module_function_name(m, 0), "vector_add");
+    assert_string_equal(gpuc_module_function_name(m, 1), "scaled");
+    assert_null(gpuc_module_function_name(m, 2));
+    gpuc_module *code = gpuc_module_imported(m, 0);
+    assert_non_null(code);
+    assert_null(gpuc_module_imported(m, 1));
+    assert_string_equal(gpuc_module_type_key(code), code_row_of_device()->type);
+    int kernels = 0;
+    for (size_t i = 0; gpuc_module_function_name(code, i); i++, kernels++)
+        check_source(code, gpuc_module_function_name(code, i));
+    assert_int_equal(kernels, 3);
+    round_trips(code);
+    source_of_library(m);
+    run_ok(gpuc_module_save_file(m, path));
+    run_ok(gpuc_module_load_file(run_runtime(), path, run_device(), GPUC_LOAD_NATIVE_CODE, &again));
+    unlink(path);
+    same_module(m, again);
+    run_refused(gpuc_module_import(again, again), "which imports it");
+    run_ok(gpuc_module_import(m, again));
+    run_refused(gpuc_module_import(again, m), "which imports it");
+    run_refused(gpuc_module_save_binary(m, &bytes), "imports one of type 'library'");
+    gpuc_module_release(again);
+    computes(m);
+    gpuc_module_retain(code);
+    gpuc_module_release(m);
+    check_source(code, gpuc_module_function_name(code, 0)); /* which lives on */
+    gpuc_module_release(code);
+}
+
+static void test_code(void **state)
+{
+    (void)state;
+    run_in_ctx(code_body, NULL);
+}
+
 /* ---- Bad input ---- */
 
 static void add_again(gpuc_ctx *ctx, void *arg)
@@ -270,7 +424,7 @@ static void test_bad(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_file), cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_bad)};
+                                       cmocka_unit_test(test_code), cmocka_unit_test(test_bad)};
     char folder[] = "/tmp/gpuc-test-library-XXXXXX";
     if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
     if (!mkdtemp(folder) || chdir(folder)) return 1;

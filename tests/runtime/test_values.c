@@ -245,7 +245,45 @@ static void modules(void **state)
     expect_success(gpuc_module_create(f.rt, &bare_ops, NULL, &m));
     expect_failure(gpuc_module_save_binary(m, &ret), GPUC_UNSUPPORTED, "'bare' cannot be saved");
     expect_failure(gpuc_module_get_function(m, "x", &fn), GPUC_NOT_FOUND, "'bare' has no function");
+    assert_null(gpuc_module_function_name(m, 0));
+    expect_failure(gpuc_module_get_source(m, "", NULL, &ret), GPUC_UNSUPPORTED, "'bare' have no source");
+    expect_failure(gpuc_module_save_file(m, "never"), GPUC_UNSUPPORTED, "'bare' cannot be saved");
     gpuc_module_release(m);
+    fixture_deinit(&f);
+}
+
+/* A function is found in imports, in their order, and keeps the module that it is of. */
+static void imports(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f);
+    int destroyed = 0;
+    gpuc_module *top, *middle, *seven, *eight;
+    gpuc_function *fn;
+    gpuc_value ret;
+    expect_success(gpuc_module_create(f.rt, &bare_ops, NULL, &top));
+    expect_success(gpuc_module_create(f.rt, &bare_ops, NULL, &middle));
+    expect_success(make_number(f.rt, 7, &destroyed, &seven));
+    expect_success(make_number(f.rt, 8, &destroyed, &eight));
+    expect_success(gpuc_module_import(top, middle));
+    expect_success(gpuc_module_import(middle, seven));
+    expect_success(gpuc_module_import(top, eight));
+    expect_failure(gpuc_module_import(seven, top), GPUC_INVALID_ARGUMENT, "which imports it");
+    expect_failure(gpuc_module_import(top, NULL), GPUC_INVALID_ARGUMENT, "'other' is NULL");
+    assert_ptr_equal(gpuc_module_imported(top, 0), middle);
+    assert_ptr_equal(gpuc_module_imported(top, 1), eight);
+    assert_null(gpuc_module_imported(top, 2));
+    expect_success(gpuc_module_get_function(top, "get", &fn));
+    gpuc_module_release(middle);
+    gpuc_module_release(seven);
+    gpuc_module_release(eight);
+    gpuc_module_release(top);
+    assert_int_equal(destroyed, 1);
+    expect_success(gpuc_function_call(fn, NULL, 0, &ret));
+    assert_int_equal(ret.as.i, 7);
+    gpuc_function_release(fn);
+    assert_int_equal(destroyed, 2);
     fixture_deinit(&f);
 }
 
@@ -305,6 +343,7 @@ int main(void)
         cmocka_unit_test(the_registry_is_sorted),
         cmocka_unit_test(a_function_may_replace_itself),
         cmocka_unit_test(modules),
+        cmocka_unit_test(imports),
         cmocka_unit_test(a_registered_function_keeps_its_module),
         cmocka_unit_test(objects_and_arrays_in_values),
     };
