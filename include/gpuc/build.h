@@ -61,7 +61,8 @@ GPUC_API void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_ta
                                  const char *path, gpuc_build_report *out_report);
 
 /* ---- Functions in this process ---- */
-/* Lowers and compiles a scheduled function and loads it on the device. The module has one function,
+/* Lowers and compiles a scheduled function, by target.build.<kind> of the runtime, and loads it on the device. The
+ * module has one function,
  * named as the func: arguments are one ndarray per buffer parameter (on that device), then the
  * scalar parameters. An int for a float parameter is converted; a float for an int parameter, and arrays of
  * another type, rank or size than the scalars give, are refused by a message that names the argument. Arrays
@@ -90,8 +91,8 @@ GPUC_API void gpuc_library_save(gpuc_library *l, const char *path);
  * owns the module. Raises. */
 GPUC_API gpuc_module *gpuc_library_load(gpuc_library *l, gpuc_runtime *rt, gpuc_device *device);
 
-/* Registers the compiler's packed functions:
- *   target.build.<kind>  (context handle, function handle, target text, device) -> module
+/* Registers the compiler's packed functions, and the types of modules (gpuc_module_types_register):
+ *   target.build.<kind>  generates code (gpuc/codegen.h)
  *   topi.<name>          an operator, by its own name and those of TOPI and NNVM (`gpuc ops` lists them):
  *                        topi.add, topi.nn.softmax, topi.softmax, topi.broadcast_add.
  * An operator's arguments are ndarrays: its inputs, then its results, of the types that it gives. What

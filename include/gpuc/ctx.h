@@ -16,6 +16,7 @@ extern "C" {
 #endif
 
 typedef struct gpuc_ctx gpuc_ctx; /* one compilation, or several in a row */
+struct gpuc_runtime;              /* gpuc/runtime.h */
 
 /* Creates a context. allocator NULL is the C library's; the struct is copied. */
 GPUC_API gpuc_status gpuc_ctx_create(const gpuc_allocator *allocator, gpuc_ctx **out_ctx);
@@ -57,6 +58,9 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_ctx_set_temporary(gpuc_ctx *ctx, const 
 /* Where packages that are being written, and a C compiler's files, are noted while they are there. Borrowed;
  * it must outlive the context. Without it an interrupt leaves them behind. */
 GPUC_API void gpuc_ctx_set_pending(gpuc_ctx *ctx, gpuc_pending *pending);
+/* The runtime whose registry the compiler asks for what others added: target.build.<kind> (gpuc/codegen.h).
+ * Borrowed; it must outlive the context. NULL, the default: only what is built in. */
+GPUC_API void gpuc_ctx_set_runtime(gpuc_ctx *ctx, struct gpuc_runtime *rt);
 
 #ifdef __cplusplus
 }

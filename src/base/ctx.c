@@ -59,6 +59,15 @@ gpuc_status gpuc_ctx_create(const gpuc_allocator *allocator, gpuc_ctx **out_ctx)
     return NULL;
 }
 
+gpuc_status gpuc_ctx_create_child(const gpuc_ctx *parent, gpuc_ctx **out_ctx)
+{
+    GPUC_TRY(gpuc_ctx_create(&parent->allocator, out_ctx));
+    (*out_ctx)->runtime = parent->runtime;
+    (*out_ctx)->pending = parent->pending;
+    (*out_ctx)->temporary = parent->temporary;
+    return NULL;
+}
+
 /* Takes the record off the list before it runs: a cleanup runs once whatever happens. */
 static void run_newest_cleanup(gpuc_ctx *ctx, bool run)
 {
@@ -279,4 +288,9 @@ void gpuc_check_failed(const char *what, const char *file, int line)
 void gpuc_ctx_set_pending(gpuc_ctx *ctx, gpuc_pending *pending)
 {
     ctx->pending = pending;
+}
+
+void gpuc_ctx_set_runtime(gpuc_ctx *ctx, struct gpuc_runtime *rt)
+{
+    ctx->runtime = rt;
 }

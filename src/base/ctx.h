@@ -39,9 +39,13 @@ struct gpuc_ctx {
     uint32_t debug;                     /* gpuc_debug_flag bits */
     const char *temporary;              /* folder; NULL: /tmp */
     gpuc_pending *pending;              /* may be NULL */
+    struct gpuc_runtime *runtime;       /* may be NULL */
     uint32_t next_id;                   /* for names of variables and nodes: deterministic */
     struct gpuc_at_destroy *at_destroy; /* newest */
 };
+
+/* Creates a context for a part of the work, with the parent's allocator, runtime and places for files. */
+GPUC_NODISCARD gpuc_status gpuc_ctx_create_child(const gpuc_ctx *parent, gpuc_ctx **out_ctx);
 
 /* Zeroed memory that lives as long as the context. Raises when out of memory. */
 void *gpuc_ctx_alloc(gpuc_ctx *ctx, size_t size);

@@ -25,6 +25,14 @@ void gpuc_codegen_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func 
     gpuc_tir_rule_print(ctx, kernel->name);
 }
 
+void gpuc_codegen_defer(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
+                        gpuc_kernel_code *out)
+{
+    const char *text = gpuc_tir_text(ctx, kernel);
+    *out = (gpuc_kernel_code){.bytes = text, .size = strlen(text), .deferred = true};
+    gpuc_codegen_metadata(ctx, t, kernel, &out->meta);
+}
+
 static void free_buf(void *data)
 {
     gpuc_buf_deinit(data);

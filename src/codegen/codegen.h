@@ -12,15 +12,16 @@ typedef struct gpuc_kernel_code {
     const void *bytes; /* source text (0-terminated, without prelude), or SPIR-V words */
     size_t size;
     uint32_t prelude; /* generator's own bits: which helper functions the text needs */
+    bool deferred;    /* bytes are the kernel as text of tir: its code is made of that when it is linked */
 } gpuc_kernel_code;
 
 typedef struct gpuc_linked {
     int num_modules;
     const gpuc_module_blob *modules;
     const uint32_t *kernel_module; /* per kernel, in the order given */
-    int num_instruction_sets;
-    const char *const *instruction_sets; /* "cpu.avx2": what a CPU must have, beyond its ABI */
-    int num_files;                       /* for --emit: name and text or bytes of each generated file */
+    int num_requirements;
+    const gpuc_requirement *requirements; /* of the code, beyond what its metadata says: "cpu.avx2" */
+    int num_files;                        /* for --emit: name and text or bytes of each generated file */
     const char *const *file_names;
     const gpuc_module_blob *files; /* type_key unused */
 } gpuc_linked;
@@ -41,6 +42,9 @@ const gpuc_codegen *gpuc_codegen_get(const gpuc_target *t); /* of its kind */
 /* emit; GPUC_DEBUG_RULES prints what fired meanwhile. */
 void gpuc_codegen_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
                        gpuc_kernel_code *out);
+/* Metadata, and the kernel as text: for target.build functions that are not gpuc's own. */
+void gpuc_codegen_defer(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
+                        gpuc_kernel_code *out);
 /* print, in memory of the context. */
 const char *gpuc_codegen_text(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels);
 /* link; GPUC_DEBUG_SOURCE prints first. */

@@ -30,12 +30,13 @@ void gpuc_c_read_isa(gpuc_ctx *ctx, const void *code, size_t size, gpuc_linked *
     const char *end = memchr(at, ';', size - (size_t)(at - (const char *)code));
     size_t words = 0;
     for (const char *p = at; p < end; p++) words += *p == ' ';
-    const char **names = gpuc_new_array(ctx, const char *, words + 1);
+    gpuc_requirement *list = gpuc_new_array(ctx, gpuc_requirement, words + 1);
     while (at < end) {
         size_t n = 0;
         while (at + 1 + n < end && at[1 + n] != ' ') n++;
-        names[out->num_instruction_sets++] = gpuc_ctx_printf(ctx, "cpu.%.*s", (int)n, at + 1);
+        list[out->num_requirements++] =
+            (gpuc_requirement){.name = gpuc_ctx_printf(ctx, "cpu.%.*s", (int)n, at + 1), .at_least = 1};
         at += 1 + n;
     }
-    out->instruction_sets = names;
+    out->requirements = list;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "compile/build_code.h"
 #include "compile/lowered.h"
 #include "compile/program.h"
 #include "library/library.h"
@@ -34,7 +35,7 @@ static void emit(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *
     out->program = p;
     out->code = gpuc_new_array(ctx, gpuc_kernel_code, p->num_kernels);
     for (int i = 0; i < p->num_kernels; i++) {
-        gpuc_codegen_emit(ctx, target, p->kernels[i], &out->code[i]);
+        gpuc_compile_emit(ctx, target, p->kernels[i], &out->code[i]);
         out->code[i].meta.iterations = gpuc_compile_kernel_iterations(ctx, p, i, p->kernels[i]->iterations);
         gpuc_compile_kernel_windows(ctx, p, i, &out->code[i].meta);
     }
@@ -168,7 +169,7 @@ static gpuc_program make_program(gpuc_ctx *ctx, const library_target *t)
     int n = count_kernels(t);
     gpuc_kernel_code *code = join_code(ctx, t);
     gpuc_linked linked;
-    gpuc_codegen_link(ctx, t->target, n, code, &linked);
+    gpuc_compile_link(ctx, t->target, n, code, &linked);
     gpuc_kernel *kernels = gpuc_new_array(ctx, gpuc_kernel, n);
     for (int i = 0; i < n; i++) {
         kernels[i] = code[i].meta;
@@ -286,7 +287,10 @@ gpuc_module *gpuc_build_func(gpuc_ctx *ctx, gpuc_runtime *rt, gpuc_device *devic
                    : !target ? "target"
                              : "function");
     func_build b = {.rt = rt, .device = device, .target = target, .func = func};
+    gpuc_runtime *before = ctx->runtime;
+    ctx->runtime = rt;
     gpuc_status status = gpuc_ctx_protect(ctx, build, &b);
+    ctx->runtime = before;
     if (status) gpuc_ctx_raise_status(ctx, gpuc_error_prefix(status, "building %s", func->name));
     return b.module;
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "abi/window.h"
+#include "compile/build_code.h"
 #include "compile/lowered.h"
 #include "op/op.h"
 #include "autoschedule/rules.h"
@@ -234,7 +235,7 @@ static void emit(const emitter *e, const lowering *l, int i, bool limited)
     if (sized) k->name = gpuc_ctx_printf(ctx, "%s_subgroup%u", k->name, k->subgroup_size);
     if (limited) k->name = gpuc_ctx_printf(ctx, "%s_limited", k->name);
     scalars s = scalars_of(e, l, p, i, k);
-    gpuc_codegen_emit(ctx, l->target, k, &out->code);
+    gpuc_compile_emit(ctx, l->target, k, &out->code);
     out->code.meta.variant = sized || limited;
     out->code.meta.limited = limited;
     out->code.meta.iterations = gpuc_compile_kernel_iterations(

@@ -259,6 +259,7 @@ static gpuc_status load(op_args *a, kept *k)
     gpuc_allocator allocator = gpuc_runtime_allocator(a->f->rt);
     a->out = k;
     GPUC_TRY(gpuc_ctx_create(&allocator, &ctx));
+    gpuc_ctx_set_runtime(ctx, a->f->rt);
     gpuc_status status = gpuc_ctx_protect(ctx, build, a);
     gpuc_ctx_destroy(ctx);
     GPUC_TRY(status);

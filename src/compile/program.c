@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "compile/build_code.h"
+
 static void warn_misfit(gpuc_ctx *ctx, const gpuc_graph_function *f, const char *why,
                         const gpuc_build_options *options)
 {
@@ -84,7 +86,7 @@ typedef struct link_arg {
 static void run_link(gpuc_ctx *ctx, void *arg)
 {
     link_arg *a = arg;
-    gpuc_codegen_link(ctx, a->target, a->n, a->code, a->out);
+    gpuc_compile_link(ctx, a->target, a->n, a->code, a->out);
 }
 
 /* Names, for messages, an operator and a type of it that the program's own target lacks. */
@@ -127,10 +129,9 @@ static void link_device(gpuc_graph *g, uint32_t device, const gpuc_kernel_code *
     all->files = join(ctx, all->files, all->num_files, linked.files, linked.num_files, sizeof *all->files);
     all->file_names = join(ctx, all->file_names, all->num_files, linked.file_names, linked.num_files,
                            sizeof *all->file_names);
-    all->instruction_sets =
-        join(ctx, all->instruction_sets, all->num_instruction_sets, linked.instruction_sets,
-             linked.num_instruction_sets, sizeof *all->instruction_sets);
-    all->num_instruction_sets += linked.num_instruction_sets;
+    all->requirements = join(ctx, all->requirements, all->num_requirements, linked.requirements,
+                             linked.num_requirements, sizeof *all->requirements);
+    all->num_requirements += linked.num_requirements;
     all->num_modules += linked.num_modules;
     all->num_files += linked.num_files;
 }

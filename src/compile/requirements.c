@@ -164,10 +164,11 @@ static void set_list(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_linked *lin
                      const binder *bindings, gpuc_program *p)
 {
     gpuc_requirement *list =
-        gpuc_new_array(ctx, gpuc_requirement, 20 + GPUC_FEATURE_COUNT + linked->num_instruction_sets);
+        gpuc_new_array(ctx, gpuc_requirement, 20 + GPUC_FEATURE_COUNT + linked->num_requirements);
     uint32_t count = 0;
     if (t->language->work_groups) list_kernels(list, &count, t, p, launched, bindings);
-    for (int i = 0; i < linked->num_instruction_sets; i++) need(list, &count, linked->instruction_sets[i], 1);
+    for (int i = 0; i < linked->num_requirements; i++)
+        need(list, &count, linked->requirements[i].name, linked->requirements[i].at_least);
     p->requirements = list;
     p->num_requirements = count;
 }

@@ -50,11 +50,11 @@ static void keep(gpuc_ctx *ctx, void *arg)
 static void run(const pool *p, task *t)
 {
     gpuc_ctx *ctx;
-    t->status = gpuc_ctx_create(&p->caller->allocator, &ctx);
+    t->status = gpuc_ctx_create_child(p->caller, &ctx);
     if (t->status) return;
     ctx->debug = p->caller->debug;
     t->status = gpuc_ctx_protect(ctx, run_body, t);
-    if (!t->status) t->status = gpuc_ctx_create(&p->caller->allocator, &t->ctx);
+    if (!t->status) t->status = gpuc_ctx_create_child(p->caller, &t->ctx);
     if (!t->status) t->status = gpuc_ctx_protect(t->ctx, keep, t);
     gpuc_ctx_destroy(ctx);
     if (!t->status || !t->what->config || t->misfit) return;

@@ -225,7 +225,7 @@ gpuc_rexpr *gpuc_relay_evaluate_call(gpuc_ctx *ctx, gpuc_rexpr *e, gpuc_relay_bu
         ev.outs[i] = gpuc_relay_const_data_create(
             ctx, (size_t)gpuc_relay_tensor_type_bytes(ctx, &output_type(t, i)->tensor));
     gpuc_ctx *child;
-    GPUC_RAISE_IF(ctx, gpuc_ctx_create(&ctx->allocator, &child));
+    GPUC_RAISE_IF(ctx, gpuc_ctx_create_child(ctx, &child));
     gpuc_ctx_push_cleanup(ctx, destroy_ctx, child);
     gpuc_status status = gpuc_ctx_protect(child, prepare_and_run, &ev);
     gpuc_ctx_pop_cleanup(ctx, true);

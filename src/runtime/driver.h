@@ -35,6 +35,10 @@ void gpuc_runtime_cache_store(gpuc_runtime *rt, const char *key, const void *byt
 
 /* Makes m import a part that its own bytes hold; before the application can make it import others. */
 GPUC_NODISCARD gpuc_status gpuc_runtime_module_contain(gpuc_module *m, gpuc_module *part);
+/* gpuc_module_save_binary without what it imports. */
+GPUC_NODISCARD gpuc_status gpuc_runtime_module_save_alone(gpuc_module *m, gpuc_value *out_bytes);
+/* Whether it was made of this code. */
+bool gpuc_runtime_function_is(const gpuc_function *f, gpuc_packed_fn fn);
 /* The module that a registered function gives. INTERNAL if it gives something else. */
 GPUC_NODISCARD gpuc_status gpuc_runtime_module_by(gpuc_runtime *rt, const char *name, const gpuc_value *args,
                                                   int num_args, gpuc_module **out);

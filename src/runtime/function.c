@@ -64,3 +64,8 @@ gpuc_status gpuc_function_call(gpuc_function *f, const gpuc_value *args, int num
     gpuc_function_release(f);
     return status;
 }
+
+bool gpuc_runtime_function_is(const gpuc_function *f, gpuc_packed_fn fn)
+{
+    return f->fn == fn;
+}

@@ -148,24 +148,30 @@ gpuc_status gpuc_module_get_source(gpuc_module *m, const char *form, const char 
 
 /* ---- Bytes ---- */
 
-gpuc_status gpuc_module_save_binary(gpuc_module *m, gpuc_value *out_bytes)
+gpuc_status gpuc_runtime_module_save_alone(gpuc_module *m, gpuc_value *out_bytes)
 {
-    GPUC_REQUIRE(out_bytes);
     *out_bytes = (gpuc_value){0};
-    GPUC_REQUIRE(m);
     if (!m->ops->save_to_binary)
         return gpuc_fail(GPUC_UNSUPPORTED, "modules of type '%s' cannot be saved", m->ops->type_key);
-    if (m->num_imports > m->num_contained)
-        return gpuc_fail(GPUC_UNSUPPORTED,
-                         "saving a module of type '%s': it imports one of type '%s', which its bytes do not "
-                         "hold; save them one by one",
-                         m->ops->type_key, m->imports[m->num_contained]->ops->type_key);
     GPUC_TRY(m->ops->save_to_binary(m, out_bytes));
     if (out_bytes->kind == GPUC_VALUE_BYTES) return NULL;
     gpuc_status status = gpuc_fail(GPUC_INTERNAL, "saving a module of type '%s' gave a value of kind %s",
                                    m->ops->type_key, gpuc_value_kind_name(out_bytes->kind));
     gpuc_value_clear(m->runtime, out_bytes);
     return status;
+}
+
+gpuc_status gpuc_module_save_binary(gpuc_module *m, gpuc_value *out_bytes)
+{
+    GPUC_REQUIRE(out_bytes);
+    *out_bytes = (gpuc_value){0};
+    GPUC_REQUIRE(m);
+    if (m->num_imports > m->num_contained)
+        return gpuc_fail(GPUC_UNSUPPORTED,
+                         "saving a module of type '%s': it imports one of type '%s', which its bytes do not "
+                         "hold; save them one by one",
+                         m->ops->type_key, m->imports[m->num_contained]->ops->type_key);
+    return gpuc_runtime_module_save_alone(m, out_bytes);
 }
 
 gpuc_status gpuc_module_save_file(gpuc_module *m, const char *path)

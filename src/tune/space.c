@@ -116,7 +116,7 @@ static void keep_node(gpuc_tune_space *s, const gpuc_asked *knob, bool impossibl
 static bool explore(gpuc_tune_space *s, gpuc_tune_choose_fn choose, void *user)
 {
     gpuc_ctx *scratch;
-    GPUC_RAISE_IF(s->ctx, gpuc_ctx_create(&s->ctx->allocator, &scratch));
+    GPUC_RAISE_IF(s->ctx, gpuc_ctx_create_child(s->ctx, &scratch));
     run r = {.space = s, .choose = choose, .user = user};
     r.knobs = (gpuc_knobs){.ctx = scratch, .choose = answer, .user = &r};
     gpuc_status status = gpuc_ctx_protect(scratch, body, &r);

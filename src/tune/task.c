@@ -22,7 +22,7 @@ static void ask(gpuc_ctx *ctx, void *arg)
 static bool has_knobs(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f)
 {
     gpuc_ctx *scratch;
-    GPUC_RAISE_IF(ctx, gpuc_ctx_create(&ctx->allocator, &scratch));
+    GPUC_RAISE_IF(ctx, gpuc_ctx_create_child(ctx, &scratch));
     asking a = {.target = target, .knobs = {.ctx = scratch}};
     a.f = gpuc_compile_clone_function(scratch, f);
     gpuc_status status = gpuc_ctx_protect(scratch, ask, &a);
