@@ -32,5 +32,5 @@ endfunction()
 # The compiler's context and its tables print and abort: not in what an application ships.
 gpuc_library(gpuc_runtime FOLDERS ${GPUC_RUNTIME_FOLDERS} WITHOUT "/(ctx|map)[.]c[.]o$")
 if(GPUC_COMPILER)
-  gpuc_library(gpuc FOLDERS ${GPUC_RUNTIME_FOLDERS} ${GPUC_COMPILER_FOLDERS} EXTERNAL cjson protobuf-c)
+  gpuc_library(gpuc FOLDERS ${GPUC_RUNTIME_FOLDERS} ${GPUC_COMPILER_FOLDERS} EXTERNAL cjson protobuf-c ${GPUC_SPIRV_TOOLS_LIBS})
 endif()

@@ -43,6 +43,7 @@ $(sanitizers_package) sanitizers
 libcmocka-dev pc:cmocka
 zlib1g-dev pc:zlib
 spirv-tools cmd:spirv-val
+g++ cmd:c++
 vulkan-validationlayers -
 libonnx-testdata -
 oclgrind cmd:oclgrind optional

@@ -70,7 +70,8 @@ GPUC_API void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_ta
  * workspace, and returns when the results are there; calls may run side by side. */
 GPUC_API gpuc_module *gpuc_build_func(gpuc_ctx *ctx, gpuc_runtime *rt, gpuc_device *device,
                                       const gpuc_target *target, const gpuc_tir_func *func);
-/* The generated code of the same, for reading: source text, or a listing of SPIR-V. Runs no compiler. */
+/* The generated code of the same, for reading: source text, or SPIR-V as assembly (as words in a build without
+ * SPIRV-Tools). Runs no compiler. */
 GPUC_API const char *gpuc_build_source(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func);
 
 /* ---- Libraries ---- */
@@ -82,8 +83,8 @@ GPUC_API gpuc_library *gpuc_library_create(gpuc_ctx *ctx);
 /* Lowers a scheduled function and generates its code for a target. Names are unique among the functions for one
  * target. No device is needed. Raises. */
 GPUC_API void gpuc_library_add(gpuc_library *l, const gpuc_target *target, const gpuc_tir_func *func);
-/* The code of all functions for a target, named by gpuc_target_text, for reading: source text, or a listing of
- * SPIR-V. Raises NOT_FOUND if there are none. */
+/* The code of all functions for a target, named by gpuc_target_text, for reading: source text, or SPIR-V as
+ * assembly (words in a build without SPIRV-Tools). Raises NOT_FOUND if there are none. */
 GPUC_API const char *gpuc_library_source(gpuc_library *l, const char *target);
 /* Compiles what the target has compiled ahead, and writes the library, whole or not at all. Raises. */
 GPUC_API void gpuc_library_save(gpuc_library *l, const char *path);

@@ -8,14 +8,22 @@
 #include "base/size.h"
 #include "codegen/lanes.h"
 
-const gpuc_codegen *gpuc_codegen_get(const gpuc_target *t)
-{
-    static const gpuc_codegen *const generators[GPUC_TARGET_KIND_COUNT] = {
+static const gpuc_codegen *const generators[GPUC_TARGET_KIND_COUNT] = {
 #define GPUC_TARGET_KIND(id, name, generator, ...) [GPUC_TARGET_##id] = &gpuc_codegen_##generator,
 #include "target/kinds.def"
 #undef GPUC_TARGET_KIND
-    };
+};
+
+const gpuc_codegen *gpuc_codegen_get(const gpuc_target *t)
+{
     return generators[t->kind];
+}
+
+gpuc_status gpuc_codegen_assembly(const uint32_t *words, size_t count, gpuc_buf *out)
+{
+    for (int i = 0; i < GPUC_TARGET_KIND_COUNT; i++)
+        if (generators[i]->assembly) return generators[i]->assembly(words, count, out);
+    return gpuc_fail(GPUC_UNSUPPORTED, "no generator of this build has an assembly");
 }
 
 void gpuc_codegen_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,

@@ -33,6 +33,8 @@ typedef struct gpuc_codegen {
                  gpuc_linked *out);
     /* For people: what is compiled of the kernels as text, SPIR-V as a listing. Runs no compiler. */
     void (*print)(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels, gpuc_buf *out);
+    /* (optional) One of the SPIR-V modules that it makes as assembly, appended. */
+    gpuc_status (*assembly)(const uint32_t *words, size_t count, gpuc_buf *out);
 } gpuc_codegen;
 
 #define GPUC_TARGET_KIND(id, name, generator, ...) extern const gpuc_codegen gpuc_codegen_##generator;
@@ -45,6 +47,8 @@ void gpuc_codegen_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func 
 /* Metadata, and the kernel as text: for target.build functions that are not gpuc's own. */
 void gpuc_codegen_defer(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
                         gpuc_kernel_code *out);
+/* SPIR-V as assembly, appended. UNSUPPORTED in a build without SPIRV-Tools. */
+GPUC_NODISCARD gpuc_status gpuc_codegen_assembly(const uint32_t *words, size_t count, gpuc_buf *out);
 /* print, in memory of the context. */
 const char *gpuc_codegen_text(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels);
 /* link; GPUC_DEBUG_SOURCE prints first. */

@@ -173,4 +173,5 @@ static void print_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc
     }
 }
 
-const gpuc_codegen gpuc_codegen_spirv = {.emit = emit_kernel, .link = link_kernels, .print = print_kernels};
+const gpuc_codegen gpuc_codegen_spirv = {
+    .emit = emit_kernel, .link = link_kernels, .print = print_kernels, .assembly = gpuc_spv_assembly};

@@ -126,9 +126,11 @@ static inline int gpuc_spv_tensor_of(const gpuc_spv_kernel *k,
     return -1;
 }
 
-/* listing.c: a module as text. */
+/* listing.c: assembly of a module, appended. UNSUPPORTED in a build without SPIRV-Tools. */
+GPUC_NODISCARD gpuc_status gpuc_spv_assembly(const uint32_t *words, size_t count, gpuc_buf *out);
+/* The same, or else the words in hexadecimal. */
 void gpuc_spv_print(gpuc_ctx *ctx, const uint32_t *words, size_t count, gpuc_buf *out);
-/* What follows an opcode: "r" result type and result, "R" result only, or neither; then "i" ids, "l"
+/* operands.c: what follows an opcode, "r" result type and result, "R" result only, or neither; then "i" ids, "l"
  * literals, "s" a string, the last for all that is left. NULL: no module of ours has it. */
 const char *gpuc_spv_operand_kinds(uint32_t op);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <gpuc/build.h>
+#include <gpuc/config.h>
 #include <gpuc/files.h>
 
 enum { N = 300 };
@@ -280,6 +281,27 @@ static void source_of_library(gpuc_module *m)
     gpuc_value_clear(run_runtime(), &v);
 }
 
+/* What gpuc_compiler_register brings. */
+static void check_assembly(gpuc_module *m)
+{
+    gpuc_value v;
+    if (run_device_type() != GPUC_DEVICE_VULKAN) {
+        run_refused(gpuc_module_get_source(m, "asm", "scaled", &v), "no source of the form 'asm'");
+        return;
+    }
+    run_refused(gpuc_module_get_source(m, "asm", "scaled", &v), "gpuc_compiler_register");
+    run_ok(gpuc_compiler_register(run_runtime()));
+    if (!GPUC_HAVE_SPIRV_TOOLS) {
+        run_refused(gpuc_module_get_source(m, "asm", "scaled", &v), "without SPIRV-Tools");
+        return;
+    }
+    run_ok(gpuc_module_get_source(m, "asm", "scaled", &v)); /* two kernels */
+    const char *first = strstr(v.as.string, "OpEntryPoint GLCompute");
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, "OpEntryPoint GLCompute"));
+    gpuc_value_clear(run_runtime(), &v);
+}
+
 static void code_body(gpuc_ctx *ctx, void *arg)
 {
     gpuc_module *m = gpuc_library_load(make(ctx), run_runtime(), run_device()), *again;
@@ -300,6 +322,7 @@ static void code_body(gpuc_ctx *ctx, void *arg)
     assert_int_equal(kernels, 3);
     round_trips(code);
     source_of_library(m);
+    check_assembly(m);
     run_ok(gpuc_module_save_file(m, path));
     run_ok(gpuc_module_load_file(run_runtime(), path, run_device(), GPUC_LOAD_NATIVE_CODE, &again));
     unlink(path);

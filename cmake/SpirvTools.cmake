@@ -1,0 +1,27 @@
+# GPUC_HAVE_SPIRV_TOOLS, and GPUC_SPIRV_TOOLS_LIBS: what the compiler links then. Debian's library is static and written
+# in C++, so that programs which link libgpuc.a need the C++ library, too (gpuc.pc and the CMake files name it).
+set(GPUC_HAVE_SPIRV_TOOLS OFF)
+set(GPUC_SPIRV_TOOLS_LIBS)
+if(NOT GPUC_SPIRV_TOOLS OR NOT GPUC_COMPILER)
+  return()
+endif()
+find_path(GPUC_SPIRV_TOOLS_INCLUDE spirv-tools/libspirv.h)
+find_library(GPUC_SPIRV_TOOLS_LIBRARY SPIRV-Tools)
+if(GPUC_SPIRV_TOOLS_INCLUDE AND GPUC_SPIRV_TOOLS_LIBRARY)
+  include(CheckCSourceCompiles)
+  set(CMAKE_REQUIRED_INCLUDES ${GPUC_SPIRV_TOOLS_INCLUDE})
+  set(CMAKE_REQUIRED_LIBRARIES ${GPUC_SPIRV_TOOLS_LIBRARY} stdc++ m)
+  # Tried anew each time: the C++ library may have been installed meanwhile.
+  unset(GPUC_SPIRV_TOOLS_LINKS CACHE)
+  check_c_source_compiles("#include <spirv-tools/libspirv.h>
+    int main(void) { spvContextDestroy(spvContextCreate(SPV_ENV_UNIVERSAL_1_6)); return 0; }" GPUC_SPIRV_TOOLS_LINKS)
+  unset(CMAKE_REQUIRED_INCLUDES)
+  unset(CMAKE_REQUIRED_LIBRARIES)
+  if(GPUC_SPIRV_TOOLS_LINKS)
+    set(GPUC_HAVE_SPIRV_TOOLS ON)
+    set(GPUC_SPIRV_TOOLS_LIBS ${GPUC_SPIRV_TOOLS_LIBRARY} stdc++)
+  endif()
+endif()
+if(NOT GPUC_HAVE_SPIRV_TOOLS)
+  message(STATUS "SPIR-V is printed as words: SPIRV-Tools or the C++ library was not found (Debian: spirv-tools, g++)")
+endif()
