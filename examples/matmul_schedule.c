@@ -95,8 +95,7 @@ static gpuc_status multiply(const job *j, gpuc_ndarray *const arrays[3], double 
 {
     gpuc_function *f;
     GPUC_TRY(gpuc_module_get_function(j->module, "matmul", &f));
-    gpuc_value args[3];
-    for (int i = 0; i < 3; i++) args[i] = (gpuc_value){.kind = GPUC_VALUE_NDARRAY, .as.ndarray = arrays[i]};
+    const gpuc_value args[] = {gpuc_arg(arrays[0]), gpuc_arg(arrays[1]), gpuc_arg(arrays[2])};
     gpuc_status status = gpuc_function_call(f, args, 3, NULL); /* drivers finish compiling in the first run */
     double start = now();
     if (!status) status = gpuc_function_call(f, args, 3, NULL);

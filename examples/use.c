@@ -11,12 +11,9 @@ static gpuc_status add(gpuc_function *f, gpuc_ndarray *const arrays[3], const fl
                        float *c)
 {
     const size_t bytes = N * sizeof(float);
-    gpuc_value args[4];
-    for (int i = 0; i < 3; i++) args[i] = (gpuc_value){.kind = GPUC_VALUE_NDARRAY, .as.ndarray = arrays[i]};
-    args[3] = (gpuc_value){.kind = GPUC_VALUE_INT, .as.i = N};
     GPUC_TRY(gpuc_ndarray_write(arrays[0], a, bytes));
     GPUC_TRY(gpuc_ndarray_write(arrays[1], b, bytes));
-    GPUC_TRY(gpuc_function_call(f, args, 4, NULL));
+    GPUC_TRY(gpuc_call(f, gpuc_arg(arrays[0]), gpuc_arg(arrays[1]), gpuc_arg(arrays[2]), gpuc_arg_int(N)));
     return gpuc_ndarray_read(arrays[2], c, bytes);
 }
 

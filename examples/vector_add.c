@@ -44,10 +44,8 @@ static gpuc_status call(gpuc_module *module, gpuc_ndarray *const arrays[3])
 {
     gpuc_function *f;
     GPUC_TRY(gpuc_module_get_function(module, "vector_add", &f));
-    gpuc_value args[4];
-    for (int i = 0; i < 3; i++) args[i] = (gpuc_value){.kind = GPUC_VALUE_NDARRAY, .as.ndarray = arrays[i]};
-    args[3] = (gpuc_value){.kind = GPUC_VALUE_INT, .as.i = N};
-    gpuc_status status = gpuc_function_call(f, args, 4, NULL);
+    gpuc_status status =
+        gpuc_call(f, gpuc_arg(arrays[0]), gpuc_arg(arrays[1]), gpuc_arg(arrays[2]), gpuc_arg_int(N));
     gpuc_function_release(f);
     return status;
 }

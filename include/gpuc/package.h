@@ -98,13 +98,38 @@ typedef struct gpuc_package_module {
     uint64_t bytes;   /* of data */
 } gpuc_package_module;
 
+/* An array that a function of a library takes. */
+typedef struct gpuc_package_array {
+    const char *name;                /* in the tensor expression */
+    gpuc_dtype dtype;                /* of an element */
+    int ndim;                        /* of dims */
+    const gpuc_package_number *dims; /* its shape, over the function's numbers */
+} gpuc_package_array;
+
+/* A number that a function of a library takes. */
+typedef struct gpuc_package_scalar {
+    const char *name; /* as the texts of gpuc_package_number refer to it */
+    gpuc_dtype dtype; /* int32, int64 or float32 */
+} gpuc_package_scalar;
+
+/* A function of a library: its arguments are the arrays, then the numbers. */
+typedef struct gpuc_package_function {
+    const char *name;                            /* for gpuc_module_get_function */
+    uint32_t num_arrays, num_scalars, num_steps; /* of the lists below */
+    const gpuc_package_array *arrays;            /* the first arguments */
+    const gpuc_package_scalar *scalars;          /* the last arguments */
+    const char *const *kernels;                  /* that it launches, in this order */
+    uint32_t num_workspaces;                     /* arrays between kernels, */
+    const gpuc_package_number *workspaces;       /* and the bytes of each */
+} gpuc_package_function;
+
 /* The package for one target. */
 typedef struct gpuc_package_program {
     const char *target;      /* as gpuc_target_parse takes it */
     gpuc_device_type device; /* that it is for */
     /* Lengths of the lists below. Steps have no list: nodes and slots give their numbers. */
     uint32_t num_requirements, num_modules, num_kernels, num_nodes, num_steps, num_slots, num_symbols,
-        num_weights;
+        num_weights, num_functions;
     const gpuc_package_requirement *requirements; /* the devices must meet all of them */
     const gpuc_package_module *modules;           /* gpuc_package_kernel.module is an index of it */
     const gpuc_package_kernel *kernels;           /* a variant follows the kernel that it replaces */
@@ -112,6 +137,7 @@ typedef struct gpuc_package_program {
     const gpuc_package_slot *slots;               /* memory of all kinds */
     const gpuc_package_symbol *symbols;           /* sizes that numbers which are not fixed depend on */
     const gpuc_package_weight *weights;           /* constants */
+    const gpuc_package_function *functions;       /* of a library, which has no nodes */
     uint64_t weight_bytes;                        /* of all weights, gaps between them included */
     uint32_t num_arena_slots;                     /* the memory of a session: */
     uint64_t arena_bytes;                         /* of those with fixed sizes, as they are placed */
@@ -132,6 +158,7 @@ typedef struct gpuc_package_section {
 typedef struct gpuc_package_view {
     uint64_t file_bytes;                                          /* size of the file */
     const char *gpuc_version;                                     /* that made it */
+    bool is_library;                                              /* of functions; else a network */
     uint32_t num_inputs, num_outputs, num_programs, num_sections; /* of the lists below */
     const gpuc_tensor_info *inputs, *outputs;                     /* of the model, in its order */
     const gpuc_package_program *programs; /* the first one whose device is available runs */

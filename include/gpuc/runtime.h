@@ -184,6 +184,39 @@ GPUC_API void gpuc_function_release(gpuc_function *f);
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_function_call(gpuc_function *f, const gpuc_value *args, int num_args,
                                                        gpuc_value *ret);
 
+/* Arguments: an array, which is borrowed as all arguments are. */
+static inline gpuc_value gpuc_arg(gpuc_ndarray *a)
+{
+    gpuc_value v = {GPUC_VALUE_NDARRAY, {0}};
+    v.as.ndarray = a;
+    return v;
+}
+/* A whole number. */
+static inline gpuc_value gpuc_arg_int(int64_t i)
+{
+    gpuc_value v = {GPUC_VALUE_INT, {i}};
+    return v;
+}
+/* A floating-point number. */
+static inline gpuc_value gpuc_arg_float(double f)
+{
+    gpuc_value v = {GPUC_VALUE_FLOAT, {0}};
+    v.as.f = f;
+    return v;
+}
+/* A string. */
+static inline gpuc_value gpuc_arg_string(const char *text)
+{
+    gpuc_value v = {GPUC_VALUE_STRING, {0}};
+    v.as.string = text;
+    return v;
+}
+/* gpuc_call(f, gpuc_arg(a), gpuc_arg_int(n)): gpuc_function_call with these arguments, one or more, without its
+ * result. In C. */
+#define gpuc_call(f, ...)                                                                                    \
+    gpuc_function_call((f), (const gpuc_value[]){__VA_ARGS__},                                               \
+                       (int)(sizeof((const gpuc_value[]){__VA_ARGS__}) / sizeof(gpuc_value)), NULL)
+
 /* The registry: names to packed functions. Registering a name twice is an error unless replace.
  * Lookups take no lock; registration must not run beside lookups on other threads. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_registry_set(gpuc_runtime *rt, const char *name, gpuc_function *f,

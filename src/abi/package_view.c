@@ -105,6 +105,16 @@ static gpuc_xexpr scalar_of(const gpuc_program *p, uint32_t kernel, uint32_t sca
     return out;
 }
 
+/* The name that a scalar of a kernel has in the first function that launches it; NULL in a network. */
+static const char *function_scalar(const gpuc_program *p, uint32_t kernel, uint32_t scalar)
+{
+    for (uint32_t f = 0; f < p->num_entries; f++)
+        for (uint32_t s = 0; s < p->entries[f].num_steps; s++)
+            if (p->entries[f].steps[s].kernel == kernel)
+                return p->entries[f].scalars[p->entries[f].steps[s].scalars[scalar]].name;
+    return NULL;
+}
+
 /* Names the scalars of a kernel in the texts of its expressions. */
 static gpuc_status scalar_names(view *v, const gpuc_program *p, uint32_t kernel, const char *const **out)
 {
@@ -118,7 +128,10 @@ static gpuc_status scalar_names(view *v, const gpuc_program *p, uint32_t kernel,
         gpuc_buf text;
         if (e.count) GPUC_TRY(number_of(v, p, e, &number));
         gpuc_buf_init(&text, v->allocator);
-        if (!e.count)
+        const char *of_function = function_scalar(p, launched, i);
+        if (of_function)
+            gpuc_buf_str(&text, of_function);
+        else if (!e.count)
             gpuc_buf_printf(&text, "scalar%u", i);
         else
             gpuc_buf_printf(&text, e.count > 1 ? "(%s)" : "%s", number.text);
@@ -293,6 +306,61 @@ static gpuc_status set_weights(view *v, const gpuc_program *p, gpuc_package_prog
     return NULL;
 }
 
+static gpuc_status set_arrays(view *v, const gpuc_entry *e, const char *const *names,
+                              gpuc_package_function *out)
+{
+    gpuc_package_array *arrays;
+    GPUC_TRY(make(v, e->num_arrays, sizeof *arrays, &arrays));
+    out->num_arrays = e->num_arrays;
+    out->arrays = arrays;
+    for (uint32_t i = 0; i < e->num_arrays; i++) {
+        const gpuc_entry_array *a = &e->arrays[i];
+        gpuc_package_number *dims;
+        GPUC_TRY(make(v, a->ndim, sizeof *dims, &dims));
+        for (uint32_t d = 0; d < a->ndim; d++) GPUC_TRY(kernel_number(v, a->dims[d].size, names, &dims[d]));
+        arrays[i] =
+            (gpuc_package_array){.name = a->name, .dtype = a->dtype, .ndim = (int)a->ndim, .dims = dims};
+    }
+    return NULL;
+}
+
+static gpuc_status set_function(view *v, const gpuc_program *p, const gpuc_entry *e,
+                                gpuc_package_function *out)
+{
+    gpuc_package_scalar *scalars;
+    gpuc_package_number *workspaces;
+    const char **names, **kernels;
+    GPUC_TRY(make(v, e->num_scalars, sizeof *scalars, &scalars));
+    GPUC_TRY(make(v, e->num_scalars, sizeof *names, &names));
+    GPUC_TRY(make(v, e->num_workspaces, sizeof *workspaces, &workspaces));
+    GPUC_TRY(make(v, e->num_steps, sizeof *kernels, &kernels));
+    for (uint32_t i = 0; i < e->num_scalars; i++) {
+        names[i] = e->scalars[i].name;
+        scalars[i] = (gpuc_package_scalar){.name = names[i], .dtype = e->scalars[i].dtype};
+    }
+    for (uint32_t i = 0; i < e->num_steps; i++) kernels[i] = p->kernels[e->steps[i].kernel].name;
+    for (uint32_t i = 0; i < e->num_workspaces; i++)
+        GPUC_TRY(kernel_number(v, e->workspaces[i], names, &workspaces[i]));
+    *out = (gpuc_package_function){.name = e->name,
+                                   .num_scalars = e->num_scalars,
+                                   .num_steps = e->num_steps,
+                                   .scalars = scalars,
+                                   .kernels = kernels,
+                                   .num_workspaces = e->num_workspaces,
+                                   .workspaces = workspaces};
+    return set_arrays(v, e, names, out);
+}
+
+static gpuc_status set_functions(view *v, const gpuc_program *p, gpuc_package_program *out)
+{
+    gpuc_package_function *list;
+    GPUC_TRY(make(v, p->num_entries, sizeof *list, &list));
+    out->num_functions = p->num_entries;
+    out->functions = list;
+    for (uint32_t i = 0; i < p->num_entries; i++) GPUC_TRY(set_function(v, p, &p->entries[i], &list[i]));
+    return NULL;
+}
+
 static gpuc_status set_needs(view *v, const gpuc_program *p, gpuc_package_program *out)
 {
     gpuc_package_requirement *needs;
@@ -338,6 +406,7 @@ static gpuc_status set_programs(view *v)
         GPUC_TRY(set_nodes(v, p, &list[i]));
         GPUC_TRY(set_slots(v, p, &list[i]));
         GPUC_TRY(set_weights(v, p, &list[i]));
+        GPUC_TRY(set_functions(v, p, &list[i]));
     }
     return NULL;
 }
@@ -394,6 +463,7 @@ static gpuc_status fill(view *v, bool check_weights)
                                    &num_sections));
     v->it.file_bytes = v->map.size;
     v->it.gpuc_version = v->package.gpuc_version;
+    v->it.is_library = v->package.is_library;
     v->it.num_inputs = s->num_inputs;
     v->it.num_outputs = s->num_outputs;
     GPUC_TRY(tensors_of(v, s->inputs, s->num_inputs, &v->it.inputs));

@@ -92,6 +92,9 @@ LD_LIBRARY_PATH=$libdir "$work/run_model" "$work/none.gpuc" 2>&1 | grep -q . || 
 if [ "$has_compiler" = 1 ]; then
     LD_LIBRARY_PATH=$libdir "$work/export" "$work/add.gpuc-lib" >"$work/out" || fail "export"
     grep -q vector_add "$work/out" || fail "export prints no source: $(cat "$work/out")"
+    "$root/bin/gpuc" inspect "$work/add.gpuc-lib" >"$work/out" || fail "inspect of a library"
+    grep -qF 'vector_add(A: float32[n], B: float32[n], C: float32[n], n: int64)' "$work/out" ||
+        fail "inspect does not list the function: $(cat "$work/out")"
     for program in "$work/use" "$work/use-static" "$work/app/build/use-runtime"; do
         LD_LIBRARY_PATH=$libdir "$program" "$work/add.gpuc-lib" >"$work/out" || fail "$program: $(cat "$work/out")"
         grep -q 'cpu *ok' "$work/out" || fail "$program: $(cat "$work/out")"

@@ -71,6 +71,44 @@ static void json_kernels(cli_json *j, const gpuc_package_program *p)
     cli_json_end_array(j);
 }
 
+static void json_functions(cli_json *j, const gpuc_package_program *p)
+{
+    char dtype[24];
+    cli_json_array(j, "functions");
+    for (uint32_t i = 0; i < p->num_functions; i++) {
+        const gpuc_package_function *f = &p->functions[i];
+        cli_json_object(j, NULL);
+        cli_json_string(j, "name", f->name);
+        cli_json_array(j, "arrays");
+        for (uint32_t a = 0; a < f->num_arrays; a++) {
+            cli_json_object(j, NULL);
+            cli_json_string(j, "name", f->arrays[a].name);
+            cli_json_string(j, "dtype", gpuc_dtype_name(f->arrays[a].dtype, dtype));
+            cli_json_array(j, "shape");
+            for (int d = 0; d < f->arrays[a].ndim; d++) json_number(j, NULL, &f->arrays[a].dims[d]);
+            cli_json_end_array(j);
+            cli_json_end_object(j);
+        }
+        cli_json_end_array(j);
+        cli_json_array(j, "scalars");
+        for (uint32_t s = 0; s < f->num_scalars; s++) {
+            cli_json_object(j, NULL);
+            cli_json_string(j, "name", f->scalars[s].name);
+            cli_json_string(j, "dtype", gpuc_dtype_name(f->scalars[s].dtype, dtype));
+            cli_json_end_object(j);
+        }
+        cli_json_end_array(j);
+        cli_json_array(j, "kernels");
+        for (uint32_t s = 0; s < f->num_steps; s++) cli_json_string(j, NULL, f->kernels[s]);
+        cli_json_end_array(j);
+        cli_json_array(j, "workspace_bytes");
+        for (uint32_t w = 0; w < f->num_workspaces; w++) json_number(j, NULL, &f->workspaces[w]);
+        cli_json_end_array(j);
+        cli_json_end_object(j);
+    }
+    cli_json_end_array(j);
+}
+
 static void json_nodes(cli_json *j, const gpuc_package_program *p)
 {
     cli_json_array(j, "operators");
@@ -134,9 +172,10 @@ static void json_program(cli_json *j, const gpuc_package_program *p)
     }
     cli_json_end_array(j);
     cli_json_int(j, "steps", p->num_steps);
+    if (p->num_functions) json_functions(j, p);
     json_kernels(j, p);
-    json_nodes(j, p);
-    json_memory(j, p);
+    if (!p->num_functions) json_nodes(j, p);
+    if (!p->num_functions) json_memory(j, p);
     cli_json_end_object(j);
 }
 
@@ -150,8 +189,10 @@ void cli_inspect_json(const cli_inspected *p)
     cli_json_int(&j, "bytes", (int64_t)g->file_bytes);
     cli_json_string(&j, "gpuc_version", g->gpuc_version);
     cli_json_bool(&j, "weights_verified", p->checked);
-    json_tensors(&j, "inputs", g->inputs, g->num_inputs);
-    json_tensors(&j, "outputs", g->outputs, g->num_outputs);
+    if (!g->is_library) {
+        json_tensors(&j, "inputs", g->inputs, g->num_inputs);
+        json_tensors(&j, "outputs", g->outputs, g->num_outputs);
+    }
     cli_json_array(&j, "programs");
     for (uint32_t i = 0; i < g->num_programs; i++) json_program(&j, &g->programs[i]);
     cli_json_end_array(&j);

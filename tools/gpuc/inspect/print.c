@@ -84,6 +84,31 @@ static void print_kernels(const gpuc_package_program *p)
     }
 }
 
+/* "vector_add(A: float32[n], B: float32[n], n: int64)" */
+static void print_functions(const gpuc_package_program *p)
+{
+    char dtype[24];
+    printf("  functions\n");
+    for (uint32_t i = 0; i < p->num_functions; i++) {
+        const gpuc_package_function *f = &p->functions[i];
+        printf("    %s(", f->name);
+        for (uint32_t a = 0; a < f->num_arrays; a++) {
+            const gpuc_package_array *array = &f->arrays[a];
+            printf("%s%s: %s[", a ? ", " : "", array->name, gpuc_dtype_name(array->dtype, dtype));
+            for (int d = 0; d < array->ndim; d++) printf("%s%s", d ? ", " : "", array->dims[d].text);
+            printf("]");
+        }
+        for (uint32_t s = 0; s < f->num_scalars; s++)
+            printf("%s%s: %s", s || f->num_arrays ? ", " : "", f->scalars[s].name,
+                   gpuc_dtype_name(f->scalars[s].dtype, dtype));
+        printf(")\n      ");
+        for (uint32_t s = 0; s < f->num_steps; s++) printf("%s%s", s ? ", " : "launches ", f->kernels[s]);
+        for (uint32_t w = 0; w < f->num_workspaces; w++)
+            printf("%s%s bytes", w ? ", " : "; between them ", f->workspaces[w].text);
+        printf("%s\n", f->num_steps ? "" : "launches nothing");
+    }
+}
+
 static void print_nodes(const gpuc_package_program *p)
 {
     printf("  operators\n");
@@ -123,8 +148,11 @@ static void print_program(const cli_inspected *p, uint32_t number)
     char size[32], *heading = cli_printf("program %u: target '%s'", number, g->target);
     title(heading);
     free(heading);
-    printf("  device kind %s; %u operators, %u steps, %u kernels\n", gpuc_device_type_name(g->device),
-           g->num_nodes, g->num_steps, g->num_kernels);
+    printf("  device kind %s; ", gpuc_device_type_name(g->device));
+    if (p->package->is_library)
+        printf("%u functions, %u kernels\n", g->num_functions, g->num_kernels);
+    else
+        printf("%u operators, %u steps, %u kernels\n", g->num_nodes, g->num_steps, g->num_kernels);
     for (uint32_t i = 0; i < g->num_modules; i++)
         printf("  module %u: %s, %s\n", i, g->modules[i].type, cli_size_text(g->modules[i].bytes, size));
     for (uint32_t i = 0; i < g->num_symbols; i++)
@@ -137,7 +165,9 @@ static void print_program(const cli_inspected *p, uint32_t number)
         else
             printf(" %s>=%lld", g->requirements[i].name, (long long)g->requirements[i].at_least);
     printf("%s\n", g->num_requirements ? "" : " nothing beyond the specification's minimum");
+    if (p->package->is_library) print_functions(g);
     print_kernels(g);
+    if (p->package->is_library) return;
     print_nodes(g);
     print_memory(g);
 }
@@ -145,10 +175,12 @@ static void print_program(const cli_inspected *p, uint32_t number)
 void cli_inspect_print(const cli_inspected *p)
 {
     const gpuc_package_view *g = p->package;
-    printf("%s: package of gpuc %s, %u program%s\n", p->path, g->gpuc_version, g->num_programs,
-           g->num_programs == 1 ? "" : "s");
-    print_tensors("inputs", g->inputs, g->num_inputs);
-    print_tensors("outputs", g->outputs, g->num_outputs);
+    printf("%s: %s of gpuc %s, %u program%s\n", p->path, g->is_library ? "library" : "package",
+           g->gpuc_version, g->num_programs, g->num_programs == 1 ? "" : "s");
+    if (!g->is_library) {
+        print_tensors("inputs", g->inputs, g->num_inputs);
+        print_tensors("outputs", g->outputs, g->num_outputs);
+    }
     for (uint32_t i = 0; i < g->num_programs; i++) print_program(p, i);
     print_sections(p);
     if (*g->provenance) {
