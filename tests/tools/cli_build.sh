@@ -9,7 +9,7 @@ nothing_left() {
     ls -A . "$TMPDIR" | grep -Eq '^(\.gpuc-|gpuc-cc-)' && complain 'a temporary file was left behind'
 }
 
-for c in build verify targets ops; do expect 0 "usage: gpuc $c" $c --help; done
+for c in build verify targets ops opt; do expect 0 "usage: gpuc $c" $c --help; done
 expect 2 'model is missing' build --target c
 expect 2 'say what to build for' build sum.onnx
 expect 2 "did you mean '--target'" build sum.onnx --tagret c
@@ -22,6 +22,25 @@ expect 0 'max_num_threads' targets -a
 expect 0 'nnvm     elemwise_add,broadcast_add' ops
 expect 0 '"name": "nn.softmax"' ops --json
 expect 2 'too much' ops add
+
+# Passes by hand.
+cat >f.tir <<'END'
+func f(A: float32[6] global) {
+  for i in 0..2 {
+    for j in 0..3 {
+      A[i*3 + j] = 1.5
+    }
+  }
+}
+END
+expect 0 '^ *A\[i\*3 \+ j\] = 1.5' opt f.tir
+expect 0 'stage target' opt --pass lower --target opencl f.tir
+expect 0 '^storage_flatten$' opt --list
+expect 1 "no pass 'nothing'" opt --pass nothing f.tir
+expect 1 'nothere.tir' opt nothere.tir
+expect 2 'file is missing' opt
+echo 'func f(' >bad.tir
+expect 1 'bad.tir:2:1' opt bad.tir
 
 expect 1 "did you mean 'vulkan'" build sum.onnx --target vulcan -o bad.gpuc
 expect 1 "did you mean 'max_num_threads'" build sum.onnx --target 'vulkan -max_num_thread=1' -o bad.gpuc

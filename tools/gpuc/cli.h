@@ -181,7 +181,7 @@ void cli_cache_store(void *user, const char *key, const void *bytes, size_t size
 /* ---- Commands ---- */
 
 extern const cli_command cli_bench_command, cli_build_command, cli_compare_command, cli_devices_command,
-    cli_inspect_command, cli_run_command, cli_ops_command, cli_targets_command, cli_tune_command,
-    cli_verify_command;
+    cli_inspect_command, cli_run_command, cli_ops_command, cli_opt_command, cli_targets_command,
+    cli_tune_command, cli_verify_command;
 
 #endif

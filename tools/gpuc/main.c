@@ -15,12 +15,12 @@ static const cli_command *const commands[] = {
     &cli_run_command,     &cli_bench_command,   &cli_compare_command,
     &cli_inspect_command, &cli_devices_command,
 #ifdef GPUC_CLI_COMPILER
-    &cli_targets_command, &cli_ops_command,
+    &cli_targets_command, &cli_ops_command,     &cli_opt_command,
 #endif
 };
 
 /* Commands that a build without the compiler lacks. */
-static const char *const compiler_commands[] = {"build", "tune", "verify", "targets", "ops"};
+static const char *const compiler_commands[] = {"build", "tune", "verify", "targets", "ops", "opt"};
 
 gpuc_pending *cli_pending;
 volatile sig_atomic_t cli_interrupted;

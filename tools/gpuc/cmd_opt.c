@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Runs lowering passes on the loop IR of a file and prints the result: gpuc opt. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <gpuc/lower.h>
+
+#include "cli.h"
+#include "compile.h"
+#include "text.h"
+
+enum { OPT_PASS = CLI_LONG, OPT_TARGET, OPT_LIST };
+
+static const cli_option options[] = {
+    {"pass", OPT_PASS, "A,B,...",
+     "passes by name, in this order; 'lower': the whole pipeline. Without: none"},
+    {"target", OPT_TARGET, "T", "the target that they lower for (default c)"},
+    {"list", OPT_LIST, NULL, "print the names of the passes in pipeline order"},
+};
+
+typedef struct opt_args {
+    const char *path, *passes, *target, *text;
+} opt_args;
+
+/* Standard input, or the file. */
+static gpuc_status read_text(const char *path, cli_text *out)
+{
+    gpuc_mapping file;
+    char piece[4096];
+    if (strcmp(path, "-") == 0) {
+        for (size_t n; (n = fread(piece, 1, sizeof piece, stdin)) > 0;) cli_text_bytes(out, piece, n);
+        return ferror(stdin) ? gpuc_fail(GPUC_IO, "reading standard input failed") : NULL;
+    }
+    GPUC_TRY(gpuc_file_map(path, &file));
+    cli_text_bytes(out, file.data, file.size);
+    gpuc_file_unmap(&file);
+    return NULL;
+}
+
+static void run_passes(gpuc_ctx *ctx, void *arg)
+{
+    const opt_args *a = arg;
+    const gpuc_target *target = gpuc_target_parse(ctx, a->target, NULL);
+    const gpuc_tir_func *const *funcs;
+    int n = gpuc_lower_passes(ctx, target, gpuc_tir_parse(ctx, a->text, a->path), a->passes, &funcs);
+    for (int i = 0; i < n; i++) printf("%s%s", i ? "\n" : "", gpuc_tir_text(ctx, funcs[i]));
+}
+
+static gpuc_status opt(opt_args *a)
+{
+    cli_text text = {0};
+    gpuc_ctx *ctx = NULL;
+    gpuc_status status = read_text(a->path, &text);
+    a->text = cli_text_get(&text);
+    if (!status) status = cli_ctx_create(&ctx);
+    if (!status) status = gpuc_ctx_protect(ctx, run_passes, a);
+    gpuc_ctx_destroy(ctx);
+    cli_text_free(&text);
+    return status;
+}
+
+static int run(const cli_command *c, int argc, char **argv)
+{
+    opt_args a = {.passes = "", .target = "c"};
+    bool list = false;
+    const char *value;
+    for (int key; (key = cli_next(c, argc, argv, &value)) != -1;) {
+        if (key == OPT_PASS) a.passes = value;
+        if (key == OPT_TARGET) a.target = value;
+        if (key == OPT_LIST) list = true;
+    }
+    if (list) {
+        cli_no_operands(c, argc, argv);
+        for (int i = 0; gpuc_lower_pass_name(i); i++) puts(gpuc_lower_pass_name(i));
+        return 0;
+    }
+    a.path = cli_only_operand(c, argc, argv, "file");
+    return cli_report(opt(&a));
+}
+
+const cli_command cli_opt_command = {
+    .name = "opt",
+    .operands = "FILE.tir [--pass A,B,...] [--target T]",
+    .about = "run passes on loop IR, and print what comes out",
+    .details = "FILE holds a function as GPUC_DEBUG=print shows it; - is standard input.\n"
+               "GPUC_DEBUG=print,validate,time,rules says more of each pass ('help' lists the flags).\n",
+    .options = options,
+    .num_options = CLI_COUNT(options),
+    .run = run,
+};
