@@ -1,13 +1,13 @@
 # What `cmake --install` puts where. A build without the compiler installs the runtime alone.
 include(CMakePackageConfigHelpers)
 
-set(headers base.h device.h devices.h dlpack.h files.h package.h runtime.h tensor_files.h)
+set(headers base.h device.h devices.h dlpack.h files.h package.h runtime.h scope.h tensor_files.h)
 set(libraries gpuc_runtime_static gpuc_runtime_shared)
 set(pkgconfig gpuc-runtime)
 set_target_properties(gpuc_runtime_static PROPERTIES EXPORT_NAME runtime_static)
 set_target_properties(gpuc_runtime_shared PROPERTIES EXPORT_NAME runtime)
 if(GPUC_COMPILER)
-  list(APPEND headers attrs.h build.h codegen.h ctx.h dtypes.h knobs.h lower.h onnx.h op.h schedule.h target.h te.h tir.h tune.h)
+  list(APPEND headers attrs.h build.h codegen.h ctx.h dtypes.h ir.h knobs.h lower.h onnx.h op.h schedule.h target.h te.h tir.h tune.h)
   list(APPEND libraries gpuc_static gpuc_shared)
   list(APPEND pkgconfig gpuc)
   set_target_properties(gpuc_shared PROPERTIES EXPORT_NAME gpuc)

@@ -16,12 +16,12 @@ static const char *const tag_names[GPUC_THREAD_TAG_COUNT] = {
     [GPUC_THREAD_Z] = "threadIdx.z", [GPUC_VTHREAD] = "vthread",
 };
 
-const char *gpuc_abi_scope_name(gpuc_scope scope)
+const char *gpuc_scope_name(gpuc_scope scope)
 {
     return (unsigned)scope < GPUC_SCOPE_COUNT ? scope_names[scope] : "unknown scope";
 }
 
-bool gpuc_abi_scope_parse(const char *name, gpuc_scope *out)
+bool gpuc_scope_parse(const char *name, gpuc_scope *out)
 {
     *out = GPUC_SCOPE_GLOBAL;
     for (int i = 0; i < GPUC_SCOPE_COUNT; i++) {
@@ -32,12 +32,12 @@ bool gpuc_abi_scope_parse(const char *name, gpuc_scope *out)
     return false;
 }
 
-const char *gpuc_abi_thread_tag_name(gpuc_thread_tag tag)
+const char *gpuc_thread_tag_name(gpuc_thread_tag tag)
 {
     return (unsigned)tag < GPUC_THREAD_TAG_COUNT ? tag_names[tag] : "unknown tag";
 }
 
-bool gpuc_abi_thread_tag_parse(const char *name, gpuc_thread_tag *out)
+bool gpuc_thread_tag_parse(const char *name, gpuc_thread_tag *out)
 {
     *out = GPUC_THREAD_NONE;
     for (int i = GPUC_THREAD_NONE + 1; i < GPUC_THREAD_TAG_COUNT; i++) {

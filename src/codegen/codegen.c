@@ -154,7 +154,7 @@ static void fill_local_size(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_ti
     if (!gpuc_expr_is_int(thread->extent, &extent) || extent < 1 || extent > 65536)
         gpuc_raise(ctx, GPUC_UNSUPPORTED,
                    "kernel '%s': the extent of %s is %s; a work-group's size must be constant", f->name,
-                   gpuc_abi_thread_tag_name(thread->tag), gpuc_expr_text(ctx, thread->extent));
+                   gpuc_thread_tag_name(thread->tag), gpuc_expr_text(ctx, thread->extent));
     uint32_t *size = &k->local_size[thread->tag - GPUC_THREAD_X];
     if ((uint32_t)extent > *size) *size = (uint32_t)extent;
 }
@@ -173,7 +173,7 @@ static void fill_launch(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
             *at = *at ? gpuc_max(ctx, *at, thread->extent) : thread->extent;
         } else {
             gpuc_raise(ctx, GPUC_INTERNAL, "kernel '%s': %s is not a launch dimension", f->name,
-                       gpuc_abi_thread_tag_name(thread->tag));
+                       gpuc_thread_tag_name(thread->tag));
         }
     }
     for (int i = 0; i < 3; i++)

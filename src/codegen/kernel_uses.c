@@ -33,7 +33,7 @@ int64_t gpuc_codegen_elements(gpuc_ctx *ctx, const gpuc_tir_buffer *b)
     for (int i = 0; i < b->ndim; i++) {
         if (!gpuc_expr_is_int(b->shape[i], &n))
             gpuc_raise(ctx, GPUC_UNSUPPORTED, "buffer '%s' (%s) has a size that is not constant: %s", b->name,
-                       gpuc_abi_scope_name(b->scope), gpuc_expr_text(ctx, b->shape[i]));
+                       gpuc_scope_name(b->scope), gpuc_expr_text(ctx, b->shape[i]));
         if (n < 0 || !gpuc_i64_mul(total, n, &total))
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "buffer '%s' has an impossible size", b->name);
     }

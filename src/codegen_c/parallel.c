@@ -209,7 +209,7 @@ bool gpuc_c_loop(gpuc_clike *p, gpuc_stmt s)
     const gpuc_tir_for_node *loop = gpuc_as_for(s);
     if (loop->loop == GPUC_LOOP_THREAD)
         gpuc_raise(p->ctx, GPUC_INTERNAL, "kernel '%s' holds a loop over %s", p->func->name,
-                   gpuc_abi_thread_tag_name(loop->tag));
+                   gpuc_thread_tag_name(loop->tag));
     if (loop->loop != GPUC_LOOP_PARALLEL || emit->in_parallel) return false;
     capture c;
     find_captures(p, loop, &c);

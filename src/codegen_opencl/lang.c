@@ -386,7 +386,7 @@ static void atomic(gpuc_clike *p, const gpuc_tir_call_node *n, const char *name)
     if (t.bits < 32 || n->buffer->scope == GPUC_SCOPE_LOCAL)
         gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': %s on buffer '%s' of %s %d-bit elements",
                    p->func->name, gpuc_tir_intrins[n->fn].text, n->buffer->name,
-                   gpuc_abi_scope_name(n->buffer->scope), t.bits);
+                   gpuc_scope_name(n->buffer->scope), t.bits);
     bool builtin = gpuc_is_integer(t) || n->fn == GPUC_TIR_CALL_ATOMIC_EXCHANGE;
     if (builtin && t.bits == 32) {
         gpuc_put(p, "atomic_%s", name);

@@ -106,7 +106,7 @@ static uint32_t atomic(gpuc_spv_kernel *k, gpuc_expr e)
     if (t.bits != 32 || t.lanes != 1 || gpuc_is_bool(t) || n->buffer->scope == GPUC_SCOPE_LOCAL)
         gpuc_raise(k->ctx, GPUC_UNSUPPORTED, "kernel '%s': %s on %s elements of %s buffer '%s'",
                    k->func->name, gpuc_tir_intrins[n->fn].text, gpuc_dtype_name(t, name),
-                   gpuc_abi_scope_name(n->buffer->scope), n->buffer->name);
+                   gpuc_scope_name(n->buffer->scope), n->buffer->name);
     bool bits = gpuc_map_has(&k->float_bits, n->buffer);
     if (bits) word.code = GPUC_DTYPE_UINT;
     uint32_t value = gpuc_spv_expr(k, n->args[n->n - 1]),

@@ -88,7 +88,7 @@ void gpuc_spv_alloc(gpuc_spv_kernel *k, const gpuc_tir_buffer *b)
     if (n > INT64_C(1) << 24)
         gpuc_raise(k->ctx, GPUC_UNSUPPORTED,
                    "kernel '%s': buffer '%s' of %lld elements is too large for %s memory", k->func->name,
-                   b->name, (long long)n, gpuc_abi_scope_name(b->scope));
+                   b->name, (long long)n, gpuc_scope_name(b->scope));
     gpuc_spv_local *l = gpuc_new(k->ctx, gpuc_spv_local);
     l->storage = b->scope == GPUC_SCOPE_SHARED ? SpvStorageClassWorkgroup : SpvStorageClassFunction;
     l->bits = gpuc_map_has(&k->float_bits, b);

@@ -15,7 +15,7 @@ static void for_stmt(gpuc_spv_kernel *k, const gpuc_tir_for_node *n)
     gpuc_spv *m = &k->m;
     if (n->loop == GPUC_LOOP_THREAD)
         gpuc_raise(k->ctx, GPUC_INTERNAL, "kernel '%s' holds a loop over %s", k->func->name,
-                   gpuc_abi_thread_tag_name(n->tag));
+                   gpuc_thread_tag_name(n->tag));
     gpuc_dtype t = n->var->dtype;
     uint32_t type = gpuc_spv_type(k, t), begin = gpuc_spv_expr(k, n->min);
     uint32_t end = gpuc_spv_expr(k, gpuc_arith_simplify(k->analyzer, gpuc_add(k->ctx, n->min, n->extent)));

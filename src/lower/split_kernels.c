@@ -111,13 +111,13 @@ static void check_threads(splitter *t, gpuc_tir_func *k)
                        "kernel '%s': the extent of %s is %s, which is not known before the launch; bind a "
                        "loop whose "
                        "extent depends on shapes only",
-                       k->name, gpuc_abi_thread_tag_name(th->tag), gpuc_expr_text(ctx, th->extent));
+                       k->name, gpuc_thread_tag_name(th->tag), gpuc_expr_text(ctx, th->extent));
         if (gpuc_is_thread_tag(th->tag) && th->extent->kind != GPUC_EXPR_INT)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
                        "kernel '%s': the extent of %s is %s, but work-group sizes are constants; split the "
                        "loop by a "
                        "constant factor and bind the inner one",
-                       k->name, gpuc_abi_thread_tag_name(th->tag), gpuc_expr_text(ctx, th->extent));
+                       k->name, gpuc_thread_tag_name(th->tag), gpuc_expr_text(ctx, th->extent));
     }
 }
 

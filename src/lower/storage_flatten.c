@@ -38,7 +38,7 @@ static gpuc_expr fixed_size(flattener *t, const gpuc_tir_buffer *b, gpuc_expr si
             t->m.ctx, GPUC_UNSUPPORTED,
             "function '%s': the %s buffer '%s' has a size that is not known when compiling (%s elements); "
             "split the loops that it covers by constant factors, or compute it at another loop",
-            t->f->name, gpuc_abi_scope_name(b->scope), b->name, gpuc_expr_text(t->m.ctx, size));
+            t->f->name, gpuc_scope_name(b->scope), b->name, gpuc_expr_text(t->m.ctx, size));
     return gpuc_int(t->m.ctx, max);
 }
 

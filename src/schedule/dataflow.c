@@ -82,7 +82,7 @@ static gpuc_scope need_scope(const gpuc_stage *st, const char *scope, const char
 {
     gpuc_scope value;
     gpuc_stage_need(st, scope, primitive, "scope");
-    if (!gpuc_abi_scope_parse(scope, &value))
+    if (!gpuc_scope_parse(scope, &value))
         gpuc_stage_fail(
             st, "%s: there is no storage scope '%s'; use global, global.texture, shared, warp or local",
             primitive, scope);

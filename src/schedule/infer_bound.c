@@ -80,7 +80,7 @@ static void attach(gpuc_lowering *l, gpuc_nest *n)
         gpuc_stage_fail(st,
                         "it is computed inside of a kernel, where storage of scope %s cannot be made; use "
                         "shared or local",
-                        gpuc_abi_scope_name(n->scope));
+                        gpuc_scope_name(n->scope));
 }
 
 static bool is_inside(const gpuc_nest *n, const gpuc_nest *of, int loop)
@@ -376,7 +376,7 @@ static const char *loop_name(const gpuc_nest_loop *loop)
 
 static void check_thread(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_loop *loop)
 {
-    const char *tag = gpuc_abi_thread_tag_name(loop->note.tag), *name = gpuc_schedule_iter_name(loop->iter);
+    const char *tag = gpuc_thread_tag_name(loop->note.tag), *name = gpuc_schedule_iter_name(loop->iter);
     bool one = gpuc_tir_is_const(loop->extent, 1);
     if (loop->opened && !gpuc_arith_prove(l->analyzer, gpuc_le(l->ctx, loop->extent, loop->opened->extent)))
         gpuc_stage_fail(
@@ -387,7 +387,7 @@ static void check_thread(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_l
         gpuc_stage_fail(
             n->stage,
             "'%s' is bound to %s, but each thread has its own storage of scope %s and needs all of it", name,
-            tag, gpuc_abi_scope_name(n->scope));
+            tag, gpuc_scope_name(n->scope));
 }
 
 /* The leaves; but in a reduction over threads each thread first accumulates its own part: its serial
@@ -555,12 +555,12 @@ static void refuse_blocks(const gpuc_nest *n, const gpuc_nest *m, const gpuc_nes
         "of stage '%s' inside of that is bound to %s: groups cannot wait for each other; bind the "
         "loop that it is computed at or one around it, or compute it at root",
         gpuc_schedule_iter_name(n->parent->loops[n->parent_loop].iter), n->parent->stage->name,
-        gpuc_schedule_iter_name(loop->iter), m->stage->name, gpuc_abi_thread_tag_name(loop->note.tag));
+        gpuc_schedule_iter_name(loop->iter), m->stage->name, gpuc_thread_tag_name(loop->note.tag));
 }
 
 static void refuse_outside(const gpuc_nest *n, const gpuc_nest *m, const gpuc_nest_loop *loop)
 {
-    const char *scope = gpuc_abi_scope_name(n->scope), *tag = gpuc_abi_thread_tag_name(loop->note.tag);
+    const char *scope = gpuc_scope_name(n->scope), *tag = gpuc_thread_tag_name(loop->note.tag);
     if (root_of(n) == root_of(m))
         gpuc_stage_fail(n->stage,
                         "storage of scope %s is made outside of the %s loop of stage '%s'; compute it inside "

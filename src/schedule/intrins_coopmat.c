@@ -22,7 +22,7 @@ static void need_scope(gpuc_ctx *ctx, const char *intrin, const char *what, cons
                        bool matrix)
 {
     const char *scope = gpuc_tensor_region_scope(r);
-    if ((strcmp(scope, gpuc_abi_scope_name(GPUC_SCOPE_COOPMAT)) == 0) != matrix)
+    if ((strcmp(scope, gpuc_scope_name(GPUC_SCOPE_COOPMAT)) == 0) != matrix)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: %s must%s be in scope coopmat, and is in scope %s",
                    intrin, what, matrix ? "" : " not", scope);
 }

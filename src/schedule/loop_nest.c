@@ -376,16 +376,15 @@ static void check_allreduce(gpuc_lowering *l, const gpuc_nest *n)
                 n->stage,
                 "'%s' is reduced over %s into storage of scope %s, of which each of these threads "
                 "has its own; use local or shared",
-                gpuc_schedule_iter_name(n->loops[i].iter), gpuc_abi_thread_tag_name(tag),
-                gpuc_abi_scope_name(n->scope));
+                gpuc_schedule_iter_name(n->loops[i].iter), gpuc_thread_tag_name(tag),
+                gpuc_scope_name(n->scope));
         for (int k = 0; k < n->op->num_axes; k++) {
             const gpuc_range *r = gpuc_map_get(&n->dom, n->op->axes[k]);
             if (gpuc_tir_uses_var(l->ctx, r->min, n->loops[i].var))
                 gpuc_stage_fail(
                     n->stage,
                     "'%s' is reduced over %s, but each of these threads needs another part of the result",
-                    gpuc_schedule_iter_name(n->loops[i].iter),
-                    gpuc_abi_thread_tag_name(n->loops[i].note.tag));
+                    gpuc_schedule_iter_name(n->loops[i].iter), gpuc_thread_tag_name(n->loops[i].note.tag));
         }
     }
 }
@@ -396,7 +395,7 @@ static const char *reduced_tags(gpuc_lowering *l, const gpuc_nest *n)
     for (int i = 0; i < n->num_loops; i++)
         if (is_reduce_thread(&n->loops[i]))
             text = gpuc_ctx_printf(l->ctx, "%s%s%s", text, text[0] ? "," : "",
-                                   gpuc_abi_thread_tag_name(n->loops[i].note.tag));
+                                   gpuc_thread_tag_name(n->loops[i].note.tag));
     return text;
 }
 

@@ -17,7 +17,7 @@ static void check_arguments(gpuc_lowering *l, int n, gpuc_tensor *const *args)
         if (!nest) gpuc_stage_fail(st, "it is an argument of the function, so it cannot be inlined");
         if (st->has_scope && st->scope != GPUC_SCOPE_GLOBAL)
             gpuc_stage_fail(st, "it is an argument of the function, so it cannot be in scope %s",
-                            gpuc_abi_scope_name(st->scope));
+                            gpuc_scope_name(st->scope));
         nest->is_parameter = true;
     }
     for (size_t i = 0; i < s->stages.count; i++) {

@@ -85,7 +85,7 @@ void gpuc_stage_set_scope(gpuc_stage *st, const char *scope)
 {
     gpuc_scope value;
     gpuc_stage_need(st, scope, "set_scope", "scope");
-    if (!gpuc_abi_scope_parse(scope, &value))
+    if (!gpuc_scope_parse(scope, &value))
         gpuc_stage_fail(
             st,
             "set_scope: there is no storage scope '%s'; use global, global.texture, shared, warp or local",

@@ -16,7 +16,7 @@ static void need_plain(const gpuc_stage *st, const gpuc_iter *iter, const char *
     gpuc_loop_note note = gpuc_stage_note(st, iter);
     if (note.kind == GPUC_LOOP_THREAD)
         gpuc_stage_fail(st, "%s: '%s' is bound to %s; do this before binding", primitive,
-                        gpuc_schedule_iter_name(iter), gpuc_abi_thread_tag_name(note.tag));
+                        gpuc_schedule_iter_name(iter), gpuc_thread_tag_name(note.tag));
     if (note.intrin)
         gpuc_stage_fail(st, "%s: '%s' is tensorized (%s); do this before", primitive,
                         gpuc_schedule_iter_name(iter), note.intrin->name);
@@ -207,7 +207,7 @@ void gpuc_stage_bind(gpuc_stage *st, gpuc_iter *iter, const char *thread)
     gpuc_stage_need_leaf(st, iter, "bind");
     gpuc_thread_tag tag;
     gpuc_stage_need(st, thread, "bind", "thread axis");
-    if (!gpuc_abi_thread_tag_parse(thread, &tag) || tag == GPUC_THREAD_NONE)
+    if (!gpuc_thread_tag_parse(thread, &tag) || tag == GPUC_THREAD_NONE)
         gpuc_stage_fail(
             st, "bind: there is no thread axis '%s'; use blockIdx.x, .y, .z, threadIdx.x, .y, .z or vthread",
             thread);

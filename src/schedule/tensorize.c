@@ -363,7 +363,7 @@ gpuc_stmt gpuc_tensor_region_store_at(gpuc_ctx *ctx, const gpuc_tensor_region *r
 
 const char *gpuc_tensor_region_scope(const gpuc_tensor_region *r)
 {
-    return r ? gpuc_abi_scope_name(r->buffer->scope) : NULL;
+    return r ? gpuc_scope_name(r->buffer->scope) : NULL;
 }
 
 gpuc_expr gpuc_tensor_region_load(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index, int lanes)

@@ -15,7 +15,7 @@ static void print_loop(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_stage *st, const
     gpuc_loop_note note = gpuc_stage_note(st, iter);
     gpuc_buf_printf(out, "  %s %s < %s%s%s", iter->kind == GPUC_ITER_REDUCE ? "reduce" : "for",
                     gpuc_schedule_iter_name(iter), gpuc_expr_text(ctx, iter->extent), kinds[note.kind],
-                    note.kind == GPUC_LOOP_THREAD ? gpuc_abi_thread_tag_name(note.tag) : "");
+                    note.kind == GPUC_LOOP_THREAD ? gpuc_thread_tag_name(note.tag) : "");
     if (note.intrin) gpuc_buf_printf(out, " tensorize %s", note.intrin->name);
     for (const gpuc_pragma *p = note.pragmas; p; p = p->next)
         gpuc_buf_printf(out, " pragma %s=%lld", p->key, (long long)p->value);
@@ -36,7 +36,7 @@ static void print_stage(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_stage *st)
                         st->attach_stage->name);
         break;
     }
-    if (st->has_scope) gpuc_buf_printf(out, " in %s", gpuc_abi_scope_name(st->scope));
+    if (st->has_scope) gpuc_buf_printf(out, " in %s", gpuc_scope_name(st->scope));
     if (st->double_buffer) gpuc_buf_str(out, " double_buffer");
     if (st->non_temporal) gpuc_buf_str(out, " non_temporal");
     if (st->require_scope) gpuc_buf_str(out, " require_scope");

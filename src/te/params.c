@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The parameters of a function over tensors. */
-#include <ctype.h>
 
 #include "te/internal.h"
 
@@ -94,26 +93,8 @@ void gpuc_te_params_init(gpuc_ctx *ctx, gpuc_te_params *p, int num_args, gpuc_te
     for (size_t i = 0; i < ops->count; i++) note_op(&w, ops->at[i]);
 }
 
-static void check_identifier(gpuc_ctx *ctx, const char *name)
-{
-    bool ok = name && (isalpha((unsigned char)name[0]) || name[0] == '_');
-    for (const char *c = name; ok && *c; c++) ok = isalnum((unsigned char)*c) || *c == '_';
-    if (!ok)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s' cannot name a function: use letters, digits and '_'",
-                   name ? name : "");
-}
-
 gpuc_tir_func *gpuc_te_params_func(gpuc_ctx *ctx, const gpuc_te_params *p, const char *name, gpuc_stmt body)
 {
-    check_identifier(ctx, name);
-    gpuc_tir_func *f = gpuc_new(ctx, gpuc_tir_func);
-    f->name = gpuc_ctx_strdup(ctx, name);
-    f->label = f->name;
-    f->stage = GPUC_TIR_STAGE_NESTED;
-    f->num_buffers = p->num_buffers;
-    f->buffers = p->buffers;
-    f->num_scalars = (int)p->scalars.count;
-    f->scalars = (const gpuc_expr *)p->scalars.at;
-    f->body = body;
-    return f;
+    return gpuc_tir_func_new(ctx, name, p->num_buffers, p->buffers, (int)p->scalars.count,
+                             (const gpuc_expr *)p->scalars.at, body);
 }

@@ -537,3 +537,12 @@ gpuc_expr gpuc_tir_reduce(gpuc_ctx *ctx, const gpuc_tir_reducer *r, const gpuc_e
     };
     return gpuc_tir_intern(ctx, &node.base, sizeof node);
 }
+
+gpuc_expr gpuc_tir_intrinsic(gpuc_ctx *ctx, gpuc_dtype dtype, const char *name, const char *function,
+                             const gpuc_tir_buffer *buffer, int n, const gpuc_expr *args)
+{
+    gpuc_tir_intrin fn;
+    if (!name || !gpuc_tir_intrin_find(name, &fn))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no intrinsic '%.64s'", name ? name : "NULL");
+    return gpuc_tir_call(ctx, dtype, fn, function, buffer, n, args);
+}

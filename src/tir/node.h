@@ -1,25 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The nodes of the loop IR, and what they mean.
- *
- * Expressions. All arithmetic on data wraps (two's complement) on integers and is IEEE on
- * floats (contraction to fma is allowed, nothing else). An *index expression*, whose leaves are only
- * integer constants and variables of type int32/int64, does not overflow by contract: rewriting may
- * assume it. Evaluation order is free; SELECT evaluates both arms, IF_THEN_ELSE one. A vector
- * operand's operation is lane by lane; a scalar never meets a vector without a BROADCAST.
- *
- * Memory. Two buffers never alias, except that a kernel parameter pair may if the
- * function says so (aliased). A load of storage that was not written is an error (the evaluator tells).
- * Storage whose size comes out negative has no elements.
- * Equal loads give equal values only between stores and calls with effects.
- *
- * Loops. min and extent are evaluated once; extent <= 0 runs nothing. PARALLEL iterations are independent.
- * VECTORIZED and UNROLLED extents are constants when their pass runs. THREAD loops with one tag at several
- * places of a kernel are the same launch dimension: the extent is the largest, and a smaller one is guarded.
- * BARRIER must be reached by all invocations of a group, or by none. */
+/* The nodes of the loop IR; <gpuc/ir.h> says what they mean. */
 #ifndef GPUC_TIR_NODE_H
 #define GPUC_TIR_NODE_H
 
-#include <gpuc/tir.h>
+#include <gpuc/ir.h>
 
 #include "abi/kernel.h"
 #include "abi/scope.h"
@@ -108,7 +92,7 @@ typedef struct gpuc_iter {
 /* Memory that a function reads and writes. Unique by identity. Row-major and compact, unless
  * storage_align padded a dimension: then strides holds the element strides. After
  * storage_flatten ndim is 1. */
-typedef struct gpuc_tir_buffer {
+struct gpuc_tir_buffer {
     const char *name;
     uint32_t id;
     gpuc_dtype dtype; /* lanes 1; bool is one byte */
@@ -119,33 +103,16 @@ typedef struct gpuc_tir_buffer {
     bool double_buffer;       /* wanted by the schedule; the pass of that name clears it */
     bool non_temporal;        /* vectors are stored past the caches: nothing reads them soon */
     bool require_scope;       /* other storage in its place is an error */
-} gpuc_tir_buffer;
+};
 
 /* A commutative combination of tuples: result[k] is an expression over lhs and rhs variables. */
-typedef struct gpuc_tir_reducer {
+struct gpuc_tir_reducer {
     const char *name; /* "sum", "prod", "min", "max", "all", "any", "argmin", ... */
     int count;        /* of the tuple */
     const gpuc_expr *lhs, *rhs, *result, *identity;
-} gpuc_tir_reducer;
+};
 
 /* ---- Expressions ---------------------------------------------------------------------------- */
-
-typedef enum gpuc_tir_expr_kind {
-    GPUC_EXPR_VAR,
-    GPUC_EXPR_INT,   /* integers and bool */
-    GPUC_EXPR_FLOAT, /* interned by bits */
-    GPUC_EXPR_CAST,
-    GPUC_EXPR_OP,
-    GPUC_EXPR_LOAD,
-    GPUC_EXPR_RAMP, /* base, base + stride, ... */
-    GPUC_EXPR_BROADCAST,
-    GPUC_EXPR_LANE,   /* one lane of a vector, by constant number */
-    GPUC_EXPR_VECTOR, /* a vector from scalars */
-    GPUC_EXPR_CALL,
-    GPUC_EXPR_READ,   /* te: an element of a tensor */
-    GPUC_EXPR_REDUCE, /* te: a reduction; only as the whole body of a compute */
-    GPUC_EXPR_KIND_COUNT
-} gpuc_tir_expr_kind;
 
 /* Flags about an expression and everything in it. */
 enum {
@@ -200,7 +167,12 @@ typedef struct gpuc_tir_load_node {
 } gpuc_tir_load_node;
 typedef struct gpuc_tir_ramp_node {
     gpuc_tir_expr base;
-    gpuc_expr start, stride;
+    union {
+        struct {
+            gpuc_expr start, stride;
+        };
+        gpuc_expr a[2];
+    };
 } gpuc_tir_ramp_node;
 typedef struct gpuc_tir_broadcast_node {
     gpuc_tir_expr base;
@@ -241,27 +213,6 @@ typedef struct gpuc_tir_reduce_node {
 
 /* ---- Statements ----------------------------------------------------------------------------- */
 
-typedef enum gpuc_tir_stmt_kind {
-    GPUC_STMT_FOR,
-    GPUC_STMT_STORE,
-    GPUC_STMT_IF,
-    GPUC_STMT_SEQ,
-    GPUC_STMT_ALLOC, /* a buffer that lives in the body */
-    GPUC_STMT_LET,
-    GPUC_STMT_EVAL, /* an expression for its effect */
-    GPUC_STMT_ATTR, /* says something about the body */
-    GPUC_STMT_KIND_COUNT
-} gpuc_tir_stmt_kind;
-
-typedef enum gpuc_loop_kind {
-    GPUC_LOOP_SERIAL,
-    GPUC_LOOP_PARALLEL,
-    GPUC_LOOP_VECTORIZED,
-    GPUC_LOOP_UNROLLED,
-    GPUC_LOOP_THREAD, /* bound to tag */
-    GPUC_LOOP_KIND_COUNT
-} gpuc_loop_kind;
-
 typedef struct gpuc_tir_stmt {
     gpuc_tir_stmt_kind kind;
     uint32_t depth; /* of nesting: 1 for a store; at most GPUC_TIR_MAX_NESTING */
@@ -283,7 +234,12 @@ typedef struct gpuc_tir_store_node {
 typedef struct gpuc_tir_if_node {
     gpuc_tir_stmt base;
     gpuc_expr cond;
-    gpuc_stmt then_body, else_body; /* else_body may be NULL */
+    union {
+        struct {
+            gpuc_stmt then_body, else_body; /* else_body may be NULL */
+        };
+        gpuc_stmt bodies[2];
+    };
 } gpuc_tir_if_node;
 typedef struct gpuc_tir_seq_node {
     gpuc_tir_stmt base;
@@ -304,15 +260,6 @@ typedef struct gpuc_tir_eval_node {
     gpuc_tir_stmt base;
     gpuc_expr value;
 } gpuc_tir_eval_node;
-/* Keys: "pragma" (text is the pragma's name, value its argument); "reduce_init" and "reduce_update"
- * (around the two halves of a reduction, made by schedule lowering); "allreduce": text lists the thread tags
- * that are reduced over ("threadIdx.x" or "threadIdx.x,threadIdx.y"); the body is a STORE, a SEQ of
- * reducer->count STOREs (value k of the tuple), or an IF without else around that. All threads of the group
- * reach it and offer the stores' values (evaluated outside of the IF); those of the threads that differ only
- * in the tags are combined in any order. The results are stored under the IF's condition: into a local buffer
- * by every thread, into another by the thread whose tags are all 0.
- * "coopmat": the threads that differ in x only do the body once, together (see gpuc_tir_coopmat); only such
- * bodies access buffers of scope coopmat. */
 typedef struct gpuc_tir_attr_node {
     gpuc_tir_stmt base;
     const char *key, *text;
@@ -322,19 +269,6 @@ typedef struct gpuc_tir_attr_node {
 } gpuc_tir_attr_node;
 
 /* ---- Functions ------------------------------------------------------------------------------ */
-
-typedef struct gpuc_tir_thread {
-    gpuc_thread_tag tag;
-    gpuc_expr var, extent;
-} gpuc_tir_thread;
-
-/* Stages of a function's life; the validator checks what each allows (see validate.h). */
-typedef enum gpuc_tir_stage {
-    GPUC_TIR_STAGE_NESTED, /* from schedule lowering: multi-dimensional accesses */
-    GPUC_TIR_STAGE_FLAT,   /* after storage_flatten: one index, constant local and shared sizes */
-    GPUC_TIR_STAGE_KERNEL, /* one kernel: thread loops are gone, threads lists them */
-    GPUC_TIR_STAGE_TARGET  /* all lowering done: only what generators know */
-} gpuc_tir_stage;
 
 /* What a range of groups touches of a parameter: bytes begin to end, over scalars and the numbers of the first and
  * the last group. NULL: not known, or not asked for. */

@@ -162,7 +162,7 @@ static gpuc_tir_buffer *parse_buffer_type(gpuc_tir_parser *p, const char *name)
     gpuc_tir_parse_exprs(p, "]", &shape);
     gpuc_tir_token at = p->token;
     const char *word = gpuc_tir_parse_word(p, "a storage scope");
-    if (!gpuc_abi_scope_parse(word, &scope)) gpuc_tir_parse_fail(p, &at, "'%s' is not a storage scope", word);
+    if (!gpuc_scope_parse(word, &scope)) gpuc_tir_parse_fail(p, &at, "'%s' is not a storage scope", word);
     gpuc_tir_buffer *b =
         gpuc_tir_buffer_make(p->ctx, name, t, (int)shape.count, (const gpuc_expr *)shape.at, scope);
     at = p->token;
@@ -195,7 +195,7 @@ static void parse_loop_kind(gpuc_tir_parser *p, gpuc_loop_kind *kind, gpuc_threa
     if (*kind != GPUC_LOOP_THREAD) return;
     gpuc_tir_token at = p->token;
     const char *word = gpuc_tir_parse_word(p, "a thread axis");
-    if (!gpuc_abi_thread_tag_parse(word, tag) || *tag == GPUC_THREAD_NONE)
+    if (!gpuc_thread_tag_parse(word, tag) || *tag == GPUC_THREAD_NONE)
         gpuc_tir_parse_fail(p, &at, "'%s' is not a thread axis", word);
 }
 
@@ -460,7 +460,7 @@ static void parse_threads(gpuc_tir_parser *p, gpuc_tir_func *f)
         gpuc_tir_parse_expect(p, "=");
         at = p->token;
         const char *tag = gpuc_tir_parse_word(p, "a thread axis");
-        if (!gpuc_abi_thread_tag_parse(tag, &t.tag) || t.tag == GPUC_THREAD_NONE)
+        if (!gpuc_thread_tag_parse(tag, &t.tag) || t.tag == GPUC_THREAD_NONE)
             gpuc_tir_parse_fail(p, &at, "'%s' is not a thread axis", tag);
         gpuc_tir_parse_expect(p, "of");
         t.extent = gpuc_tir_parse_expr(p);

@@ -140,7 +140,7 @@ static void print_buffer_type(gpuc_tir_printer *p, const gpuc_tir_buffer *b)
         if (i) gpuc_buf_str(p->out, ", ");
         gpuc_tir_printer_expr(p, b->shape[i], 0, false);
     }
-    gpuc_buf_printf(p->out, "] %s", gpuc_abi_scope_name(b->scope));
+    gpuc_buf_printf(p->out, "] %s", gpuc_scope_name(b->scope));
     if (b->strides) {
         gpuc_buf_str(p->out, " strides(");
         for (int i = 0; i < b->ndim; i++) {
@@ -232,7 +232,7 @@ static void print_for(gpuc_tir_printer *p, gpuc_stmt s)
     print_range(p, n->min, n->extent);
     gpuc_buf_str(p->out, " ");
     if (n->loop == GPUC_LOOP_THREAD)
-        gpuc_buf_printf(p->out, "bind %s ", gpuc_abi_thread_tag_name(n->tag));
+        gpuc_buf_printf(p->out, "bind %s ", gpuc_thread_tag_name(n->tag));
     else if (n->loop != GPUC_LOOP_SERIAL)
         gpuc_buf_printf(p->out, "%s ", gpuc_tir_loop_names[n->loop]);
     print_block(p, s, n->body);
@@ -382,7 +382,7 @@ static void print_threads(gpuc_tir_printer *p, const gpuc_tir_func *f)
         gpuc_buf_printf(p->out, "%s%s", i ? ", " : "", gpuc_tir_names_var(&p->names, t->var));
         if (!gpuc_dtype_equal(t->var->dtype, GPUC_INDEX))
             gpuc_buf_printf(p->out, ": %s", gpuc_dtype_name(t->var->dtype, type));
-        gpuc_buf_printf(p->out, " = %s of ", gpuc_abi_thread_tag_name(t->tag));
+        gpuc_buf_printf(p->out, " = %s of ", gpuc_thread_tag_name(t->tag));
         gpuc_tir_printer_expr(p, t->extent, 0, false);
     }
     gpuc_buf_str(p->out, ")");

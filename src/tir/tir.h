@@ -9,12 +9,7 @@
 /* ---- Builders (intern expressions, fold as they build) ---- */
 /* An operator on 1 to 3 operands; those that it does not have are NULL. */
 gpuc_expr gpuc_tir_make(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr a, gpuc_expr b, gpuc_expr c);
-gpuc_expr gpuc_tir_load(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const gpuc_expr *index);
 gpuc_expr gpuc_tir_load1(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_expr index);
-gpuc_expr gpuc_tir_ramp(gpuc_ctx *ctx, gpuc_expr start, gpuc_expr stride, int lanes);
-gpuc_expr gpuc_tir_broadcast(gpuc_ctx *ctx, gpuc_expr a, int lanes); /* lanes 1: a itself */
-gpuc_expr gpuc_tir_lane(gpuc_ctx *ctx, gpuc_expr a, int lane);
-gpuc_expr gpuc_tir_vector(gpuc_ctx *ctx, int n, const gpuc_expr *a);
 gpuc_expr gpuc_tir_call(gpuc_ctx *ctx, gpuc_dtype dtype, gpuc_tir_intrin fn, const char *name,
                         const gpuc_tir_buffer *buffer, int n, const gpuc_expr *args);
 gpuc_expr gpuc_tir_read(gpuc_ctx *ctx, gpuc_dtype dtype, struct gpuc_te_tensor *t, int n,
@@ -30,24 +25,14 @@ bool gpuc_tir_is_const(gpuc_expr e, int64_t value); /* an INT of that value (or 
 
 gpuc_iter *gpuc_tir_iter(gpuc_ctx *ctx, const char *name, gpuc_expr min, gpuc_expr extent,
                          gpuc_iter_kind kind, gpuc_thread_tag tag);
-gpuc_tir_buffer *gpuc_tir_buffer_make(gpuc_ctx *ctx, const char *name, gpuc_dtype dtype, int ndim,
-                                      const gpuc_expr *shape, gpuc_scope scope);
 
-/* A statement that does nothing is NULL, as a body and as a result: a loop that never runs or has no body, an
- * if whose condition is a constant and chooses nothing, an eval without effect, ... */
-gpuc_stmt gpuc_tir_for_(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr min, gpuc_expr extent, gpuc_loop_kind kind,
-                        gpuc_thread_tag tag, gpuc_stmt body);
-gpuc_stmt gpuc_tir_store(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const gpuc_expr *index,
-                         gpuc_expr value);
 gpuc_stmt gpuc_tir_store1(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_expr index, gpuc_expr value);
-gpuc_stmt gpuc_tir_if_(gpuc_ctx *ctx, gpuc_expr cond, gpuc_stmt then_body, gpuc_stmt else_body);
-gpuc_stmt gpuc_tir_seq(gpuc_ctx *ctx, int n, const gpuc_stmt *at); /* flattens; one statement is itself */
 gpuc_stmt gpuc_tir_seq2(gpuc_ctx *ctx, gpuc_stmt a, gpuc_stmt b);
-gpuc_stmt gpuc_tir_alloc(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_stmt body);
-gpuc_stmt gpuc_tir_let(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr value, gpuc_stmt body);
-gpuc_stmt gpuc_tir_eval(gpuc_ctx *ctx, gpuc_expr value);
-gpuc_stmt gpuc_tir_attr(gpuc_ctx *ctx, const char *key, const char *text, gpuc_expr value,
-                        const gpuc_tir_reducer *reducer, gpuc_stmt body);
+
+/* gpuc_tir_func_make without validation, of arrays that stay. */
+gpuc_tir_func *gpuc_tir_func_new(gpuc_ctx *ctx, const char *name, int num_buffers,
+                                 gpuc_tir_buffer *const *buffers, int num_scalars, const gpuc_expr *scalars,
+                                 gpuc_stmt body);
 
 /* ---- Checked casts: gpuc_as_for(s)->extent. They check the kind (GPUC_CHECK). ---- */
 #define GPUC_TIR_AS(name, type, base_t, K)                                                                   \
@@ -97,11 +82,6 @@ gpuc_expr gpuc_tir_map_children(gpuc_tir_mapper *m, gpuc_expr e);
 gpuc_stmt gpuc_tir_map_stmt_children(gpuc_tir_mapper *m, gpuc_stmt s); /* may return NULL: empty */
 void gpuc_tir_mapper_forget(gpuc_tir_mapper *m); /* clears memo: the meaning of variables changed */
 
-/* Calls visit on each distinct subexpression once, children first; stops when it returns false. */
-bool gpuc_tir_visit(gpuc_ctx *ctx, gpuc_expr e, bool (*visit)(gpuc_expr e, void *arg), void *arg);
-/* Every statement (parents first) and every expression of it. Either callback may be NULL. */
-void gpuc_tir_visit_stmt(gpuc_ctx *ctx, gpuc_stmt s, void (*on_stmt)(gpuc_stmt s, void *arg),
-                         bool (*on_expr)(gpuc_expr e, void *arg), void *arg);
 bool gpuc_tir_uses_var(gpuc_ctx *ctx, gpuc_expr e, gpuc_expr var);
 bool gpuc_tir_stmt_uses_var(gpuc_ctx *ctx, gpuc_stmt s, gpuc_expr var);
 

@@ -74,7 +74,7 @@ static void check_buffer(gpuc_tir_validator *v, const gpuc_tir_buffer *b)
     if (b->strides) gpuc_tir_complain(v, "'%s' has strides after flattening", b->name);
     if (is_on_chip(b->scope) && b->ndim == 1 && !gpuc_expr_is_int(b->shape[0], &size))
         gpuc_tir_complain(v, "the size of '%s' in %s memory is not a constant", b->name,
-                          gpuc_abi_scope_name(b->scope));
+                          gpuc_scope_name(b->scope));
     if (stage == GPUC_TIR_STAGE_TARGET && b->double_buffer)
         gpuc_tir_complain(v, "'%s' still asks for a double buffer", b->name);
 }
@@ -101,7 +101,7 @@ static void enter_thread(gpuc_tir_validator *v, gpuc_expr var, gpuc_thread_tag t
 
 static void check_thread_loop(gpuc_tir_validator *v, const gpuc_tir_for_node *n)
 {
-    const char *tag = gpuc_abi_thread_tag_name(n->tag);
+    const char *tag = gpuc_thread_tag_name(n->tag);
     if (n->tag <= GPUC_THREAD_NONE || n->tag >= GPUC_THREAD_TAG_COUNT) {
         gpuc_tir_complain(v, "the loop over '%s' is bound to no thread axis", gpuc_as_var(n->var)->name);
         return;
@@ -190,7 +190,7 @@ static void check_alloc(gpuc_tir_validator *v, const gpuc_tir_alloc_node *n)
     check_buffer(v, b);
     if (v->func->stage >= GPUC_TIR_STAGE_KERNEL && !is_on_chip(b->scope))
         gpuc_tir_complain(v, "'%s' is allocated in %s memory inside of a kernel", b->name,
-                          gpuc_abi_scope_name(b->scope));
+                          gpuc_scope_name(b->scope));
     enter_buffer(v, b);
     check_body(v, n->body);
     leave(v, b);
@@ -242,7 +242,7 @@ static bool are_thread_tags(const char *text)
         size_t length = strcspn(p, ",");
         if (length >= sizeof word) return false;
         snprintf(word, sizeof word, "%.*s", (int)length, p);
-        if (!gpuc_abi_thread_tag_parse(word, &tag) || !gpuc_is_thread_tag(tag)) return false;
+        if (!gpuc_thread_tag_parse(word, &tag) || !gpuc_is_thread_tag(tag)) return false;
         p += length;
         if (!*p) return true;
     }
@@ -322,8 +322,7 @@ static void check_params(gpuc_tir_validator *v, const gpuc_tir_func *f)
         const gpuc_tir_buffer *b = f->buffers[i];
         check_buffer(v, b);
         if (is_on_chip(b->scope))
-            gpuc_tir_complain(v, "the parameter '%s' is in %s memory", b->name,
-                              gpuc_abi_scope_name(b->scope));
+            gpuc_tir_complain(v, "the parameter '%s' is in %s memory", b->name, gpuc_scope_name(b->scope));
         enter_buffer(v, b);
     }
 }
@@ -339,7 +338,7 @@ static void check_threads(gpuc_tir_validator *v, const gpuc_tir_func *f)
         gpuc_tir_validate_expr(v, t->extent);
         if (!known || seen[t->tag])
             gpuc_tir_complain(v, "thread %d is of %s, which %s", i,
-                              t->tag < GPUC_THREAD_TAG_COUNT ? gpuc_abi_thread_tag_name(t->tag) : "no axis",
+                              t->tag < GPUC_THREAD_TAG_COUNT ? gpuc_thread_tag_name(t->tag) : "no axis",
                               known ? "another is of already" : "is not a launch dimension");
         if (known) seen[t->tag] = true;
         if (t->extent->flags & GPUC_TIR_HAS_LOAD)

@@ -469,8 +469,7 @@ static void compile_allreduce(ev_compiler *c, const gpuc_tir_attr_node *n)
         char name[32] = {0};
         gpuc_thread_tag tag;
         if (length < sizeof name) memcpy(name, t, length);
-        if (!gpuc_abi_thread_tag_parse(name, &tag))
-            gpuc_ev_fail(c->m, &n->base, "'%s' is no thread axis", name);
+        if (!gpuc_thread_tag_parse(name, &tag)) gpuc_ev_fail(c->m, &n->base, "'%s' is no thread axis", name);
         a->over[tag] = true;
         t += length + (t[length] == ',');
     }

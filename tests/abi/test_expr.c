@@ -239,19 +239,18 @@ static void scopes_and_tags_have_names(void **state)
     (void)state;
     for (int i = 0; i < GPUC_SCOPE_COUNT; i++) {
         gpuc_scope s;
-        assert_true(gpuc_abi_scope_parse(gpuc_abi_scope_name((gpuc_scope)i), &s) && (int)s == i);
+        assert_true(gpuc_scope_parse(gpuc_scope_name((gpuc_scope)i), &s) && (int)s == i);
     }
     for (int i = 1; i < GPUC_THREAD_TAG_COUNT; i++) {
         gpuc_thread_tag t;
-        assert_true(gpuc_abi_thread_tag_parse(gpuc_abi_thread_tag_name((gpuc_thread_tag)i), &t) &&
-                    (int)t == i);
+        assert_true(gpuc_thread_tag_parse(gpuc_thread_tag_name((gpuc_thread_tag)i), &t) && (int)t == i);
     }
     gpuc_scope s;
     gpuc_thread_tag t;
-    assert_false(gpuc_abi_scope_parse("globa", &s));
-    assert_false(gpuc_abi_thread_tag_parse("", &t));
-    assert_string_equal(gpuc_abi_scope_name(GPUC_SCOPE_TEXTURE), "global.texture");
-    assert_string_equal(gpuc_abi_thread_tag_name(GPUC_THREAD_Y), "threadIdx.y");
+    assert_false(gpuc_scope_parse("globa", &s));
+    assert_false(gpuc_thread_tag_parse("", &t));
+    assert_string_equal(gpuc_scope_name(GPUC_SCOPE_TEXTURE), "global.texture");
+    assert_string_equal(gpuc_thread_tag_name(GPUC_THREAD_Y), "threadIdx.y");
 }
 
 int main(void)

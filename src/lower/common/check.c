@@ -38,8 +38,8 @@ void gpuc_lower_check_limits(gpuc_pass_ctx *p, const gpuc_tir_func *k)
         const gpuc_tir_thread *th = &k->threads[i];
         if (!gpuc_is_thread_tag(th->tag) || !gpuc_expr_is_int(th->extent, &extent)) continue;
         int axis = (int)(th->tag - GPUC_THREAD_X);
-        check_axis(ctx, k, gpuc_ctx_printf(ctx, "the extent of %s", gpuc_abi_thread_tag_name(th->tag)),
-                   extent, limit[axis], attr[axis], split);
+        check_axis(ctx, k, gpuc_ctx_printf(ctx, "the extent of %s", gpuc_thread_tag_name(th->tag)), extent,
+                   limit[axis], attr[axis], split);
         total *= extent;
     }
     check_axis(ctx, k, "the number of threads of a work-group", total, t->max_num_threads, "max_num_threads",

@@ -354,7 +354,7 @@ static gpuc_expr guarded_value(gpuc_ctx *ctx, gpuc_expr cond, gpuc_expr value)
 
 bool gpuc_lower_names_tag(const char *text, gpuc_thread_tag tag)
 {
-    const char *name = gpuc_abi_thread_tag_name(tag), *at = text ? strstr(text, name) : NULL;
+    const char *name = gpuc_thread_tag_name(tag), *at = text ? strstr(text, name) : NULL;
     return at && (at[strlen(name)] == 0 || at[strlen(name)] == ',');
 }
 
