@@ -8,14 +8,16 @@
 
 static volatile int four = 4, bits = 32;
 static int *volatile pointer;
+static char
+    *volatile bytes; /* of a size that the compiler does not know: gcc 14 finds the mistake by it, not by address */
 
 static int overflow(void)
 {
-    char *p = malloc((size_t)four);
-    if (!p) return 0;
-    p[four] = 1;
-    int c = p[four];
-    free(p);
+    bytes = malloc((size_t)four);
+    if (!bytes) return 0;
+    bytes[four] = 1;
+    int c = bytes[four];
+    free(bytes);
     return c;
 }
 
