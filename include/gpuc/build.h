@@ -78,18 +78,19 @@ GPUC_API const char *gpuc_build_source(gpuc_ctx *ctx, const gpuc_target *target,
 /* Functions for one target or several, which another process loads with the runtime alone
  * (gpuc_module_load_file). It lives in the context. */
 typedef struct gpuc_library gpuc_library;
-/* A library without functions. */
+/* A library without functions. The functions below take one that is not NULL, of a context that lives. */
 GPUC_API gpuc_library *gpuc_library_create(gpuc_ctx *ctx);
 /* Lowers a scheduled function and generates its code for a target. Names are unique among the functions for one
- * target. No device is needed. Raises. */
+ * target. Its kernels are named f<number>_<name>, with the first letters of the name. No device is needed.
+ * Raises. */
 GPUC_API void gpuc_library_add(gpuc_library *l, const gpuc_target *target, const gpuc_tir_func *func);
 /* The code of all functions for a target, named by gpuc_target_text, for reading: source text, or SPIR-V as
  * assembly (words in a build without SPIRV-Tools). Raises NOT_FOUND if there are none. */
 GPUC_API const char *gpuc_library_source(gpuc_library *l, const char *target);
 /* Compiles what the target has compiled ahead, and writes the library, whole or not at all. Raises. */
 GPUC_API void gpuc_library_save(gpuc_library *l, const char *path);
-/* The same as saving and loading it with gpuc_module_load_file, without a file; CPU code is loaded. The caller
- * owns the module. Raises. */
+/* The same as saving and loading it with gpuc_module_load_file, without a file; CPU code is loaded. With a device,
+ * only what is for its kind is compiled. The caller owns the module. Raises. */
 GPUC_API gpuc_module *gpuc_library_load(gpuc_library *l, gpuc_runtime *rt, gpuc_device *device);
 
 /* Registers the compiler's packed functions, and the types of modules (gpuc_module_types_register):

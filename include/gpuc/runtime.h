@@ -299,8 +299,8 @@ typedef enum gpuc_load_flag {
 /* Loads a module from a file, by `runtime.module.loadfile_<ext>` (path, device or null, int flags) if there is one
  * for what follows the last dot of its name, else as a library of functions (gpuc_library_save): the first of its
  * programs that is for a device of this kind and that the device can run; device NULL: of those whose device can be
- * opened. flags: gpuc_load_flag. A library has a packed function per function, and holds the bytes, so that it
- * can be saved. INVALID_DATA if the file is damaged; DEVICE_UNAVAILABLE, with the reason for each program, if none
+ * opened. flags: gpuc_load_flag. A library has a packed function per function, and maps the file, so that it
+ * can be saved; the file must keep its length meanwhile (it may be removed, or replaced). INVALID_DATA if the file is damaged; DEVICE_UNAVAILABLE, with the reason for each program, if none
  * can run. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_load_file(gpuc_runtime *rt, const char *path,
                                                           gpuc_device *device, uint32_t flags,

@@ -99,9 +99,19 @@ static bool is_listed(const char *const *list, const char *name)
     return false;
 }
 
+/* Names of two letters and more without a small one may be macros. */
+static bool may_be_macro(const char *name)
+{
+    for (const char *c = name; *c; c++)
+        if (islower((unsigned char)*c)) return false;
+    return name[0] && name[1];
+}
+
 static bool is_reserved(const gpuc_clike_lang *lang, const char *name)
 {
-    return strncmp(name, "gpuc_", 5) == 0 || *name == '_' || is_listed(reserved, name) ||
+    gpuc_dtype t; /* "f32x8" is a type's name */
+    return may_be_macro(name) || gpuc_clike_parse_suffix(name, strlen(name), &t) ||
+           strncmp(name, "gpuc_", 5) == 0 || *name == '_' || is_listed(reserved, name) ||
            is_listed(lang->reserved, name) || gpuc_clike_is_function(lang, name, strlen(name));
 }
 
@@ -114,13 +124,13 @@ const char *gpuc_clike_name(gpuc_clike *p, const void *key, const char *wanted)
 {
     const char *name = gpuc_map_get(&p->names, key);
     if (name) return name;
-    size_t n = strlen(wanted);
+    enum { MAX_LENGTH = 100 }; /* pocl and C compilers have limits of their own */
+    size_t n = strnlen(wanted, MAX_LENGTH);
     char *base = gpuc_ctx_alloc(p->ctx, n + 2), *to = base;
     if (n == 0 || isdigit((unsigned char)*wanted)) *to++ = 'v';
-    for (const char *c = wanted; *c; c++) *to++ = isalnum((unsigned char)*c) || *c == '_' ? *c : '_';
-    gpuc_dtype t; /* "f32x8" is a type's name */
-    if (is_reserved(p->lang, base) || gpuc_clike_parse_suffix(base, strlen(base), &t))
-        base = gpuc_ctx_printf(p->ctx, "v%s%s", *base == '_' ? "" : "_", base);
+    for (size_t i = 0; i < n; i++)
+        *to++ = isalnum((unsigned char)wanted[i]) || wanted[i] == '_' ? wanted[i] : '_';
+    if (is_reserved(p->lang, base)) base = gpuc_ctx_printf(p->ctx, "v%s%s", *base == '_' ? "" : "_", base);
     name = base;
     for (int i = 1; gpuc_strmap_has(&p->taken, name); i++) name = gpuc_ctx_printf(p->ctx, "%s_%d", base, i);
     gpuc_strmap_set(&p->taken, name, p);

@@ -268,6 +268,7 @@ static void write_helper(writer *w, const request *r)
     } else {
         define_by_lanes(w, text, r);
     }
+    GPUC_RAISE_IF(w->ctx, gpuc_buf_status(text));
     gpuc_codegen_helpers_scan(gpuc_buf_cstr(text), visit, w);
     gpuc_buf_str(w->out, gpuc_buf_cstr(text));
     gpuc_ctx_pop_cleanup(w->ctx, true);

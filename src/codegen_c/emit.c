@@ -271,6 +271,7 @@ static void link_kernels(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
         files[count] =
             (gpuc_module_blob){"", gpuc_ctx_memdup(ctx, gpuc_buf_cstr(text), text->size + 1), text->size};
         if (first == 0) gpuc_c_write_isa(text);
+        GPUC_RAISE_IF(ctx, gpuc_buf_status(text));
         sources[count] =
             (gpuc_c_source){gpuc_ctx_memdup(ctx, gpuc_buf_cstr(text), text->size + 1), text->size};
         gpuc_ctx_pop_cleanup(ctx, true);

@@ -28,9 +28,32 @@ struct gpuc_library {
 
 /* ---- Functions ---- */
 
-static void emit(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func, library_function *out)
+/* Each array of a function lies in a buffer of its own. */
+static void check_bindings(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func,
+                           const gpuc_kernel *k)
 {
-    const gpuc_tir_program *p = gpuc_lower(ctx, func, target);
+    if (!target->language->descriptors || k->num_bindings == k->num_tensors) return;
+    gpuc_raise(ctx, GPUC_UNSUPPORTED,
+               "function '%s': a kernel of it accesses %u arrays, the target '%s' promises %lld buffers "
+               "(max_storage_buffers); for devices that have more, write %s -max_storage_buffers=%u",
+               func->name, k->num_tensors, gpuc_target_text(ctx, target),
+               (long long)target->max_storage_buffers, gpuc_target_text(ctx, target), k->num_tensors);
+}
+
+/* The function under a name that none of its kernels shares with another function's, and that every language and
+ * driver takes. */
+static const gpuc_tir_func *renamed(gpuc_ctx *ctx, const gpuc_tir_func *func, size_t number)
+{
+    enum { MAX_LENGTH = 40 }; /* pocl names folders after kernels */
+    gpuc_tir_func *f = gpuc_ctx_memdup(ctx, func, sizeof *f);
+    f->name = gpuc_ctx_printf(ctx, "f%zu_%.*s", number, MAX_LENGTH, func->name);
+    return f;
+}
+
+static void emit(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func, size_t number,
+                 library_function *out)
+{
+    const gpuc_tir_program *p = gpuc_lower(ctx, renamed(ctx, func, number), target);
     out->func = func;
     out->program = p;
     out->code = gpuc_new_array(ctx, gpuc_kernel_code, p->num_kernels);
@@ -38,6 +61,7 @@ static void emit(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *
         gpuc_compile_emit(ctx, target, p->kernels[i], &out->code[i]);
         out->code[i].meta.iterations = gpuc_compile_kernel_iterations(ctx, p, i, p->kernels[i]->iterations);
         gpuc_compile_kernel_windows(ctx, p, i, &out->code[i].meta);
+        check_bindings(ctx, target, func, &out->code[i].meta);
     }
 }
 
@@ -57,12 +81,37 @@ static library_target *find_target(const gpuc_library *l, const char *text)
     return NULL;
 }
 
+typedef struct foreign_search {
+    const gpuc_ctx *ctx;
+    bool found;
+} foreign_search;
+
+static bool look_for_foreign(gpuc_expr e, void *arg)
+{
+    foreign_search *s = arg;
+    s->found |= e->ctx != s->ctx;
+    return !s->found;
+}
+
+static bool belongs(gpuc_ctx *ctx, const gpuc_tir_func *func)
+{
+    foreign_search s = {.ctx = ctx};
+    for (int i = 0; i < func->num_scalars; i++) look_for_foreign(func->scalars[i], &s);
+    for (int i = 0; i < func->num_buffers; i++)
+        for (int d = 0; d < func->buffers[i]->ndim; d++) look_for_foreign(func->buffers[i]->shape[d], &s);
+    gpuc_tir_visit_stmt(ctx, func->body, NULL, look_for_foreign, &s);
+    return !s.found;
+}
+
 void gpuc_library_add(gpuc_library *l, const gpuc_target *target, const gpuc_tir_func *func)
 {
     gpuc_ctx *ctx = l->ctx;
     if (!target || !func)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "adding to a library: the %s is NULL",
                    target ? "function" : "target");
+    if (!belongs(ctx, func))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "adding to a library: the function was made in another context");
     const char *text = gpuc_target_text(ctx, target);
     library_target *t = find_target(l, text);
     for (size_t i = 0; t && i < t->functions.count; i++)
@@ -70,7 +119,9 @@ void gpuc_library_add(gpuc_library *l, const gpuc_target *target, const gpuc_tir
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the library has a function '%s' for target '%s' already",
                        func->name, text);
     library_function *f = gpuc_new(ctx, library_function);
-    emit(ctx, target, func, f);
+    target = t ? t->target
+               : gpuc_target_parse(ctx, text, NULL); /* that which was given may be of another context */
+    emit(ctx, target, func, t ? t->functions.count : 0, f);
     if (!t) {
         t = gpuc_new(ctx, library_target);
         *t = (library_target){.target = target, .text = text};
@@ -196,12 +247,20 @@ static gpuc_program make_program(gpuc_ctx *ctx, const library_target *t)
     return p;
 }
 
-static gpuc_package make_package(const gpuc_library *l)
+/* With the programs for a kind of device; device NULL: with all. */
+static gpuc_package make_package(const gpuc_library *l, const gpuc_device *device)
 {
-    int n = (int)l->targets.count;
-    if (n == 0) gpuc_raise(l->ctx, GPUC_INVALID_ARGUMENT, "the library has no functions");
-    gpuc_program *programs = gpuc_new_array(l->ctx, gpuc_program, n);
-    for (int i = 0; i < n; i++) programs[i] = make_program(l->ctx, l->targets.at[i]);
+    int n = 0;
+    gpuc_program *programs = gpuc_new_array(l->ctx, gpuc_program, l->targets.count);
+    if (l->targets.count == 0) gpuc_raise(l->ctx, GPUC_INVALID_ARGUMENT, "the library has no functions");
+    for (size_t i = 0; i < l->targets.count; i++) {
+        const library_target *t = l->targets.at[i];
+        if (!device || gpuc_target_device_type(t->target) == device->type)
+            programs[n++] = make_program(l->ctx, t);
+    }
+    if (n == 0)
+        gpuc_raise(l->ctx, GPUC_DEVICE_UNAVAILABLE, "the library holds nothing for %s devices",
+                   gpuc_device_type_name(device->type));
     return (gpuc_package){
         .gpuc_version = GPUC_VERSION, .is_library = true, .num_programs = (uint32_t)n, .programs = programs};
 }
@@ -212,7 +271,7 @@ void gpuc_library_save(gpuc_library *l, const char *path)
 {
     gpuc_ctx *ctx = l->ctx;
     if (!path) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "saving a library: the path is NULL");
-    gpuc_package package = make_package(l);
+    gpuc_package package = make_package(l, NULL);
     GPUC_RAISE_IF(ctx, gpuc_abi_package_write(ctx->pending, ctx->allocator, &package, path));
 }
 
@@ -222,7 +281,7 @@ gpuc_module *gpuc_library_load(gpuc_library *l, gpuc_runtime *rt, gpuc_device *d
     gpuc_module *module;
     gpuc_buf bytes;
     if (!rt) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "loading a library: the runtime is NULL");
-    gpuc_package package = make_package(l);
+    gpuc_package package = make_package(l, device);
     gpuc_buf_init(&bytes, gpuc_runtime_allocator(rt));
     gpuc_status status = gpuc_abi_package_append(&package, &bytes);
     if (status)

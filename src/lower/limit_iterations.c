@@ -13,7 +13,7 @@ enum {
     MAX_OPEN_COPIES = 16, /* allows a million iterations on llvmpipe */
 };
 
-/* ---- Counting ---- */
+/* ---- Counting: the iteration in which a loop finds that it is over is one, too ---- */
 
 typedef struct counter {
     gpuc_ranges r;
@@ -30,7 +30,8 @@ static gpuc_expr iterations_of_loop(counter *c, const gpuc_tir_for_node *loop)
     if (!extent) return gpuc_int(ctx, 0);
     gpuc_lower_ranges_set_loop(&c->r, loop->var, loop->min, loop->extent);
     extent = gpuc_max(ctx, gpuc_cast(ctx, GPUC_INDEX, extent), gpuc_int(ctx, 0));
-    return gpuc_mul(ctx, extent, gpuc_add(ctx, iterations_of(c, loop->body), gpuc_int(ctx, 1)));
+    gpuc_expr one = gpuc_int(ctx, 1);
+    return gpuc_add(ctx, gpuc_mul(ctx, extent, gpuc_add(ctx, iterations_of(c, loop->body), one)), one);
 }
 
 static gpuc_expr iterations_of(counter *c, gpuc_stmt s)

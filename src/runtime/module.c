@@ -214,7 +214,9 @@ gpuc_status gpuc_module_load_binary(gpuc_runtime *rt, const char *type_key, cons
     if (length < 0 || (size_t)length >= sizeof name)
         return gpuc_fail(GPUC_INVALID_DATA, "the type key of a module has %d bytes", length);
     if (!gpuc_registry_get(rt, name))
-        return gpuc_fail(GPUC_NOT_FOUND, "no loader for modules of type '%s'; register a function '%s'",
+        return gpuc_fail(GPUC_NOT_FOUND,
+                         "no loader for modules of type '%s'; register a function '%s' (gpuc's own types: "
+                         "gpuc_module_types_register)",
                          type_key, name);
     gpuc_value arg = {.kind = GPUC_VALUE_BYTES, .as.bytes = {.data = bytes, .size = size}};
     return gpuc_error_prefix(gpuc_runtime_module_by(rt, name, &arg, 1, out), "module of type '%s'", type_key);

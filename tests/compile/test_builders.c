@@ -260,7 +260,7 @@ static void bad_body(gpuc_ctx *ctx, void *arg)
         {FAILS, "building doubled: this builder does nothing on Sundays"},
         {RAISES, "there is no kernel 1000"},
         {GIVES_INT, "gave int instead of a module"},
-        {GIVES_OTHER_KERNEL, "has no kernel 'doubled"},
+        {GIVES_OTHER_KERNEL, "has no kernel 'f0_doubled"},
         {REQUIRES, "it needs max_num_threads of at least 1099511627776"},
     };
     gpuc_module *m;

@@ -507,12 +507,12 @@ static void source_body(gpuc_ctx *ctx, void *arg)
     const char *text = gpuc_build_source(ctx, run_target(ctx), warp_stage(ctx, false));
     const char *word = run_device_type() == GPUC_DEVICE_VULKAN   ? spirv_word
                        : run_device_type() == GPUC_DEVICE_OPENCL ? "__kernel"
-                                                                 : "int f(";
+                                                                 : "int f0_f(";
     (void)arg;
     if (!strstr(text, word)) fail_msg("%s", text);
     /* Text needs no compiler. */
     const gpuc_target *none = gpuc_target_parse(ctx, "c -cc=/there/is/none", NULL);
-    assert_non_null(strstr(gpuc_build_source(ctx, none, warp_stage(ctx, false)), "int f("));
+    assert_non_null(strstr(gpuc_build_source(ctx, none, warp_stage(ctx, false)), "int f0_f("));
 }
 
 static void test_source(void **state)

@@ -104,21 +104,19 @@ static bool is_positive(gpuc_expr e)
            constant(gpuc_as_op(e)->a[1], &c) && c > 0;
 }
 
-gpuc_expr gpuc_lower_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gpuc_expr old_b,
-                                   gpuc_expr a, gpuc_expr b)
+static bool is_quotient(gpuc_tir_op op)
+{
+    return op == GPUC_TIR_DIV || op == GPUC_TIR_FLOORDIV;
+}
+
+/* ba and bb are the bounds of a and b. */
+static gpuc_expr divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_bounds ba, gpuc_bounds bb, gpuc_expr a,
+                        gpuc_expr b)
 {
     gpuc_ctx *ctx = x->ctx;
-    bool is_signed = a->dtype.code == GPUC_DTYPE_INT, index = old_a->flags & old_b->flags & GPUC_TIR_IS_INDEX;
-    bool quotient = op == GPUC_TIR_DIV || op == GPUC_TIR_FLOORDIV;
+    bool is_signed = a->dtype.code == GPUC_DTYPE_INT, quotient = is_quotient(op);
     bool floors = op == GPUC_TIR_FLOORDIV || op == GPUC_TIR_FLOORMOD;
-    gpuc_bounds ba = gpuc_arith_analyzer_bounds(x->a, old_a), bb = gpuc_arith_analyzer_bounds(x->a, old_b);
     int64_t c;
-    /* The divisor is an extent. Where it is 0 the quotient is not used, but it may be computed outside of the
-     * condition that excludes 0. */
-    if (index && bb.min >= 0 && !constant(b, &c) && !is_positive(b)) {
-        b = gpuc_max(ctx, b, num(x, b->dtype, 1));
-        if (bb.min == 0) bb.min = 1;
-    }
     bool zero = bb.min <= 0 && bb.max >= 0;
     bool minus = is_signed && bb.min <= -1 && bb.max >= -1;
     if (constant(b, &c)) {
@@ -141,6 +139,23 @@ gpuc_expr gpuc_lower_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old
     if (x->target->language->c99_math) return safe_divide(x, GPUC_TIR_MOD, zero, minus, a, b);
     gpuc_expr r = gpuc_sub(ctx, a, gpuc_mul(ctx, q, b));
     return zero ? gpuc_select(ctx, gpuc_eq(ctx, b, num(x, b->dtype, 0)), num(x, a->dtype, 0), r) : r;
+}
+
+gpuc_expr gpuc_lower_intrin_divide(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_a, gpuc_expr old_b,
+                                   gpuc_expr a, gpuc_expr b)
+{
+    gpuc_ctx *ctx = x->ctx;
+    bool index = old_a->flags & old_b->flags & GPUC_TIR_IS_INDEX;
+    gpuc_bounds ba = gpuc_arith_analyzer_bounds(x->a, old_a), bb = gpuc_arith_analyzer_bounds(x->a, old_b);
+    int64_t c;
+    if (!index || bb.min < 0 || constant(b, &c) || is_positive(b)) return divide(x, op, ba, bb, a, b);
+    /* An extent, mostly: dividing by 1 where it is 0 is cheaper than what divide does for 0. A remainder is then
+     * 0, as it must be. */
+    bool may_be_zero = bb.min == 0;
+    if (may_be_zero) bb.min = 1;
+    gpuc_expr r = divide(x, op, ba, bb, a, gpuc_max(ctx, b, num(x, b->dtype, 1)));
+    if (!may_be_zero || !is_quotient(op)) return r;
+    return gpuc_select(ctx, gpuc_eq(ctx, b, num(x, b->dtype, 0)), num(x, a->dtype, 0), r);
 }
 
 gpuc_expr gpuc_lower_intrin_shift(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr old_b, gpuc_expr a, gpuc_expr b)
