@@ -521,6 +521,96 @@ static void test_source(void **state)
     run_in_ctx(source_body, NULL);
 }
 
+/* ---- Values of the loop IR's contract ---- */
+
+/* By a divisor made of the scalar p, which is 0: x / 0 = x % 0 = 0 (gpuc/tir.h). */
+static void zero_body(gpuc_ctx *ctx, void *arg)
+{
+    enum { DIVISORS = 5, OPS = 4 };
+    const gpuc_dtype types[] = {GPUC_INT64, GPUC_INT32};
+    (void)arg;
+    for (int t = 0; t < 2; t++) {
+        func f = {.ctx = ctx};
+        gpuc_expr n = gpuc_int(ctx, 3), p = gpuc_var(ctx, "p", types[t]),
+                  zero = gpuc_imm_int(ctx, types[t], 0), one = gpuc_imm_int(ctx, types[t], 1),
+                  x = gpuc_imm_int(ctx, types[t], -2);
+        gpuc_expr by[DIVISORS] = {p, gpuc_call2(ctx, "bitand", p, one),
+                                  gpuc_min(ctx, gpuc_max(ctx, p, zero), one),
+                                  gpuc_floormod_(ctx, p, gpuc_imm_int(ctx, types[t], 2)),
+                                  gpuc_cast(ctx, types[t], gpuc_ne(ctx, p, zero))};
+        gpuc_iter *i = gpuc_te_axis(ctx, n, "i");
+        gpuc_tensor *outs[DIVISORS * OPS];
+        gpuc_expr bodies[DIVISORS * OPS];
+        int count = 0;
+        for (int d = 0; d < DIVISORS; d++) {
+            bodies[count++] = gpuc_div(ctx, x, by[d]);
+            bodies[count++] = gpuc_mod(ctx, x, by[d]);
+            bodies[count++] = gpuc_floordiv_(ctx, x, by[d]);
+            bodies[count++] = gpuc_floormod_(ctx, x, by[d]);
+        }
+        /* One kernel each: a target may have few buffers. */
+        for (int k = 0; k < count; k++) {
+            outs[k] = gpuc_te_compute(ctx, "C", 1, &i, bodies[k]);
+            build(&f, gpuc_schedule_create(ctx, 1, &outs[k]), 1, &outs[k]);
+            give(&f, run_device(), types[t], 1, (int64_t[]){3});
+            give_int(&f, 0);
+            run_ok(call(&f));
+            int64_t got[3] = {0};
+            run_ok(gpuc_ndarray_read(f.at[0].as.ndarray, got, 3 * gpuc_dtype_bytes(types[t])));
+            for (int e = 0; e < 3; e++)
+                if (got[e])
+                    fail_msg("operator %d by divisor %d gives %lld", k % OPS, k / OPS, (long long)got[e]);
+            drop(&f);
+        }
+    }
+}
+
+static void test_zero(void **state)
+{
+    (void)state;
+    run_in_ctx(zero_body, NULL);
+}
+
+/* C[i] = the sum of m ones, all in one invocation: a device that ends loops refuses, or is right. */
+static void nest_body(gpuc_ctx *ctx, void *arg)
+{
+    static const int sizes[][2] = {{16383, 1}, {16384, 1}, {21000, 1}, {32768, 0},
+                                   {65535, 0}, {13106, 3}, {1, 65534}};
+    (void)arg;
+    func f = {.ctx = ctx};
+    gpuc_expr n = gpuc_var(ctx, "n", GPUC_INDEX), m = gpuc_var(ctx, "m", GPUC_INDEX);
+    gpuc_tensor *a = placeholder(ctx, "A", m, NULL);
+    gpuc_iter *i = gpuc_te_axis(ctx, n, "i"), *k = gpuc_te_reduce_axis(ctx, m, "k");
+    gpuc_tensor *args[] = {
+        a, gpuc_te_compute(ctx, "C", 1, &i, gpuc_te_reduce(ctx, "sum", at1(ctx, a, k), 1, &k))};
+    build(&f, gpuc_schedule_create(ctx, 1, &args[1]), 2, args);
+    for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+        int rows = sizes[s][0], ones = sizes[s][1], wrong = 0;
+        float *x = gpuc_new_array(ctx, float, rows + ones);
+        GIVE(&f, GPUC_FLOAT32, ones);
+        GIVE(&f, GPUC_FLOAT32, rows);
+        for (int e = 0; e < ones; e++) x[e] = 1;
+        put_floats(&f, 0, x);
+        give_int(&f, ones);
+        give_int(&f, rows);
+        gpuc_status status = call(&f);
+        if (status && !strstr(gpuc_status_message(status), "ends loops after"))
+            fail_msg("%s", gpuc_status_message(status));
+        if (!status) get_floats(&f, 1, x);
+        for (int e = 0; !status && e < rows; e++) wrong += x[e] != (float)ones;
+        if (wrong) fail_msg("%d of %d sums of %d are wrong", wrong, rows, ones);
+        gpuc_status_release(status);
+        drop_arguments(&f);
+    }
+    drop(&f);
+}
+
+static void test_nest(void **state)
+{
+    (void)state;
+    run_in_ctx(nest_body, NULL);
+}
+
 static void debug_body(gpuc_ctx *ctx, void *arg)
 {
     func f = {.ctx = ctx};
@@ -587,6 +677,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_huge),         cmocka_unit_test(test_texture),
         cmocka_unit_test(test_warp),         cmocka_unit_test(test_source),
         cmocka_unit_test(test_debug),        cmocka_unit_test(test_builders),
+        cmocka_unit_test(test_zero),         cmocka_unit_test(test_nest),
     };
     if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
     return run_end(cmocka_run_group_tests_name(run_target_text, tests, NULL, NULL));

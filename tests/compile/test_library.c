@@ -345,7 +345,113 @@ static void test_code(void **state)
     run_in_ctx(code_body, NULL);
 }
 
+/* ---- Names: any that a C identifier may be, for functions, arrays and numbers ---- */
+
+/* A[i] * s of 4 elements, in one thread. */
+static gpuc_tir_func *times(gpuc_ctx *ctx, const char *function, const char *array, const char *number)
+{
+    gpuc_expr four = gpuc_int(ctx, 4), s = gpuc_var(ctx, number, GPUC_FLOAT32);
+    gpuc_tensor *a = gpuc_te_placeholder(ctx, array, 1, &four, GPUC_FLOAT32);
+    gpuc_iter *i = gpuc_te_axis(ctx, four, "i");
+    gpuc_expr at = gpuc_iter_var(i);
+    gpuc_tensor *b = gpuc_te_compute(ctx, array, 1, &i, gpuc_mul(ctx, gpuc_te_read(ctx, a, 1, &at), s));
+    return gpuc_schedule_lower(gpuc_schedule_create(ctx, 1, &b), function, 2, (gpuc_tensor *[]){a, b});
+}
+
+static void check_times(gpuc_module *m, const char *name)
+{
+    const float x[4] = {1, 2, 3, 4};
+    float y[4];
+    gpuc_ndarray *a, *b;
+    gpuc_function *f;
+    run_ok(gpuc_ndarray_create(run_runtime(), run_device(), GPUC_FLOAT32, 1, (int64_t[]){4}, &a));
+    run_ok(gpuc_ndarray_create(run_runtime(), run_device(), GPUC_FLOAT32, 1, (int64_t[]){4}, &b));
+    run_ok(gpuc_ndarray_write(a, x, sizeof x));
+    run_ok(gpuc_module_get_function(m, name, &f));
+    run_ok(gpuc_call(f, gpuc_arg(a), gpuc_arg(b), gpuc_arg_float(2)));
+    run_ok(gpuc_ndarray_read(b, y, sizeof y));
+    for (int i = 0; i < 4; i++) assert_float_equal(y[i], 2 * x[i], 0);
+    gpuc_function_release(f);
+    gpuc_ndarray_release(a);
+    gpuc_ndarray_release(b);
+}
+
+static void names_body(gpuc_ctx *ctx, void *arg)
+{
+    static const char *const names[] = {"main",  "float4", "f32x8", "INT_MAX", "MAXFLOAT", "_k1",  "f",
+                                        "f_k0",  "int",    "k_int", "exp",     "kernel",   "NULL", "A",
+                                        "gpuc_", "f0_f",   "x__",   "global",  "EOF",      "I"};
+    enum { COUNT = sizeof names / sizeof *names, LONG = 5000 };
+    char *longest = gpuc_ctx_alloc(ctx, LONG + 1);
+    memset(longest, 'n', LONG);
+    (void)arg;
+    gpuc_library *l = gpuc_library_create(ctx);
+    for (int i = 0; i < COUNT; i++)
+        gpuc_library_add(l, run_target(ctx),
+                         times(ctx, names[i], names[(i + 3) % COUNT], names[(i + 7) % COUNT]));
+    gpuc_library_add(l, run_target(ctx), times(ctx, longest, longest, longest));
+    gpuc_module *m = gpuc_library_load(l, run_runtime(), run_device());
+    for (int i = 0; i < COUNT; i++) check_times(m, names[i]);
+    check_times(m, longest);
+    gpuc_module_release(m);
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    run_in_ctx(names_body, NULL);
+}
+
 /* ---- Bad input ---- */
+
+/* The sum of n arrays. */
+static gpuc_tir_func *sum_of_arrays(gpuc_ctx *ctx, int n)
+{
+    gpuc_tensor *args[16];
+    gpuc_expr four = gpuc_int(ctx, 4), sum = gpuc_imm(ctx, GPUC_FLOAT32, 0);
+    gpuc_iter *i = gpuc_te_axis(ctx, four, "i");
+    gpuc_expr at = gpuc_iter_var(i);
+    for (int k = 0; k < n; k++) {
+        args[k] = gpuc_te_placeholder(ctx, "A", 1, &four, GPUC_FLOAT32);
+        sum = gpuc_add(ctx, sum, gpuc_te_read(ctx, args[k], 1, &at));
+    }
+    args[n] = gpuc_te_compute(ctx, "S", 1, &i, sum);
+    return gpuc_schedule_lower(gpuc_schedule_create(ctx, 1, &args[n]), "sum", n + 1, args);
+}
+
+/* Vulkan promises four buffers. */
+static void add_many_arrays(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_library_add(arg, gpuc_target_parse(ctx, "vulkan", NULL), sum_of_arrays(ctx, 4));
+}
+
+static gpuc_ctx *other_ctx;
+
+static void add_foreign(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_library_add(arg, run_target(ctx), vector_add(other_ctx));
+}
+
+static void parse_elsewhere(gpuc_ctx *ctx, void *arg)
+{
+    *(const gpuc_target **)arg = run_target(ctx);
+}
+
+/* A target lives no longer than its context; the library has one of its own. */
+static void foreign_target(gpuc_ctx *ctx)
+{
+    const gpuc_target *t;
+    run_ok(gpuc_ctx_create(NULL, &other_ctx));
+    run_ok(gpuc_ctx_protect(other_ctx, parse_elsewhere, &t));
+    gpuc_library *l = gpuc_library_create(ctx);
+    gpuc_library_add(l, t, vector_add(ctx));
+    run_refused(gpuc_ctx_protect(ctx, add_foreign, l), "made in another context");
+    gpuc_ctx_destroy(other_ctx);
+    gpuc_library_add(l, run_target(ctx), scaled(ctx));
+    gpuc_module *m = gpuc_library_load(l, run_runtime(), run_device());
+    computes(m);
+    gpuc_module_release(m);
+}
 
 static void add_again(gpuc_ctx *ctx, void *arg)
 {
@@ -412,6 +518,8 @@ static void bad_body(gpuc_ctx *ctx, void *arg)
     run_refused(gpuc_ctx_protect(ctx, add_again, l), "has a function 'vector_add' for target");
     run_refused(gpuc_ctx_protect(ctx, save_nothing, NULL), "the library has no functions");
     run_refused(gpuc_ctx_protect(ctx, add_null, l), "the target is NULL");
+    run_refused(gpuc_ctx_protect(ctx, add_many_arrays, l), "write vulkan -max_storage_buffers=5");
+    foreign_target(ctx);
     run_refused(gpuc_ctx_protect(ctx, add_too_many_threads, l), "64");
     run_refused(gpuc_ctx_protect(ctx, source_of_failed, l), "no functions for target");
     run_refused(gpuc_ctx_protect(ctx, source_of_other, l), "no functions for target 'opencl/pocl");
@@ -447,7 +555,8 @@ static void test_bad(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_file), cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_code), cmocka_unit_test(test_bad)};
+                                       cmocka_unit_test(test_code), cmocka_unit_test(test_names),
+                                       cmocka_unit_test(test_bad)};
     char folder[] = "/tmp/gpuc-test-library-XXXXXX";
     if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
     if (!mkdtemp(folder) || chdir(folder)) return 1;
