@@ -177,6 +177,52 @@ GPUC_API gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, 
 /* The schedule as text for people: a line per stage and loop. */
 GPUC_API const char *gpuc_schedule_text(gpuc_schedule *s);
 
+/* ---- Looking at schedules ---- */
+
+/* Where a stage is computed. */
+typedef enum gpuc_attach {
+    GPUC_ATTACH_ROOT,  /* as a whole, before what reads it */
+    GPUC_ATTACH_AT,    /* in the body of a loop of another stage */
+    GPUC_ATTACH_INLINE /* in the bodies of its consumers */
+} gpuc_attach;
+
+/* A stage; the loops are gpuc_stage_leaf, the operation is that of gpuc_stage_tensor. */
+typedef struct gpuc_stage_info {
+    const char *name;   /* of the operation */
+    bool is_output;     /* of the schedule */
+    gpuc_attach attach; /* where it is computed */
+    gpuc_stage *parent; /* AT: of this stage */
+    gpuc_iter *at;      /* AT: in this loop of it */
+    bool has_scope;     /* its scope was set; else it follows from where it is computed */
+    gpuc_scope scope;   /* if it was set */
+} gpuc_stage_info;
+/* A stage, which is not NULL. */
+GPUC_API gpuc_stage_info gpuc_stage_get(const gpuc_stage *st);
+/* The number of stages. */
+GPUC_API int gpuc_schedule_num_stages(const gpuc_schedule *s);
+/* Stage i, producers first; NULL where there is none. */
+GPUC_API gpuc_stage *gpuc_schedule_stage_at(const gpuc_schedule *s, int i);
+/* How loop i of the stage, from the outside, runs; a THREAD loop gives its tag. SERIAL where there is none. */
+GPUC_API gpuc_loop_kind gpuc_stage_leaf_kind(const gpuc_stage *st, int i, gpuc_thread_tag *out_tag);
+
+/* What a loop was made into, or of. */
+typedef enum gpuc_relation_kind {
+    GPUC_RELATION_SPLIT, /* whole = outer * extent(inner) + inner */
+    GPUC_RELATION_FUSE   /* outer = whole // extent(inner), inner = whole % extent(inner) */
+} gpuc_relation_kind;
+
+/* A split or a fuse. */
+typedef struct gpuc_relation {
+    gpuc_relation_kind kind;          /* which */
+    gpuc_iter *whole, *outer, *inner; /* the loops */
+    int64_t factor, nparts;           /* of a split: one of them, the other is 0 */
+    bool overlap;                     /* of a split: its tail may be shifted back from the end of the whole */
+} gpuc_relation;
+/* The number of splits and fuses of the stage. */
+GPUC_API int gpuc_stage_num_relations(const gpuc_stage *st);
+/* Number i of them, in the order in which they were made; zeros where there is none. */
+GPUC_API gpuc_relation gpuc_stage_relation(const gpuc_stage *st, int i);
+
 #ifdef __cplusplus
 }
 #endif

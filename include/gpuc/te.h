@@ -10,7 +10,7 @@
 #ifndef GPUC_TE_H
 #define GPUC_TE_H
 
-#include <gpuc/tir.h>
+#include <gpuc/ir.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -57,6 +57,34 @@ GPUC_API int gpuc_te_ndim(const gpuc_tensor *t);
 GPUC_API const gpuc_expr *gpuc_te_shape(const gpuc_tensor *t);
 /* The type of an element. */
 GPUC_API gpuc_dtype gpuc_te_dtype(const gpuc_tensor *t);
+
+/* ---- Looking at operations ---- */
+
+/* What computes a tensor. */
+typedef enum gpuc_te_op_kind {
+    GPUC_TE_PLACEHOLDER, /* nothing: it is an input */
+    GPUC_TE_COMPUTE,     /* an expression per element */
+    GPUC_TE_EXTERN,      /* a statement over the buffers of its inputs and outputs */
+    GPUC_TE_OP_KIND_COUNT
+} gpuc_te_op_kind;
+
+/* The operation of a tensor; what it points to is borrowed. */
+typedef struct gpuc_te_info {
+    gpuc_te_op_kind kind;                  /* which of the following it has */
+    int output, num_outputs;               /* which of the operation's outputs the tensor is, of how many */
+    gpuc_tensor *const *outputs;           /* the tensor itself, and those beside it */
+    int num_inputs;                        /* of COMPUTE and EXTERN */
+    gpuc_tensor *const *inputs;            /* tensors that are read, each once, in order of appearance */
+    int num_axes, num_reduce;              /* of COMPUTE */
+    gpuc_iter *const *axes;                /* one per dimension */
+    gpuc_iter *const *reduce;              /* those of a reduction */
+    gpuc_expr body;                        /* of COMPUTE: the element; READs and perhaps a REDUCE are in it */
+    gpuc_stmt statement;                   /* of EXTERN; NULL does nothing */
+    gpuc_tir_buffer *const *input_buffers; /* of EXTERN: num_inputs that the statement reads */
+    gpuc_tir_buffer *const *output_buffers; /* of EXTERN: num_outputs that it writes */
+} gpuc_te_info;
+/* The operation that computes t, which is not NULL. */
+GPUC_API gpuc_te_info gpuc_te_get(const gpuc_tensor *t);
 
 #ifdef __cplusplus
 }

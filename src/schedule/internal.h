@@ -8,24 +8,6 @@
 #include "arith/arith.h"
 #include "te/te.h"
 
-typedef enum gpuc_attach {
-    GPUC_ATTACH_ROOT,
-    GPUC_ATTACH_AT,    /* in the body of a loop of another stage */
-    GPUC_ATTACH_INLINE /* in the bodies of its consumers */
-} gpuc_attach;
-
-typedef enum gpuc_relation_kind {
-    GPUC_RELATION_SPLIT, /* whole = outer * extent(inner) + inner */
-    GPUC_RELATION_FUSE   /* outer = whole // extent(inner), inner = whole % extent(inner) */
-} gpuc_relation_kind;
-
-typedef struct gpuc_relation {
-    gpuc_relation_kind kind;
-    gpuc_iter *whole, *outer, *inner;
-    int64_t factor, nparts; /* of a split: one of them, the other is 0 */
-    bool overlap;           /* of a split: its tail may be shifted back from the end of the whole */
-} gpuc_relation;
-
 typedef struct gpuc_pragma {
     const char *key;
     int64_t value;

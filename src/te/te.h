@@ -7,13 +7,6 @@
 
 #include "tir/tir.h"
 
-typedef enum gpuc_te_op_kind {
-    GPUC_TE_PLACEHOLDER,
-    GPUC_TE_COMPUTE,
-    GPUC_TE_EXTERN, /* a statement over the buffers of its inputs and outputs */
-    GPUC_TE_OP_KIND_COUNT
-} gpuc_te_op_kind;
-
 typedef struct gpuc_te_attr {
     const char *key, *value;
     struct gpuc_te_attr *next;

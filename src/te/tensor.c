@@ -218,3 +218,22 @@ gpuc_dtype gpuc_te_dtype(const gpuc_tensor *t)
 {
     return t ? t->dtype : (gpuc_dtype){0};
 }
+
+gpuc_te_info gpuc_te_get(const gpuc_tensor *t)
+{
+    const gpuc_te_op *op = t->op;
+    return (gpuc_te_info){.kind = op->kind,
+                          .output = t->value_index,
+                          .num_outputs = op->num_outputs,
+                          .outputs = op->outputs,
+                          .num_inputs = op->num_inputs,
+                          .inputs = op->inputs,
+                          .num_axes = op->num_axes,
+                          .num_reduce = op->num_reduce,
+                          .axes = op->axes,
+                          .reduce = op->reduce,
+                          .body = op->kind == GPUC_TE_COMPUTE ? op->bodies[t->value_index] : NULL,
+                          .statement = op->extern_body,
+                          .input_buffers = op->input_buffers,
+                          .output_buffers = op->output_buffers};
+}
