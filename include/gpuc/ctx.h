@@ -57,6 +57,10 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_ctx_set_temporary(gpuc_ctx *ctx, const 
 /* Where packages that are being written, and a C compiler's files, are noted while they are there. Borrowed;
  * it must outlive the context. Without it an interrupt leaves them behind. */
 GPUC_API void gpuc_ctx_set_pending(gpuc_ctx *ctx, gpuc_pending *pending);
+struct gpuc_runtime;
+/* The runtime whose kinds and tags of targets the context finds (gpuc/target.h). Borrowed; it must outlive the
+ * context. Without it, or for NULL, there are those that are built in. */
+GPUC_API void gpuc_ctx_set_runtime(gpuc_ctx *ctx, struct gpuc_runtime *rt);
 
 #ifdef __cplusplus
 }

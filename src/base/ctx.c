@@ -280,3 +280,8 @@ void gpuc_ctx_set_pending(gpuc_ctx *ctx, gpuc_pending *pending)
 {
     ctx->pending = pending;
 }
+
+void gpuc_ctx_set_runtime(gpuc_ctx *ctx, struct gpuc_runtime *rt)
+{
+    ctx->runtime = rt;
+}

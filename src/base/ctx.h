@@ -39,6 +39,7 @@ struct gpuc_ctx {
     uint32_t debug;                     /* gpuc_debug_flag bits */
     const char *temporary;              /* folder; NULL: /tmp */
     gpuc_pending *pending;              /* may be NULL */
+    struct gpuc_runtime *runtime;       /* whose kinds of targets it finds; may be NULL */
     uint32_t next_id;                   /* for names of variables and nodes: deterministic */
     struct gpuc_at_destroy *at_destroy; /* newest */
 };

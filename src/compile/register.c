@@ -60,12 +60,12 @@ static void free_self(void *self)
 
 gpuc_status gpuc_compiler_register(gpuc_runtime *rt)
 {
-    for (int i = 0; i < gpuc_target_num_kinds(); i++) {
+    for (size_t i = 0; i < gpuc_target_kind_count(NULL); i++) {
         char name[64] = "target.build.";
-        strcat(name, gpuc_target_kind_name(i));
+        strcat(name, gpuc_target_kind_at(NULL, i)->name);
         build_self *s = gpuc_mem_alloc(gpuc_runtime_allocator(rt), sizeof *s);
         if (!s) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for %s", name);
-        *s = (build_self){.rt = rt, .kind = gpuc_target_kind_name(i)};
+        *s = (build_self){.rt = rt, .kind = gpuc_target_kind_at(NULL, i)->name};
         gpuc_function *f;
         gpuc_status status = gpuc_function_create(rt, build_target, s, free_self, NULL, &f);
         if (status) {

@@ -53,6 +53,7 @@ static void run(const pool *p, task *t)
     t->status = gpuc_ctx_create(&p->caller->allocator, &ctx);
     if (t->status) return;
     ctx->debug = p->caller->debug;
+    gpuc_ctx_set_runtime(ctx, p->caller->runtime);
     t->status = gpuc_ctx_protect(ctx, run_body, t);
     if (!t->status) t->status = gpuc_ctx_create(&p->caller->allocator, &t->ctx);
     if (!t->status) t->status = gpuc_ctx_protect(t->ctx, keep, t);

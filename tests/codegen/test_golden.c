@@ -206,7 +206,7 @@ static void check_golden(gpuc_ctx *ctx, void *arg)
 #endif
     if (spirv) return;
     gpuc_linked linked;
-    gpuc_codegen_get(t)->link(ctx, t, 1, &code, &linked);
+    gpuc_codegen_get(ctx, t)->link(ctx, t, 1, &code, &linked);
     assert_int_equal(linked.num_files, 1);
     check_text(a->file, linked.files[0].bytes);
 }
@@ -243,8 +243,8 @@ static void link_twice(gpuc_ctx *ctx, void *arg)
 {
     const gpuc_target *t = gpuc_target_parse(ctx, arg, NULL);
     gpuc_linked a, b;
-    gpuc_codegen_get(t)->link(ctx, t, MANY, emit_many(ctx, t), &a);
-    gpuc_codegen_get(t)->link(ctx, t, MANY, emit_many(ctx, t), &b);
+    gpuc_codegen_get(ctx, t)->link(ctx, t, MANY, emit_many(ctx, t), &a);
+    gpuc_codegen_get(ctx, t)->link(ctx, t, MANY, emit_many(ctx, t), &b);
     assert_int_equal(a.num_modules, b.num_modules);
     for (int i = 0; i < a.num_modules; i++) {
         assert_int_equal(a.modules[i].size, b.modules[i].size);
@@ -277,7 +277,7 @@ static void make_mistake(gpuc_ctx *ctx, void *arg)
     gpuc_codegen_emit(ctx, t, f, &code[0]);
     code[1] = code[0];
     gpuc_linked linked;
-    gpuc_codegen_get(t)->link(ctx, t, strstr(m->part, "two kernels") ? 2 : 1, code, &linked);
+    gpuc_codegen_get(ctx, t)->link(ctx, t, strstr(m->part, "two kernels") ? 2 : 1, code, &linked);
 }
 
 static void mistakes_are_named(void **state)
