@@ -163,7 +163,8 @@ typedef struct gpuc_target_kind_row {
     gpuc_language language;           /* of its kernels */
     /* (optional) Completes and unifies what texts say, after tag, device and text were read: other spellings of a
      * value (gpuc_target_draft_set), and what follows from others (gpuc_target_draft_fill). Doing it twice is the
-     * same as once, and it depends on nothing but the attributes. An error is that of the text. */
+     * same as once, and it depends on nothing but the attributes. An error is that of the text. It runs again where
+     * the target is printed, on any thread of a build. */
     gpuc_status (*canonicalise)(gpuc_target_draft *d);
     /* (optional) -from_device: what an open device says, by gpuc_target_draft_fill. Without it, the text is an
      * error. */
