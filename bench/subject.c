@@ -9,7 +9,7 @@ const gpuc_target *bench_open(gpuc_ctx *ctx, bench_subject *s, gpuc_device **dev
     gpuc_device_type type;
     int index;
     gpuc_device *asked = NULL;
-    if (gpuc_target_wants_device(s->target, &type, &index))
+    if (gpuc_target_wants_device(ctx, s->target, &type, &index))
         GPUC_RAISE_IF(ctx, gpuc_device_open(s->rt, type, index, &asked));
     const gpuc_target *target = gpuc_target_parse(ctx, s->target, asked);
     *device = asked;

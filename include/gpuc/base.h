@@ -168,12 +168,14 @@ GPUC_API const char *gpuc_suggest(const char *word, const char *const *names, si
 
 /* ---- Devices ------------------------------------------------------------------------------ */
 
-/* DLPack's device types. */
-typedef enum gpuc_device_type {
+/* A kind of device: DLPack's number for those that gpuc has, others by gpuc_device_type_named (gpuc/runtime.h). */
+typedef int gpuc_device_type;
+enum {
     GPUC_DEVICE_CPU = 1,
     GPUC_DEVICE_OPENCL = 4,
-    GPUC_DEVICE_VULKAN = 7
-} gpuc_device_type;
+    GPUC_DEVICE_VULKAN = 7,
+    GPUC_DEVICE_USER_FIRST = 1 << 16 /* numbers of devices of programs begin here */
+};
 
 #ifdef __cplusplus
 }

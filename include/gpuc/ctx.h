@@ -58,8 +58,9 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_ctx_set_temporary(gpuc_ctx *ctx, const 
 /* Where packages that are being written, and a C compiler's files, are noted while they are there. Borrowed;
  * it must outlive the context. Without it an interrupt leaves them behind. */
 GPUC_API void gpuc_ctx_set_pending(gpuc_ctx *ctx, gpuc_pending *pending);
-/* The runtime whose registry the compiler asks for what others added: target.build.<kind> (gpuc/codegen.h).
- * Borrowed; it must outlive the context. NULL, the default: only what is built in. */
+/* The runtime whose registry the compiler asks for what others added: kinds and tags of targets (gpuc/target.h),
+ * target.build.<kind> (gpuc/codegen.h). Borrowed; it must outlive the context. NULL, the default: only what is built
+ * in. */
 GPUC_API void gpuc_ctx_set_runtime(gpuc_ctx *ctx, struct gpuc_runtime *rt);
 
 #ifdef __cplusplus

@@ -69,6 +69,9 @@ GPUC_API int gpuc_device_count(gpuc_runtime *rt, gpuc_device_type type);
 /* Parses "vulkan", "opencl:1", "cpu", "c" (the CPU) to a kind and a number. INVALID_ARGUMENT for other
  * texts. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_device_parse(const char *text, gpuc_device_type *type, int *index);
+/* The number of the devices of a name: of "cpu" ("c"), "opencl", "vulkan"; for any other name one from
+ * GPUC_DEVICE_USER_FIRST on, which follows from the name alone, since packages have it. 0 for NULL and "". */
+GPUC_API gpuc_device_type gpuc_device_type_named(const char *name);
 /* "cpu", "opencl", "vulkan". */
 GPUC_API const char *gpuc_device_type_name(gpuc_device_type type);
 /* A limit or property of the device; known is false if it cannot tell. The string of one is borrowed from

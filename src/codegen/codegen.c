@@ -14,9 +14,13 @@ static const gpuc_codegen *const generators[GPUC_TARGET_KIND_COUNT] = {
 #undef GPUC_TARGET_KIND
 };
 
-const gpuc_codegen *gpuc_codegen_get(const gpuc_target *t)
+const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t)
 {
-    return generators[t->kind];
+    for (int i = 0; i < GPUC_TARGET_KIND_COUNT; i++)
+        if (t->kind == &gpuc_target_builtin[i]) return generators[i];
+    gpuc_raise(ctx, GPUC_UNSUPPORTED,
+               "target kind '%s' has no generator of code: register a function 'target.build.%s'", t->kind->name,
+               t->kind->name);
 }
 
 gpuc_status gpuc_codegen_assembly(const uint32_t *words, size_t count, gpuc_buf *out)
@@ -29,7 +33,7 @@ gpuc_status gpuc_codegen_assembly(const uint32_t *words, size_t count, gpuc_buf 
 void gpuc_codegen_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
                        gpuc_kernel_code *out)
 {
-    gpuc_codegen_get(t)->emit(ctx, t, kernel, out);
+    gpuc_codegen_get(ctx, t)->emit(ctx, t, kernel, out);
     gpuc_tir_rule_print(ctx, kernel->name);
 }
 
@@ -51,7 +55,7 @@ const char *gpuc_codegen_text(gpuc_ctx *ctx, const gpuc_target *t, int n, const 
     gpuc_buf *text = gpuc_new(ctx, gpuc_buf);
     gpuc_buf_init(text, ctx->allocator);
     gpuc_ctx_push_cleanup(ctx, free_buf, text);
-    gpuc_codegen_get(t)->print(ctx, t, n, kernels, text);
+    gpuc_codegen_get(ctx, t)->print(ctx, t, n, kernels, text);
     GPUC_RAISE_IF(ctx, gpuc_buf_status(text));
     const char *out = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(text));
     gpuc_ctx_pop_cleanup(ctx, true);
@@ -62,7 +66,7 @@ void gpuc_codegen_link(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_ke
                        gpuc_linked *out)
 {
     if (ctx->debug & GPUC_DEBUG_SOURCE) fputs(gpuc_codegen_text(ctx, t, n, kernels), stderr);
-    gpuc_codegen_get(t)->link(ctx, t, n, kernels, out);
+    gpuc_codegen_get(ctx, t)->link(ctx, t, n, kernels, out);
 }
 
 /* Read through a texel view: where the schedule asks for it, and where the target says that it is the fast

@@ -40,7 +40,8 @@ typedef struct gpuc_codegen {
 #define GPUC_TARGET_KIND(id, name, generator, ...) extern const gpuc_codegen gpuc_codegen_##generator;
 #include "target/kinds.def"
 #undef GPUC_TARGET_KIND
-const gpuc_codegen *gpuc_codegen_get(const gpuc_target *t); /* of its kind */
+/* Of its kind. Raises UNSUPPORTED for a kind of a program. */
+const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t);
 /* emit; GPUC_DEBUG_RULES prints what fired meanwhile. */
 void gpuc_codegen_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
                        gpuc_kernel_code *out);

@@ -111,15 +111,16 @@ static bool is_x86(void)
 static const char *machine_flag(gpuc_ctx *ctx, const gpuc_target *t)
 {
     bool x86 = is_x86();
-    if (strstr(t->cc, "aarch64") || strstr(t->cc, "arm")) x86 = false;
-    if (strstr(t->cc, "x86_64") || strstr(t->cc, "i686")) x86 = true;
-    return gpuc_ctx_printf(ctx, "%s=%s", x86 ? "-march" : "-mcpu", t->mcpu);
+    const char *cc = gpuc_target_get_string(t, "cc");
+    if (strstr(cc, "aarch64") || strstr(cc, "arm")) x86 = false;
+    if (strstr(cc, "x86_64") || strstr(cc, "i686")) x86 = true;
+    return gpuc_ctx_printf(ctx, "%s=%s", x86 ? "-march" : "-mcpu", gpuc_target_get_string(t, "mcpu"));
 }
 
 static command compile_command(gpuc_ctx *ctx, const gpuc_target *t, int number)
 {
     command c = {0};
-    add_words(ctx, &c, t->cc);
+    add_words(ctx, &c, gpuc_target_get_string(t, "cc"));
     static const char *const flags[] = {"-std=gnu11",
                                         "-pipe",
                                         "-O3",
@@ -130,10 +131,10 @@ static command compile_command(gpuc_ctx *ctx, const gpuc_target *t, int number)
                                         "-fno-trapping-math",
                                         "-w"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) add(ctx, &c, flags[i]);
-    if (*t->mcpu) add(ctx, &c, machine_flag(ctx, t));
+    if (*gpuc_target_get_string(t, "mcpu")) add(ctx, &c, machine_flag(ctx, t));
     /* Compilers for AVX-512 prefer half vectors by themselves; what is written here is meant. */
     if (t->vector_bits >= 512 && is_x86()) add(ctx, &c, "-mprefer-vector-width=512");
-    add_words(ctx, &c, t->cflags);
+    add_words(ctx, &c, gpuc_target_get_string(t, "cflags"));
     add(ctx, &c, "-c");
     add(ctx, &c, "-o");
     add(ctx, &c, gpuc_ctx_printf(ctx, "k%d.o", number));
@@ -145,8 +146,8 @@ static command compile_command(gpuc_ctx *ctx, const gpuc_target *t, int number)
 static const char **link_command(gpuc_ctx *ctx, const gpuc_target *t, int n)
 {
     command c = {0};
-    add_words(ctx, &c, t->cc);
-    add_words(ctx, &c, t->cflags); /* such as -m32 or --sysroot */
+    add_words(ctx, &c, gpuc_target_get_string(t, "cc"));
+    add_words(ctx, &c, gpuc_target_get_string(t, "cflags")); /* such as -m32 or --sysroot */
     add(ctx, &c, "-shared");
     add(ctx, &c, "-Wl,--build-id=none");
     add(ctx, &c, "-o");
@@ -244,7 +245,7 @@ static GPUC_NORETURN void cannot_run(gpuc_ctx *ctx, const gpuc_target *t, int er
 {
     gpuc_raise(ctx, err == ENOENT ? GPUC_NOT_FOUND : GPUC_IO,
                "the C compiler '%s' cannot be run: %s; install one, or name another with -cc= in the target",
-               t->cc, strerror(err));
+               gpuc_target_get_string(t, "cc"), strerror(err));
 }
 
 /* Reports the beginning of what a compiler printed, which matters most. */
@@ -264,8 +265,8 @@ static GPUC_NORETURN void report_failure(gpuc_ctx *ctx, const gpuc_target *t, co
         snprintf(how, sizeof how, "was killed by signal %d", WTERMSIG(status));
     else
         snprintf(how, sizeof how, "failed with exit code %d", WEXITSTATUS(status));
-    gpuc_raise(ctx, GPUC_UNSUPPORTED, "the C compiler '%s' %s on generated code:\n%.*s", t->cc, how, (int)end,
-               j->text);
+    gpuc_raise(ctx, GPUC_UNSUPPORTED, "the C compiler '%s' %s on generated code:\n%.*s",
+               gpuc_target_get_string(t, "cc"), how, (int)end, j->text);
 }
 
 /* Reads what a running job prints; at its end, collects it. */

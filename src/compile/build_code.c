@@ -88,12 +88,13 @@ static void builder_name(const char *kind, char out[96])
 
 gpuc_status gpuc_compile_builders_register(gpuc_runtime *rt)
 {
-    for (int i = 0; i < gpuc_target_num_kinds(); i++) {
+    for (size_t i = 0; i < gpuc_target_kind_count(NULL); i++) {
+        const char *kind = gpuc_target_kind_at(NULL, i)->name;
         char name[96];
-        builder_name(gpuc_target_kind_name(i), name);
+        builder_name(kind, name);
         own_self *s = gpuc_mem_alloc(gpuc_runtime_allocator(rt), sizeof *s);
         if (!s) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for %s", name);
-        *s = (own_self){.rt = rt, .kind = gpuc_target_kind_name(i)};
+        *s = (own_self){.rt = rt, .kind = kind};
         GPUC_TRY(gpuc_registry_set_fn(rt, name, build_own, s, free_self, false));
     }
     return NULL;

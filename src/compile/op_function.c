@@ -222,11 +222,17 @@ static gpuc_rexpr *input_of(gpuc_ctx *ctx, const op_args *a, int i)
     return gpuc_relay_const_bytes(ctx, t, ndim, dims, bytes);
 }
 
-static const char *target_text(gpuc_device_type type)
+/* Of the first kind whose code runs on such devices. */
+static const gpuc_target *target_for(gpuc_ctx *ctx, gpuc_device *device)
 {
-    return type == GPUC_DEVICE_VULKAN   ? "vulkan -from_device=0"
-           : type == GPUC_DEVICE_OPENCL ? "opencl -from_device=0"
-                                        : "c -from_device=0";
+    for (size_t i = 0; i < gpuc_target_kind_count(ctx); i++) {
+        const gpuc_target_kind_row *kind = gpuc_target_kind_at(ctx, i);
+        if (kind->device_type != device->type) continue;
+        const char *text = kind->name;
+        if (kind->from_device) text = gpuc_ctx_printf(ctx, "%s -from_device=%d", text, device->index);
+        return gpuc_target_parse(ctx, text, device);
+    }
+    gpuc_raise(ctx, GPUC_UNSUPPORTED, "no target kind has code for devices of kind '%s'", device->api->name);
 }
 
 static void build(gpuc_ctx *ctx, void *arg)
@@ -248,7 +254,7 @@ static void build(gpuc_ctx *ctx, void *arg)
         gpuc_relay_function(ctx, (int)params.count, (gpuc_rexpr *const *)params.at, t.call, NULL);
     gpuc_relay_infer_type(ctx, m, main_fn);
     gpuc_strmap_set(&m->functions, "main", main_fn);
-    const gpuc_target *target = gpuc_target_parse(ctx, target_text(a->device->type), a->device);
+    const gpuc_target *target = target_for(ctx, a->device);
     gpuc_build_package_bytes(ctx, m, target, &a->out->package);
 }
 

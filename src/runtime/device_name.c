@@ -24,6 +24,16 @@ const char *gpuc_device_type_name(gpuc_device_type type)
     return "unknown";
 }
 
+gpuc_device_type gpuc_device_type_named(const char *name)
+{
+    if (!name || !*name) return (gpuc_device_type)0;
+    for (size_t i = 0; i < NUM_NAMES; i++)
+        if (strcmp(names[i].name, name) == 0) return names[i].type;
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (const char *p = name; *p; p++) hash = (hash ^ (uint8_t)*p) * 16777619u;
+    return GPUC_DEVICE_USER_FIRST + (gpuc_device_type)(hash % (INT32_MAX - GPUC_DEVICE_USER_FIRST));
+}
+
 static gpuc_status unknown_device(const char *text, const char *word)
 {
     const char *known[NUM_NAMES];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What -mcpu=native and presets of CPUs mean on this machine. */
+/* What -mcpu=native of c, and -native of opencl, mean on this machine. */
 #include <sched.h>
 #include <stdio.h>
+#include <string.h>
 
 #if defined(__linux__) && (defined(__arm__) || defined(__aarch64__))
 #include <sys/auxv.h>
@@ -63,4 +64,19 @@ void gpuc_target_fill_native(gpuc_target_draft *d)
     if (d->t.simd_lanes && s.bits) gpuc_target_derive(d, GPUC_TARGET_ATTR_simd_lanes, s.bits / 32);
     gpuc_target_derive(d, GPUC_TARGET_ATTR_num_cores, host_cores());
     gpuc_target_derive(d, GPUC_TARGET_ATTR_last_level_cache, gpuc_target_host_cache());
+}
+
+gpuc_status gpuc_target_c_canonicalise(gpuc_target_draft *d)
+{
+    if (strcmp(gpuc_target_get_string(&d->t, "mcpu"), "native") == 0) gpuc_target_fill_native(d);
+    return NULL;
+}
+
+/* Work-items run one by one on the lanes: of 8, where the machine does not tell. */
+gpuc_status gpuc_target_opencl_canonicalise(gpuc_target_draft *d)
+{
+    if (!gpuc_target_get_bool(&d->t, "native")) return NULL;
+    gpuc_target_derive(d, GPUC_TARGET_ATTR_simd_lanes, 8);
+    gpuc_target_fill_native(d);
+    return NULL;
 }

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From text or JSON to a target. Both forms end in set_attr; what was written stands over presets, devices
- * and what follows from other attributes. */
+/* From text or JSON to a target. What was written stands over tags, devices and what follows from other attributes. */
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/names.h"
 #include "target/private.h"
 
 static bool is_space(char c)
@@ -48,170 +45,109 @@ static const char *next_word(gpuc_ctx *ctx, const char **at, const char *whole)
 
 /* ---- Attributes ---- */
 
-static GPUC_NORETURN void unknown_attr(gpuc_ctx *ctx, const char *name)
-{
-    const char *names[GPUC_TARGET_ATTR_COUNT + 4];
-    size_t n = 0;
-    for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++) names[n++] = gpuc_target_attrs[i].name;
-    names[n++] = "cc";
-    names[n++] = "mcpu";
-    names[n++] = "cflags";
-    names[n++] = "from_device";
-    const char *near = gpuc_suggest(name, names, n);
-    if (near)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' is unknown; did you mean '%s'?", name,
-                   near);
-    gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' is unknown; `gpuc targets` lists them",
-               name);
-}
-
-static void check_range(gpuc_ctx *ctx, int id, int64_t value)
-{
-    const char *name = gpuc_target_attrs[id].name;
-    if (value < 0 || value > INT64_C(1) << 40)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' cannot be %" PRId64, name, value);
-    bool at_least_one = id <= GPUC_TARGET_ATTR_max_grid_z || id == GPUC_TARGET_ATTR_max_storage_buffers ||
-                        id == GPUC_TARGET_ATTR_thread_warp_size || id == GPUC_TARGET_ATTR_num_cores ||
-                        id == GPUC_TARGET_ATTR_vector_registers;
-    if (at_least_one && value == 0)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' must be at least 1", name);
-    bool power_of_two = id == GPUC_TARGET_ATTR_buffer_align || id == GPUC_TARGET_ATTR_thread_warp_size ||
-                        (id == GPUC_TARGET_ATTR_vector_bits && value != 0);
-    if (power_of_two && (value == 0 || (value & (value - 1)) != 0))
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' must be a power of two, not %" PRId64,
-                   name, value);
-    if (id == GPUC_TARGET_ATTR_vector_bits && value != 0 && (value < 64 || value > 2048))
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-                   "target attribute 'vector_bits' must be 0 or in 64..2048, not %" PRId64, value);
-    if (id == GPUC_TARGET_ATTR_max_push_constants && value < 16)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' must be at least 16", name);
-}
-
 static int64_t parse_int(gpuc_ctx *ctx, const char *name, const char *text)
 {
     char *end;
     errno = 0;
     long long v = strtoll(text, &end, 0);
-    if (end == text || *end || errno)
+    if (end == text || *end || errno || is_space(*text))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' needs an integer, not '%s'", name,
                    text);
     return v;
 }
 
-/* Exactly one of text and number is given: number when text is NULL. */
-static void set_attr(gpuc_ctx *ctx, gpuc_target_draft *d, const char *name, const char *text, int64_t number,
-                     bool by_user)
+static bool parse_bool(gpuc_ctx *ctx, const char *name, const char *text)
 {
-    name = gpuc_names_now("target", name);
-    const char **string = strcmp(name, "cc") == 0       ? &d->t.cc
-                          : strcmp(name, "mcpu") == 0   ? &d->t.mcpu
-                          : strcmp(name, "cflags") == 0 ? &d->t.cflags
-                                                        : NULL;
-    if (string) {
-        if (d->t.kind != GPUC_TARGET_C)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' belongs to kind 'c', not to '%s'",
-                       name, gpuc_target_kind(&d->t));
-        if (!text) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' needs a string", name);
-        if (string == &d->t.cc && !*text)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute 'cc' needs a command, such as -cc=gcc");
-        *string = gpuc_ctx_strdup(ctx, text);
-        return;
-    }
-    if (strcmp(name, "from_device") == 0) {
-        int64_t v = text ? parse_int(ctx, name, text) : number;
-        if (v < 0 || v > 1024)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no device number %" PRId64, v);
-        d->wants_device = true;
-        d->device_index = (int)v;
-        return;
-    }
-    for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++) {
-        if (strcmp(gpuc_target_attrs[i].name, name) != 0) continue;
-        int64_t v = text ? parse_int(ctx, name, text) : number;
-        check_range(ctx, i, v);
-        *gpuc_target_field(&d->t, i) = v;
-        if (by_user) d->given |= UINT64_C(1) << i;
-        return;
-    }
-    unknown_attr(ctx, name);
+    static const char *const words[] = {"0", "1", "false", "true"};
+    for (int i = 0; i < 4; i++)
+        if (strcmp(text, words[i]) == 0) return i & 1;
+    gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' needs a bool (0 or 1), not '%s'", name,
+               text);
 }
 
-static void set_attr_word(gpuc_ctx *ctx, gpuc_target_draft *d, const char *word, const char *whole,
-                          bool by_user)
+static gpuc_target_value parse_value(gpuc_ctx *ctx, const gpuc_target_attr_row *row, const char *text)
+{
+    switch (row->type) {
+    case GPUC_TARGET_INT: return gpuc_target_int(parse_int(ctx, row->name, text));
+    case GPUC_TARGET_BOOL: return gpuc_target_bool(parse_bool(ctx, row->name, text));
+    case GPUC_TARGET_STRING: break;
+    }
+    return gpuc_target_string(text);
+}
+
+static bool is_from_device(const char *name)
+{
+    return strcmp(name, "from_device") == 0;
+}
+
+static void set_device(gpuc_target_draft *d, int64_t number)
+{
+    if (number < 0 || number > 1024)
+        gpuc_raise(d->ctx, GPUC_INVALID_ARGUMENT, "there is no device number %" PRId64, number);
+    d->wants_device = true;
+    d->device_index = (int)number;
+}
+
+static int find(const gpuc_target_draft *d, const char *name)
+{
+    int attr = gpuc_target_find_attr(d->t.kind, name);
+    if (attr < 0) gpuc_target_unknown_attr(d->ctx, d->t.kind, name);
+    return attr;
+}
+
+static void set_word(gpuc_target_draft *d, const char *word, const char *whole)
 {
     const char *name = word;
     if (*name != '-')
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target '%s': '%s' is no attribute; write -name=value", whole,
-                   word);
+        gpuc_raise(d->ctx, GPUC_INVALID_ARGUMENT, "target '%s': '%s' is no attribute; write -name=value",
+                   whole, word);
     while (*name == '-') name++;
-    const char *equals = strchr(name, '=');
-    if (!equals) {
-        set_attr(ctx, d, name, NULL, 1, by_user);
+    const char *equals = strchr(name, '='), *text = equals ? equals + 1 : NULL;
+    if (equals) name = gpuc_ctx_printf(d->ctx, "%.*s", (int)(equals - name), name);
+    if (is_from_device(name)) {
+        set_device(d, text ? parse_int(d->ctx, name, text) : 1);
         return;
     }
-    char *copy = gpuc_ctx_strdup(ctx, name);
-    copy[equals - name] = 0;
-    set_attr(ctx, d, copy, equals + 1, 0, by_user);
+    int attr = find(d, name);
+    const gpuc_target_attr_row *row = &d->t.kind->attrs[attr];
+    gpuc_target_value v = text ? parse_value(d->ctx, row, text) : gpuc_target_bool(true);
+    gpuc_target_draft_put(d, attr, &v);
+    d->given[attr] = true;
 }
 
-/* ---- Kind and preset ---- */
+/* ---- Kind and tag ---- */
 
 static GPUC_NORETURN void unknown_kind(gpuc_ctx *ctx, const char *name)
 {
-    const char *names[32];
-    size_t n = 0;
-    for (; n < gpuc_target_preset_count() && n < 32; n++) names[n] = gpuc_target_preset_name(n);
+    size_t kinds = gpuc_target_kind_count(ctx), n = kinds + gpuc_target_tag_count(ctx);
+    const char **names = gpuc_new_array(ctx, const char *, n);
+    for (size_t i = 0; i < n; i++)
+        names[i] = i < kinds ? gpuc_target_kind_at(ctx, i)->name : gpuc_target_tag_at(ctx, i - kinds)->name;
     const char *near = gpuc_suggest(name, names, n);
     if (near)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target '%s' is unknown; did you mean '%s'?", name, near);
     gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-               "target '%s' is unknown; there are vulkan, opencl and c, and presets such as vulkan/llvmpipe",
+               "target '%s' is unknown; there are vulkan, opencl and c, and tags such as vulkan/llvmpipe; "
+               "`gpuc targets` lists them",
                name);
 }
 
-static int kind_of(const char *name, size_t length)
-{
-    for (int i = 0; i < GPUC_TARGET_KIND_COUNT; i++)
-        if (strlen(gpuc_target_kinds[i].name) == length &&
-            memcmp(gpuc_target_kinds[i].name, name, length) == 0)
-            return i;
-    return -1;
-}
+static void read_text(gpuc_ctx *ctx, gpuc_target_draft *d, const char *text);
 
+/* A tag's attributes are as if they were a kind's. Registering has seen that tags end. */
 static void begin(gpuc_ctx *ctx, gpuc_target_draft *d, const char *name)
 {
-    const char *slash = strchr(name, '/');
-    int kind = kind_of(name, slash ? (size_t)(slash - name) : strlen(name));
-    const gpuc_target_preset *preset = gpuc_target_preset_find(name);
-    if (kind < 0 || !preset) unknown_kind(ctx, name);
-    d->t.kind = (gpuc_target_kind_id)kind;
-    d->t.language = &gpuc_target_kinds[kind].language;
-    d->t.preset = slash ? gpuc_ctx_strdup(ctx, slash + 1) : "";
-    d->t.cc = "cc";
-    d->t.mcpu = d->t.cflags = "";
-    for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++)
-        *gpuc_target_field(&d->t, i) = gpuc_target_attrs[i].by_kind[kind];
-    d->native = preset->native;
-    const char *at = preset->attrs;
-    for (const char *word; (word = next_word(ctx, &at, preset->attrs));)
-        set_attr_word(ctx, d, word, preset->name, false);
-}
-
-static const gpuc_target *finish(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *device)
-{
-    if (d->wants_device) gpuc_target_fill_device(ctx, d, device);
-    if (d->native || strcmp(d->t.mcpu, "native") == 0) gpuc_target_fill_native(d);
-    if (d->given >> GPUC_TARGET_ATTR_max_num_threads & 1) {
-        int64_t threads = d->t.max_num_threads;
-        gpuc_target_derive(d, GPUC_TARGET_ATTR_max_threads_x, threads);
-        gpuc_target_derive(d, GPUC_TARGET_ATTR_max_threads_y, threads);
-        if (d->t.max_threads_z > threads) gpuc_target_derive(d, GPUC_TARGET_ATTR_max_threads_z, threads);
-        if (d->t.thread_warp_size > threads) gpuc_target_derive(d, GPUC_TARGET_ATTR_thread_warp_size, 1);
+    const gpuc_target_kind_row *kind = gpuc_target_kind_find(ctx, name);
+    if (kind) {
+        gpuc_target_draft_init(ctx, d, kind);
+    } else {
+        const gpuc_target_tag_row *tag = gpuc_target_tag_find(ctx, name);
+        if (!tag) unknown_kind(ctx, name);
+        read_text(ctx, d, tag->target);
+        gpuc_target_draft_copy(ctx, d, gpuc_target_draft_finish(d, NULL));
+        d->t.tag = gpuc_ctx_strdup(ctx, tag->name);
     }
-    gpuc_target *t = gpuc_new(ctx, gpuc_target);
-    *t = d->t;
-    t->constants = gpuc_target_constants_of(t);
-    return t;
+    d->t.start = gpuc_target_draft_keep(d);
 }
 
 /* ---- The two forms ---- */
@@ -222,12 +158,78 @@ static void from_words(gpuc_ctx *ctx, gpuc_target_draft *d, const char *text)
     const char *word = next_word(ctx, &at, text);
     if (!word) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the target is empty; write vulkan, opencl or c");
     begin(ctx, d, word);
-    while ((word = next_word(ctx, &at, text))) set_attr_word(ctx, d, word, text, true);
+    while ((word = next_word(ctx, &at, text))) set_word(d, word, text);
 }
 
 static void free_json(void *json)
 {
     cJSON_Delete(json);
+}
+
+/* Nested targets, such as a host, stay JSON. */
+static const char *json_item(gpuc_ctx *ctx, const cJSON *item)
+{
+    if (cJSON_IsString(item)) return item->valuestring;
+    char *printed = cJSON_PrintUnformatted(item);
+    if (!printed) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "reading a target: out of memory");
+    gpuc_ctx_push_cleanup(ctx, cJSON_free, printed);
+    const char *copy = gpuc_ctx_strdup(ctx, printed);
+    gpuc_ctx_pop_cleanup(ctx, true);
+    return copy;
+}
+
+static const char *json_list(gpuc_ctx *ctx, const gpuc_target_attr_row *row, const cJSON *array)
+{
+    const char *text = "";
+    const cJSON *item;
+    cJSON_ArrayForEach(item, array)
+    {
+        if (!cJSON_IsString(item) && !(row->kept && cJSON_IsObject(item)))
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' needs a list of strings",
+                       row->name);
+        text = gpuc_ctx_printf(ctx, "%s%s%s", text, item == array->child ? "" : ",", json_item(ctx, item));
+    }
+    return text;
+}
+
+static bool json_int(const cJSON *item, int64_t *out)
+{
+    double v = item->valuedouble;
+    if (!cJSON_IsNumber(item) || !(v >= -1e15 && v <= 1e15) || v != (double)(int64_t)v) return false;
+    *out = (int64_t)v;
+    return true;
+}
+
+static gpuc_target_value json_value(gpuc_ctx *ctx, const gpuc_target_attr_row *row, const cJSON *item)
+{
+    int64_t number;
+    if (cJSON_IsString(item)) return parse_value(ctx, row, item->valuestring);
+    if (cJSON_IsBool(item)) return gpuc_target_bool(cJSON_IsTrue(item));
+    if (row->list && cJSON_IsArray(item)) return gpuc_target_string(json_list(ctx, row, item));
+    if (row->type == GPUC_TARGET_STRING && row->kept && cJSON_IsObject(item))
+        return gpuc_target_string(json_item(ctx, item));
+    if (!json_int(item, &number))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' needs %s", row->name,
+                   gpuc_target_type_name(row->type));
+    bool is_bool = row->type == GPUC_TARGET_BOOL && (number == 0 || number == 1);
+    return is_bool ? gpuc_target_bool(number) : gpuc_target_int(number);
+}
+
+static void set_item(gpuc_target_draft *d, const cJSON *item)
+{
+    if (is_from_device(item->string)) {
+        int64_t number = 0;
+        if (cJSON_IsString(item))
+            number = parse_int(d->ctx, item->string, item->valuestring);
+        else if (!json_int(item, &number))
+            gpuc_raise(d->ctx, GPUC_INVALID_ARGUMENT, "target attribute 'from_device' needs an integer");
+        set_device(d, number);
+        return;
+    }
+    int attr = find(d, item->string);
+    gpuc_target_value v = json_value(d->ctx, &d->t.kind->attrs[attr], item);
+    gpuc_target_draft_put(d, attr, &v);
+    d->given[attr] = true;
 }
 
 static void from_json(gpuc_ctx *ctx, gpuc_target_draft *d, const char *text)
@@ -246,18 +248,7 @@ static void from_json(gpuc_ctx *ctx, gpuc_target_draft *d, const char *text)
     const cJSON *item;
     cJSON_ArrayForEach(item, json)
     {
-        if (item == kind) continue;
-        if (cJSON_IsString(item)) {
-            set_attr(ctx, d, item->string, item->valuestring, 0, true);
-        } else if (cJSON_IsBool(item)) {
-            set_attr(ctx, d, item->string, NULL, cJSON_IsTrue(item), true);
-        } else if (cJSON_IsNumber(item) && item->valuedouble >= -1e15 && item->valuedouble <= 1e15 &&
-                   item->valuedouble == (double)(int64_t)item->valuedouble) {
-            set_attr(ctx, d, item->string, NULL, (int64_t)item->valuedouble, true);
-        } else {
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' needs an integer or a string",
-                       item->string);
-        }
+        if (item != kind) set_item(d, item);
     }
     gpuc_ctx_pop_cleanup(ctx, true);
 }
@@ -268,50 +259,57 @@ static const char *skip_space(const char *text)
     return text;
 }
 
+static void read_text(gpuc_ctx *ctx, gpuc_target_draft *d, const char *text)
+{
+    text = skip_space(text);
+    if (*text == '{')
+        from_json(ctx, d, text);
+    else
+        from_words(ctx, d, text);
+}
+
 const gpuc_target *gpuc_target_parse(gpuc_ctx *ctx, const char *text, gpuc_device *device)
 {
     if (!text) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the target is missing; write vulkan, opencl or c");
-    gpuc_target_draft d = {0};
-    text = skip_space(text);
-    if (*text == '{')
-        from_json(ctx, &d, text);
-    else
-        from_words(ctx, &d, text);
-    return finish(ctx, &d, device);
+    gpuc_target_draft d;
+    read_text(ctx, &d, text);
+    return gpuc_target_draft_finish(&d, device);
 }
 
 typedef struct wants {
     const char *text;
-    gpuc_target_draft d;
+    bool device;
+    gpuc_device_type type;
+    int index;
 } wants;
 
 static void parse_only(gpuc_ctx *ctx, void *arg)
 {
     wants *w = arg;
-    if (*w->text == '{')
-        from_json(ctx, &w->d, w->text);
-    else
-        from_words(ctx, &w->d, w->text);
+    gpuc_target_draft d;
+    read_text(ctx, &d, w->text);
+    *w = (wants){.device = d.wants_device, .type = d.t.kind->device_type, .index = d.device_index};
 }
 
-bool gpuc_target_wants_device(const char *text, gpuc_device_type *type, int *index)
+bool gpuc_target_wants_device(gpuc_ctx *ctx, const char *text, gpuc_device_type *type, int *index)
 {
+    wants w = {.text = text};
+    gpuc_ctx *own;
     *type = (gpuc_device_type)0;
     *index = 0;
-    gpuc_ctx *ctx;
-    gpuc_status s = text ? gpuc_ctx_create(NULL, &ctx) : NULL;
+    gpuc_status s = text ? gpuc_ctx_create(NULL, &own) : NULL;
     if (s || !text) {
         gpuc_status_release(s);
         return false;
     }
-    wants w = {.text = skip_space(text)};
-    s = gpuc_ctx_protect(ctx, parse_only, &w);
-    bool yes = !s && w.d.wants_device;
-    if (yes) {
-        *type = gpuc_target_device_type(&w.d.t);
-        *index = w.d.device_index;
+    gpuc_ctx_set_runtime(own, ctx ? ctx->runtime : NULL);
+    s = gpuc_ctx_protect(own, parse_only, &w);
+    if (!s && w.device) {
+        *type = w.type;
+        *index = w.index;
     }
+    gpuc_ctx_destroy(own);
+    bool yes = !s && w.device;
     gpuc_status_release(s);
-    gpuc_ctx_destroy(ctx);
     return yes;
 }

@@ -22,7 +22,7 @@ uint32_t gpuc_target_features(const gpuc_target *t)
 {
     uint32_t bits = 0;
     for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
-        if (gpuc_target_attr(t, gpuc_feature_name((gpuc_feature)(1u << i)))) bits |= 1u << i;
+        if (gpuc_target_get_int(t, gpuc_feature_name((gpuc_feature)(1u << i)))) bits |= 1u << i;
     return bits;
 }
 

@@ -1,27 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints targets as text and JSON, and reads their attributes by name. */
+/* Prints targets as text and JSON. */
 #include "target/private.h"
 
 #include <cjson/cJSON.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "abi/kernel.h"
 #include "base/buf.h"
-#include "base/names.h"
-
-const gpuc_target_attr_info gpuc_target_attrs[GPUC_TARGET_ATTR_COUNT] = {
-#define GPUC_TARGET_INT(field, req, text, ...)                                                               \
-    [GPUC_TARGET_ATTR_##field] = {.name = #field,                                                            \
-                                  .offset = offsetof(gpuc_target, field),                                    \
-                                  .by_kind = {__VA_ARGS__},                                                  \
-                                  .required = (req),                                                         \
-                                  .about = (text)},
-#include "target/attrs.def"
-#undef GPUC_TARGET_INT
-};
-_Static_assert(GPUC_TARGET_ATTR_COUNT <= 64, "gpuc_target_draft.given has a bit per attribute");
 
 static void print_word(gpuc_buf *out, const char *text)
 {
@@ -37,39 +22,37 @@ static void print_word(gpuc_buf *out, const char *text)
     gpuc_buf_str(out, "\"");
 }
 
-/* "vulkan", "vulkan/llvmpipe", and what it stands for: only what differs from that is printed. */
-static const gpuc_target *base_of(gpuc_ctx *ctx, const gpuc_target *t, const char **name)
+static const char *name_of(const gpuc_target *t)
 {
-    *name = gpuc_target_kinds[t->kind].name;
-    if (*t->preset) *name = gpuc_ctx_printf(ctx, "%s/%s", *name, t->preset);
-    return gpuc_target_parse(ctx, *name, NULL);
+    return *t->tag ? t->tag : t->kind->name;
 }
 
-/* Work-group sizes follow the number of threads unless they are written too. */
-static bool is_printed(const gpuc_target *t, const gpuc_target *base, int attr)
+/* What one kind has stands in front of what all have. */
+static void print_attrs(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_target *t,
+                        void (*print)(gpuc_ctx *ctx, gpuc_buf *out, const char *name, gpuc_target_value v))
 {
-    bool follows = attr == GPUC_TARGET_ATTR_max_threads_x || attr == GPUC_TARGET_ATTR_max_threads_y ||
-                   attr == GPUC_TARGET_ATTR_max_threads_z;
-    if (follows && t->max_num_threads != base->max_num_threads) return true;
-    return gpuc_target_value(t, attr) != gpuc_target_value(base, attr);
+    const bool *printed = gpuc_target_printed(ctx, t);
+    int n = gpuc_target_num_attrs(t->kind);
+    for (int k = 0; k < n; k++) {
+        int i = (k + GPUC_TARGET_ATTR_COUNT) % n;
+        if (printed[i]) print(ctx, out, t->kind->attrs[i].name, gpuc_target_value_of(t, i));
+    }
+}
+
+static void print_word_attr(gpuc_ctx *ctx, gpuc_buf *out, const char *name, gpuc_target_value v)
+{
+    (void)ctx;
+    gpuc_buf_printf(out, " -%s=", name);
+    if (v.type == GPUC_TARGET_STRING)
+        print_word(out, v.s);
+    else
+        gpuc_buf_printf(out, "%" PRId64, v.i);
 }
 
 static void print_text(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_target *t)
 {
-    const char *name;
-    const gpuc_target *base = base_of(ctx, t, &name);
-    gpuc_buf_str(out, name);
-    const char *const names[] = {"mcpu", "cc", "cflags"};
-    const char *const values[] = {t->mcpu, strcmp(t->cc, "cc") ? t->cc : "", t->cflags};
-    for (int i = 0; i < 3; i++) {
-        if (!*values[i]) continue;
-        gpuc_buf_printf(out, " -%s=", names[i]);
-        print_word(out, values[i]);
-    }
-    for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++) {
-        if (is_printed(t, base, i))
-            gpuc_buf_printf(out, " -%s=%" PRId64, gpuc_target_attrs[i].name, gpuc_target_value(t, i));
-    }
+    gpuc_buf_str(out, name_of(t));
+    print_attrs(ctx, out, t, print_word_attr);
 }
 
 static void print_json_string(gpuc_ctx *ctx, gpuc_buf *out, const char *text)
@@ -81,22 +64,22 @@ static void print_json_string(gpuc_ctx *ctx, gpuc_buf *out, const char *text)
     cJSON_free(printed);
 }
 
+/* Readers of JSON have doubles: what these do not hold is a string. */
+static void print_json_attr(gpuc_ctx *ctx, gpuc_buf *out, const char *name, gpuc_target_value v)
+{
+    bool large = v.i < -INT64_C(1000000000000000) || v.i > INT64_C(1000000000000000);
+    gpuc_buf_printf(out, ",\"%s\":", name);
+    switch (v.type) {
+    case GPUC_TARGET_INT: gpuc_buf_printf(out, large ? "\"%" PRId64 "\"" : "%" PRId64, v.i); break;
+    case GPUC_TARGET_BOOL: gpuc_buf_str(out, v.i ? "true" : "false"); break;
+    case GPUC_TARGET_STRING: print_json_string(ctx, out, v.s); break;
+    }
+}
+
 static void print_json(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_target *t)
 {
-    const char *name;
-    const gpuc_target *base = base_of(ctx, t, &name);
-    gpuc_buf_printf(out, "{\"kind\":\"%s\"", name);
-    const char *const names[] = {"mcpu", "cc", "cflags"};
-    const char *const values[] = {t->mcpu, strcmp(t->cc, "cc") ? t->cc : "", t->cflags};
-    for (int i = 0; i < 3; i++) {
-        if (!*values[i]) continue;
-        gpuc_buf_printf(out, ",\"%s\":", names[i]);
-        print_json_string(ctx, out, values[i]);
-    }
-    for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++) {
-        if (is_printed(t, base, i))
-            gpuc_buf_printf(out, ",\"%s\":%" PRId64, gpuc_target_attrs[i].name, gpuc_target_value(t, i));
-    }
+    gpuc_buf_printf(out, "{\"kind\":\"%s\"", name_of(t));
+    print_attrs(ctx, out, t, print_json_attr);
     gpuc_buf_str(out, "}");
 }
 
@@ -127,58 +110,15 @@ const char *gpuc_target_json(gpuc_ctx *ctx, const gpuc_target *t)
 
 const char *gpuc_target_kind(const gpuc_target *t)
 {
-    return gpuc_target_kinds[t->kind].name;
+    return t->kind->name;
+}
+
+const char *gpuc_target_tag(const gpuc_target *t)
+{
+    return t->tag;
 }
 
 gpuc_device_type gpuc_target_device_type(const gpuc_target *t)
 {
-    return gpuc_target_kinds[t->kind].device;
-}
-
-int64_t gpuc_target_attr(const gpuc_target *t, const char *name)
-{
-    for (int i = 0; i < GPUC_TARGET_ATTR_COUNT; i++)
-        if (strcmp(gpuc_target_attrs[i].name, gpuc_names_now("target", name)) == 0)
-            return gpuc_target_value(t, i);
-    return 0;
-}
-
-static bool is_attr(int i)
-{
-    return i >= 0 && i < GPUC_TARGET_ATTR_COUNT;
-}
-
-static bool is_kind(int kind)
-{
-    return kind >= 0 && kind < GPUC_TARGET_KIND_COUNT;
-}
-
-int gpuc_target_num_kinds(void)
-{
-    return GPUC_TARGET_KIND_COUNT;
-}
-
-const char *gpuc_target_kind_name(int kind)
-{
-    return is_kind(kind) ? gpuc_target_kinds[kind].name : NULL;
-}
-
-int gpuc_target_num_attrs(void)
-{
-    return GPUC_TARGET_ATTR_COUNT;
-}
-
-const char *gpuc_target_attr_name(int i)
-{
-    return is_attr(i) ? gpuc_target_attrs[i].name : NULL;
-}
-
-const char *gpuc_target_attr_about(int i)
-{
-    return is_attr(i) ? gpuc_target_attrs[i].about : NULL;
-}
-
-int64_t gpuc_target_attr_default(int i, int kind)
-{
-    return is_attr(i) && is_kind(kind) ? gpuc_target_attrs[i].by_kind[kind] : 0;
+    return t->kind->device_type;
 }

@@ -15,38 +15,19 @@ typedef enum gpuc_target_kind_id {
     GPUC_TARGET_KIND_COUNT
 } gpuc_target_kind_id;
 
-/* What the kernels of a kind are written in. One row per kind, in kinds.def. */
-typedef struct gpuc_language {
-    bool work_groups;  /* a launch is a grid of work-groups; else its dimensions are loops of the kernel */
-    bool ahead;        /* packages hold machine code; else a driver compiles while the program waits */
-    bool descriptors;  /* tensors are bindings with limits, windows and texel views; vectors are aligned */
-    bool matrices;     /* has operations on cooperative matrices */
-    bool functions;    /* has functions, which kernels share: dot products of small integers */
-    bool c99_math;     /* floats, and remainders of negative integers, are as C99 defines them */
-    bool vector_mod;   /* fmod of vectors is right (PoCL's is not) */
-    bool compares_nan; /* isnan is written a != a (PoCL compiles isnan for long) */
-    bool states_iterations; /* kernels state their loop iterations, though they have no variants */
-    bool guarded_barriers;  /* a barrier may stand under a condition in a loop whose extent a run decides */
-    bool vector_parts;      /* some lanes of a vector in memory or registers are a vector: v.s01234567 */
-    bool three_lanes;       /* has vectors of three elements */
-    bool machine_vectors;   /* vectors are those of the machine: no longer than vector_bits */
-    int max_lanes;          /* of the longest vector */
-    uint32_t own_features;  /* gpuc_feature bits that it has on every device */
-} gpuc_language;
+extern const gpuc_target_kind_row gpuc_target_builtin[GPUC_TARGET_KIND_COUNT];
 
-/* Passes and generators ask these fields, never for the kind. */
+/* Passes and generators ask these fields, and gpuc_target_get for what one kind has, never for the kind. */
 struct gpuc_target {
-    gpuc_target_kind_id kind;
+    const gpuc_target_kind_row *kind;
     const gpuc_language *language;
-    const char *preset; /* "" or "llvmpipe": what the text form is relative to */
-#define GPUC_TARGET_INT(field, ...) int64_t field;
+    const char *tag; /* "" or "vulkan/llvmpipe": what the text form is relative to */
+#define GPUC_TARGET_ATTR(field, ...) int64_t field;
 #include "target/attrs.def"
-#undef GPUC_TARGET_INT
+#undef GPUC_TARGET_ATTR
     const gpuc_constants *constants; /* by which default schedules decide */
-    const char *cc;                  /* c: compiler command, default "cc" */
-    const char *mcpu;   /* c: -march/-mcpu value; "" is the ABI's baseline. "native" is resolved by the
-                           parser to what this machine has (name kept, vector_bits and registers filled) */
-    const char *cflags; /* c: more flags */
+    const gpuc_target_value *others; /* of the kind's attributes behind those above */
+    const struct gpuc_target *start; /* the kind or tag alone, before anything follows from it */
 };
 
 /* Whether work-items run one by one on CPU cores, or loops do. */

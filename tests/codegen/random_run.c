@@ -225,7 +225,7 @@ static void batch_body(gpuc_ctx *ctx, void *arg)
     const gpuc_kernel **mine = gpuc_new_array(ctx, const gpuc_kernel *, n);
     for (int i = 0; i < b->n; i++)
         for (int k = 0; k < b->items[i]->program->num_kernels; k++) all[count++] = b->items[i]->code[k];
-    gpuc_codegen_get(t)->link(ctx, t, n, all, &b->linked);
+    gpuc_codegen_get(ctx, t)->link(ctx, t, n, all, &b->linked);
     b->modules = gpuc_new_array(ctx, gpuc_code_module *, b->linked.num_modules);
     for (int m = 0; m < b->linked.num_modules; m++) {
         const gpuc_module_blob *blob = &b->linked.modules[m];

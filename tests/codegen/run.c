@@ -185,7 +185,7 @@ gpuc_kernel_code run_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_fu
     gpuc_kernel_code code;
     gpuc_pass_ctx p = {.ctx = ctx, .target = t};
     gpuc_codegen_emit(ctx, t, gpuc_lower_cut_vectors(&p, (gpuc_tir_func *)kernel), &code);
-    if (t->kind == GPUC_TARGET_VULKAN) validate(code.meta.name, code.bytes, code.size);
+    if (t->kind == &gpuc_target_builtin[GPUC_TARGET_VULKAN]) validate(code.meta.name, code.bytes, code.size);
     return code;
 }
 
@@ -253,9 +253,9 @@ int run_linked(gpuc_ctx *ctx, int n, const gpuc_tir_func *const *kernels, int wh
         metas[i] = &codes[i].meta;
     }
     gpuc_linked linked;
-    gpuc_codegen_get(t)->link(ctx, t, n, codes, &linked);
+    gpuc_codegen_get(ctx, t)->link(ctx, t, n, codes, &linked);
     assert_int_equal(linked.num_modules, 1);
-    if (t->kind == GPUC_TARGET_VULKAN && n > 1) validate_modules(&linked);
+    if (t->kind == &gpuc_target_builtin[GPUC_TARGET_VULKAN] && n > 1) validate_modules(&linked);
     const gpuc_kernel *meta = metas[which];
     gpuc_code_module *module;
     ok(ctx, run.dev->api->module_load(run.dev, linked.modules[0].type_key, linked.modules[0].bytes,

@@ -221,7 +221,7 @@ static gpuc_tir_func *finish_kernel(gpuc_ctx *ctx, int num_buffers, gpuc_tir_buf
     f->label = "";
     f->num_buffers = num_buffers;
     f->buffers = gpuc_ctx_memdup(ctx, buffers, (size_t)num_buffers * sizeof *buffers);
-    bool loops = t->kind == GPUC_TARGET_C;
+    bool loops = t->kind == &gpuc_target_builtin[GPUC_TARGET_C];
     if (raw && !loops) {
         gpuc_tir_thread *thread = gpuc_new(ctx, gpuc_tir_thread);
         *thread = (gpuc_tir_thread){GPUC_BLOCK_X, var, extent};
@@ -276,11 +276,11 @@ static void build_and_emit(gpuc_ctx *ctx, void *arg)
     gpuc_kernel_code code;
     const gpuc_target *t = run_target(ctx);
     gpuc_pass_ctx p = {.ctx = ctx, .target = t};
-    gpuc_codegen_get(t)->emit(
+    gpuc_codegen_get(ctx, t)->emit(
         ctx, t, gpuc_lower_cut_vectors(&p, (gpuc_tir_func *)((op_kernel *)arg)->func), &code);
-    if (t->kind == GPUC_TARGET_OPENCL) {
+    if (t->kind == &gpuc_target_builtin[GPUC_TARGET_OPENCL]) {
         gpuc_linked linked; /* helpers that the language lacks are found here */
-        gpuc_codegen_get(t)->link(ctx, t, 1, &code, &linked);
+        gpuc_codegen_get(ctx, t)->link(ctx, t, 1, &code, &linked);
     }
 }
 
@@ -431,7 +431,7 @@ static void build_and_emit_casts(gpuc_ctx *ctx, void *arg)
     gpuc_kernel_code code;
     const gpuc_target *t = run_target(ctx);
     gpuc_pass_ctx p = {.ctx = ctx, .target = t};
-    gpuc_codegen_get(t)->emit(
+    gpuc_codegen_get(ctx, t)->emit(
         ctx, t, gpuc_lower_cut_vectors(&p, (gpuc_tir_func *)((cast_kernel *)arg)->func), &code);
 }
 

@@ -11,8 +11,9 @@ static void parse(gpuc_ctx *ctx, void *arg)
 {
     const gpuc_target *t = gpuc_target_parse(ctx, arg, NULL);
     const char *text = gpuc_target_text(ctx, t), *json = gpuc_target_json(ctx, t);
-    if (strcmp(text, gpuc_target_text(ctx, gpuc_target_parse(ctx, text, NULL))) != 0) abort();
-    if (strcmp(text, gpuc_target_text(ctx, gpuc_target_parse(ctx, json, NULL))) != 0) abort();
+    const gpuc_target *from_text = gpuc_target_parse(ctx, text, NULL);
+    if (!gpuc_target_equal(t, from_text) || !gpuc_target_equal(t, gpuc_target_parse(ctx, json, NULL))) abort();
+    if (strcmp(text, gpuc_target_text(ctx, from_text)) != 0) abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -15,6 +15,10 @@ cmp -s a.gpuc c.gpuc || complain 'an alias gives another package'
 expect 0 'max_iterations' targets -a
 grep -q max_rounds out && complain 'targets lists an old name'
 
+# What TVM calls them, and what only TVM has.
+expect 0 'for vulkan -max_num_threads=256 -max_threads_x=256 -max_threads_y=256 -max_threads_z=64 -float16=1$' build sum.onnx --target 'vulkan -max_threads_per_block=256 -supports_float16=1' -o a.gpuc
+expect 0 'for opencl -keys=mali,opencl,gpu -device=mali$' build sum.onnx --target '{"kind":"opencl","keys":["mali","opencl","gpu"],"device":"mali"}' -o b.gpuc
+
 # An old package.
 expect 0 "target 'opencl -max_iterations=70000'" inspect "$old/sum.package"
 expect 0 '"iterations": ' inspect --json "$old/sum.package"

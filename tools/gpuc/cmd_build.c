@@ -23,7 +23,7 @@ enum {
 
 static const cli_option options[] = {
     {"target", 't', "T",
-     "what to compile for: vulkan, opencl, c, a preset such as vulkan/llvmpipe, with attributes; "
+     "what to compile for: vulkan, opencl, c, a tag such as vulkan/llvmpipe, with attributes; "
      "repeatable, then the first that runs is used (`gpuc targets` lists them)"},
     {"output", 'o', "FILE", "the package; default: the model's name with .gpuc, in this folder"},
     {"emit", OPT_EMIT, "DIR", "also write graph.json, params and the generated *.spv, *.cl, *.c there"},

@@ -33,9 +33,9 @@ static gpuc_dtypes types_of(const gpuc_op *op)
 }
 
 /* Those of them that the bare target of the kind does not compute in: such calls run on the CPU device. */
-static gpuc_dtypes on_cpu(gpuc_ctx *ctx, int kind, gpuc_dtypes set)
+static gpuc_dtypes on_cpu(gpuc_ctx *ctx, const gpuc_target_kind_row *kind, gpuc_dtypes set)
 {
-    const gpuc_target *t = gpuc_target_parse(ctx, gpuc_target_kind_name(kind), NULL);
+    const gpuc_target *t = gpuc_target_parse(ctx, kind->name, NULL);
     for (int i = 0; i < GPUC_DTYPE_COUNT; i++)
         if (gpuc_target_computes(t, gpuc_dtype_list[i])) set &= ~((gpuc_dtypes)1 << i);
     return set;
@@ -48,9 +48,10 @@ static void print_row(gpuc_ctx *ctx, const gpuc_op *op)
     printf("%s%s%s\n  types    %s\n", cli_colour_on(STDOUT_FILENO, CLI_BOLD), op->name,
            cli_colour_off(STDOUT_FILENO), gpuc_dtypes_text(ctx, types_of(op)));
     printf("  targets ");
-    for (int k = 0; k < gpuc_target_num_kinds(); k++) {
-        gpuc_dtypes elsewhere = on_cpu(ctx, k, types_of(op));
-        printf(" %s", gpuc_target_kind_name(k));
+    for (size_t k = 0; k < gpuc_target_kind_count(ctx); k++) {
+        const gpuc_target_kind_row *kind = gpuc_target_kind_at(ctx, k);
+        gpuc_dtypes elsewhere = on_cpu(ctx, kind, types_of(op));
+        printf(" %s", kind->name);
         if (elsewhere) printf(" (%s on the CPU)", gpuc_dtypes_text(ctx, elsewhere));
     }
     printf("\n");
@@ -84,11 +85,14 @@ static void json_row(gpuc_ctx *ctx, cli_json *j, const gpuc_op *op)
     for (int s = 0; s < 3; s++) json_names(j, systems[s], names_of(op, s));
     json_types(j, "dtypes", types_of(op));
     cli_json_array(j, "targets");
-    for (int k = 0; k < gpuc_target_num_kinds(); k++) cli_json_string(j, NULL, gpuc_target_kind_name(k));
+    for (size_t k = 0; k < gpuc_target_kind_count(ctx); k++)
+        cli_json_string(j, NULL, gpuc_target_kind_at(ctx, k)->name);
     cli_json_end_array(j);
     cli_json_object(j, "on_cpu");
-    for (int k = 0; k < gpuc_target_num_kinds(); k++)
-        json_types(j, gpuc_target_kind_name(k), on_cpu(ctx, k, types_of(op)));
+    for (size_t k = 0; k < gpuc_target_kind_count(ctx); k++) {
+        const gpuc_target_kind_row *kind = gpuc_target_kind_at(ctx, k);
+        json_types(j, kind->name, on_cpu(ctx, kind, types_of(op)));
+    }
     cli_json_end_object(j);
     cli_json_int(j, "min_inputs", op->min_in);
     cli_json_int(j, "max_inputs", op->max_in);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists target kinds, presets and attributes: gpuc targets. */
+/* Lists target kinds, tags and attributes: gpuc targets. */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <gpuc/target.h>
@@ -15,45 +16,98 @@ static const cli_option options[] = {
     {"attributes", 'a', NULL, "list the attributes, too, with their values for each bare kind"},
 };
 
+/* Whether the attribute means something for every kind. */
+static bool is_common(const char *name)
+{
+    size_t have = 0, n = gpuc_target_kind_count(NULL);
+    for (size_t k = 0; k < n; k++)
+        for (const gpuc_target_attr_row *a = gpuc_target_kind_at(NULL, k)->attrs; a->name; a++)
+            have += !a->kept && strcmp(a->name, name) == 0;
+    return have == n;
+}
+
+static void print_own(const gpuc_target_kind_row *kind)
+{
+    for (const gpuc_target_attr_row *a = kind->attrs; a->name; a++)
+        if (!a->kept && !is_common(a->name))
+            printf("  %-22s of kind %s: %s\n", a->name, kind->name, a->about);
+}
+
+static void print_kept(const gpuc_target_kind_row *kind)
+{
+    int width = 0;
+    printf("\ntaken and kept since TVM has them, without an effect:");
+    for (const gpuc_target_attr_row *a = kind->attrs; a->name; a++) {
+        if (!a->kept) continue;
+        if (width == 0) printf("\n ");
+        width += printf(" %s", a->name);
+        if (width > 90) width = 0;
+    }
+    printf("\n");
+}
+
+/* The attributes of all kinds are the first ones of each, in one order. */
 static void print_attributes(void)
 {
+    size_t n = gpuc_target_kind_count(NULL);
+    const gpuc_target_kind_row *first = gpuc_target_kind_at(NULL, 0);
     printf("\n%-24s", "attributes (-name=value)");
-    for (int k = 0; k < gpuc_target_num_kinds(); k++) printf("%*s", k ? 12 : 15, gpuc_target_kind_name(k));
+    for (size_t k = 0; k < n; k++) printf("%*s", k ? 12 : 15, gpuc_target_kind_at(NULL, k)->name);
     printf("\n");
-    for (int i = 0; i < gpuc_target_num_attrs(); i++) {
-        printf("  %-22s", gpuc_target_attr_name(i));
-        for (int k = 0; k < gpuc_target_num_kinds(); k++)
-            printf("%*lld", k ? 12 : 15, (long long)gpuc_target_attr_default(i, k));
-        printf("  %s\n", gpuc_target_attr_about(i));
+    for (size_t i = 0; first->attrs[i].name; i++) {
+        if (!is_common(first->attrs[i].name)) continue;
+        printf("  %-22s", first->attrs[i].name);
+        for (size_t k = 0; k < n; k++)
+            printf("%*lld", k ? 12 : 15, (long long)gpuc_target_kind_at(NULL, k)->attrs[i].i);
+        printf("  %s\n", first->attrs[i].about);
     }
-    printf("  kind c also has -cc=COMMAND, -mcpu=NAME (native: this machine's) and -cflags='...'.\n");
+    for (size_t k = 0; k < n; k++) print_own(gpuc_target_kind_at(NULL, k));
+    print_kept(first);
+}
+
+static void print_row(const char *name, const char *about)
+{
+    printf("%s%-18s%s %s\n", cli_colour_on(STDOUT_FILENO, CLI_BOLD), name, cli_colour_off(STDOUT_FILENO),
+           about);
 }
 
 static void print_rows(void)
 {
-    for (size_t i = 0; i < gpuc_target_preset_count(); i++)
-        printf("%s%-18s%s %s\n", cli_colour_on(STDOUT_FILENO, CLI_BOLD), gpuc_target_preset_name(i),
-               cli_colour_off(STDOUT_FILENO), gpuc_target_preset_about(i));
+    for (size_t i = 0; i < gpuc_target_kind_count(NULL); i++)
+        print_row(gpuc_target_kind_at(NULL, i)->name, gpuc_target_kind_at(NULL, i)->about);
+    for (size_t i = 0; i < gpuc_target_tag_count(NULL); i++)
+        print_row(gpuc_target_tag_at(NULL, i)->name, gpuc_target_tag_at(NULL, i)->about);
     printf("\nAttributes follow the name, as in 'vulkan -max_num_threads=1024'; -from_device=0 fills them "
            "from a device.\n");
 }
 
+static void json_row(gpuc_ctx *ctx, cli_json *j, const char *name, const char *about)
+{
+    const gpuc_target *t = gpuc_target_parse(ctx, name, NULL);
+    cli_json_object(j, NULL);
+    cli_json_string(j, "name", name);
+    cli_json_string(j, "kind", gpuc_target_kind(t));
+    cli_json_string(j, "about", about);
+    cli_json_string(j, "device", gpuc_device_type_name(gpuc_target_device_type(t)));
+    cli_json_object(j, "attributes");
+    for (const gpuc_target_attr_row *a = gpuc_target_kind_find(ctx, gpuc_target_kind(t))->attrs; a->name;
+         a++) {
+        switch (a->type) {
+        case GPUC_TARGET_INT: cli_json_int(j, a->name, gpuc_target_get_int(t, a->name)); break;
+        case GPUC_TARGET_BOOL: cli_json_bool(j, a->name, gpuc_target_get_bool(t, a->name)); break;
+        case GPUC_TARGET_STRING: cli_json_string(j, a->name, gpuc_target_get_string(t, a->name)); break;
+        }
+    }
+    cli_json_end_object(j);
+    cli_json_end_object(j);
+}
+
 static void json_rows(gpuc_ctx *ctx, void *arg)
 {
-    cli_json *j = arg;
-    for (size_t i = 0; i < gpuc_target_preset_count(); i++) {
-        const gpuc_target *t = gpuc_target_parse(ctx, gpuc_target_preset_name(i), NULL);
-        cli_json_object(j, NULL);
-        cli_json_string(j, "name", gpuc_target_preset_name(i));
-        cli_json_string(j, "kind", gpuc_target_kind(t));
-        cli_json_string(j, "about", gpuc_target_preset_about(i));
-        cli_json_string(j, "device", gpuc_device_type_name(gpuc_target_device_type(t)));
-        cli_json_object(j, "attributes");
-        for (int a = 0; a < gpuc_target_num_attrs(); a++)
-            cli_json_int(j, gpuc_target_attr_name(a), gpuc_target_attr(t, gpuc_target_attr_name(a)));
-        cli_json_end_object(j);
-        cli_json_end_object(j);
-    }
+    for (size_t i = 0; i < gpuc_target_kind_count(ctx); i++)
+        json_row(ctx, arg, gpuc_target_kind_at(ctx, i)->name, gpuc_target_kind_at(ctx, i)->about);
+    for (size_t i = 0; i < gpuc_target_tag_count(ctx); i++)
+        json_row(ctx, arg, gpuc_target_tag_at(ctx, i)->name, gpuc_target_tag_at(ctx, i)->about);
 }
 
 static int print_json(void)

@@ -49,7 +49,7 @@ gpuc_status cli_target_device(cli_runtime *r, const char *target, gpuc_device **
     gpuc_device_type type;
     int index;
     *out = NULL;
-    if (!gpuc_target_wants_device(target, &type, &index)) return NULL;
+    if (!gpuc_target_wants_device(NULL, target, &type, &index)) return NULL;
     return gpuc_error_prefix(gpuc_device_open(r->rt, type, index, out), "target '%s'", target);
 }
 
