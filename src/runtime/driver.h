@@ -38,6 +38,14 @@ void gpuc_runtime_cache_store(gpuc_runtime *rt, const char *key, const void *byt
 GPUC_NODISCARD gpuc_status gpuc_device_check_copy(const gpuc_device *dev, const gpuc_copy_end *end,
                                                   size_t bytes, const char *side);
 
+/* For everything that takes a stream: INVALID_ARGUMENT if it is of another device. */
+GPUC_NODISCARD gpuc_status gpuc_device_check_stream(const gpuc_device *dev, const gpuc_stream *stream);
+/* Whether the slot of a tensor is bound to memory of dev that holds all of the tensor. */
+GPUC_NODISCARD gpuc_status gpuc_device_check_tensor(const gpuc_device *dev, const gpuc_bindings *bindings,
+                                                    const gpuc_step_tensor *tensor);
+/* Refuses the number of a ticket beyond the last that dev has given. */
+GPUC_NODISCARD gpuc_status gpuc_device_check_ticket(const gpuc_device *dev, uint64_t ticket, uint64_t last);
+
 /* Whether the device's CPU has an instruction set that code was compiled for: "cpu.avx2". */
 GPUC_NODISCARD gpuc_status gpuc_device_check_instruction_set(gpuc_device *dev, const char *name);
 
