@@ -48,7 +48,7 @@ for header in "$root"/include/gpuc/*.h; do
     fi
 done
 
-programs='run_model:gpuc-runtime:runtime use:gpuc-runtime:runtime'
+programs='run_model:gpuc-runtime:runtime use:gpuc-runtime:runtime streams:gpuc-runtime:runtime'
 [ "$has_compiler" = 1 ] && programs="$programs vector_add:gpuc:gpuc export:gpuc:gpuc"
 
 export PKG_CONFIG_PATH=$libdir/pkgconfig
@@ -92,7 +92,8 @@ LD_LIBRARY_PATH=$libdir "$work/run_model" "$work/none.gpuc" 2>&1 | grep -q . || 
 if [ "$has_compiler" = 1 ]; then
     LD_LIBRARY_PATH=$libdir "$work/export" "$work/add.gpuc-lib" >"$work/out" || fail "export"
     grep -q vector_add "$work/out" || fail "export prints no source: $(cat "$work/out")"
-    for program in "$work/use" "$work/use-static" "$work/app/build/use-runtime"; do
+    for program in "$work/use" "$work/use-static" "$work/app/build/use-runtime" "$work/streams" "$work/streams-static" \
+        "$work/app/build/streams-runtime"; do
         LD_LIBRARY_PATH=$libdir "$program" "$work/add.gpuc-lib" >"$work/out" || fail "$program: $(cat "$work/out")"
         grep -q 'cpu *ok' "$work/out" || fail "$program: $(cat "$work/out")"
     done
