@@ -11,7 +11,7 @@
 #include "runtime/driver.h"
 
 #define MAX_NDIM 1024
-#define ZEROS ((size_t)64 << 10)
+#define ZEROS ((size_t)1 << 20)
 
 gpuc_status gpuc_ndarray_measure(gpuc_dtype dtype, int ndim, const int64_t *dims, size_t *out)
 {
@@ -83,13 +83,18 @@ static gpuc_status clear_device(gpuc_ndarray *a)
         memset(a->buffer->host, 0, a->bytes);
         return NULL;
     }
-    static const uint8_t zeros[ZEROS];
-    for (size_t at = 0; at < a->bytes; at += ZEROS) {
-        size_t n = a->bytes - at < ZEROS ? a->bytes - at : ZEROS;
-        gpuc_copy_end from = {.host = (void *)zeros}, to = {.buffer = a->buffer, .offset = at};
-        GPUC_TRY(a->device->api->copy_data_from_to(a->device, from, to, n, NULL));
+    gpuc_allocator allocator = gpuc_runtime_allocator(a->runtime);
+    size_t size = a->bytes < ZEROS ? a->bytes : ZEROS;
+    void *zeros = gpuc_mem_alloc(allocator, size);
+    if (!zeros) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory clearing an array of %zu bytes", a->bytes);
+    gpuc_status status = NULL;
+    for (size_t at = 0; at < a->bytes && !status; at += size) {
+        size_t n = a->bytes - at < size ? a->bytes - at : size;
+        gpuc_copy_end from = {.host = zeros}, to = {.buffer = a->buffer, .offset = at};
+        status = a->device->api->copy_data_from_to(a->device, from, to, n, NULL);
     }
-    return NULL;
+    gpuc_mem_free(allocator, zeros, size);
+    return status;
 }
 
 static gpuc_status alloc_host(gpuc_ndarray *a)
