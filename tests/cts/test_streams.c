@@ -343,6 +343,92 @@ static void failing_kernels_are_reported(void **state)
     tear_down(&t);
 }
 
+/* ---- Sessions ---- */
+
+/* Whether the session's wait ended before work that came later; a busy machine may hide it. */
+static bool ends_before_the_rest(bench *t, gpuc_session *session)
+{
+    enum { REST = 500 };
+    uint64_t before;
+    cts_ok(gpuc_session_run(session));
+    before = t->c.dev->launches;
+    for (int i = 0; i < REST; i++) affine(t, NULL, i % 2, 1 - i % 2, 0.5f);
+    if (cts_type == GPUC_DEVICE_CPU) { /* it counts what has run */
+        cts_ok(gpuc_session_sync(session));
+        return t->c.dev->launches == before;
+    }
+    uint64_t rest = signal_on(t, NULL);
+    cts_ok(gpuc_session_sync(session));
+    return !done_in(t, rest, 0);
+}
+
+static void sessions_wait_for_their_own_work(void **state)
+{
+    (void)state;
+    if (cts_simulated) skip(); /* it runs all at once */
+    bench t;
+    float x[CTS_N], w[CTS_N], back[CTS_N];
+    set_up(&t);
+    gpuc_session *session;
+    gpuc_ndarray *out;
+    gpuc_model *m = cts_load(&t.c, CTS_STATIC, NULL);
+    cts_fill(x, CTS_N, 3);
+    cts_weight(w);
+    gpuc_ndarray *in = cts_array(&t.c, NULL, x, CTS_N);
+    cts_ok(gpuc_session_create(m, &session));
+    cts_ok(gpuc_session_set_input(session, 0, in));
+    bool seen = false;
+    for (int i = 0; i < 20 && !seen; i++) seen = ends_before_the_rest(&t, session);
+    assert_true(seen);
+    cts_ok(gpuc_session_get_output(session, 0, &out));
+    cts_ok(gpuc_ndarray_read(out, back, sizeof back));
+    for (int i = 0; i < CTS_N; i++) assert_true(back[i] == (x[i] + w[i]) * 2 + 1);
+    gpuc_ndarray_release(in);
+    gpuc_session_release(session);
+    gpuc_model_release(m);
+    tear_down(&t);
+}
+
+/* The thread's current stream is in order with the session, which runs on the default one. */
+static void sessions_and_streams_mix(void **state)
+{
+    (void)state;
+    bench t;
+    float x[CTS_N], w[CTS_N], back[CTS_N];
+    set_up(&t);
+    gpuc_session *session;
+    gpuc_ndarray *result;
+    gpuc_stream *s;
+    gpuc_model *m = cts_load(&t.c, CTS_STATIC, NULL);
+    cts_fill(x, CTS_N, 3);
+    cts_weight(w);
+    gpuc_ndarray *in = cts_array(&t.c, t.c.dev, x, CTS_N), *out = cts_array(&t.c, t.c.dev, NULL, CTS_N);
+    cts_ok(gpuc_session_create(m, &session));
+    cts_ok(gpuc_session_bind_input(session, 0, in));
+    cts_ok(gpuc_stream_create(t.c.dev, &s));
+    cts_ok(gpuc_runtime_set_stream(t.c.dev, s));
+    for (int round = 0; round < 10; round++) {
+        cts_ok(try_affine(&t, s, gpuc_ndarray_binding(in).buffer, gpuc_ndarray_binding(out).buffer, 1.0f));
+        cts_ok(gpuc_ndarray_copy(out, in));
+        cts_ok(gpuc_session_run(session));
+        cts_ok(gpuc_session_get_output(session, 0, &result));
+        cts_ok(
+            try_affine(&t, s, gpuc_ndarray_binding(result).buffer, gpuc_ndarray_binding(out).buffer, 2.0f));
+        cts_ok(gpuc_ndarray_read(out, back, sizeof back));
+        for (int i = 0; i < CTS_N; i++) {
+            x[i] += 1;
+            assert_true(back[i] == ((x[i] + w[i]) * 2 + 1) * 2 + 1);
+        }
+    }
+    gpuc_stream_release(s); /* and it is no longer the current one */
+    cts_ok(gpuc_ndarray_read(out, back, sizeof back));
+    gpuc_ndarray_release(in);
+    gpuc_ndarray_release(out);
+    gpuc_session_release(session);
+    gpuc_model_release(m);
+    tear_down(&t);
+}
+
 /* ---- Threads ---- */
 
 enum { THREADS = 4, ROUNDS = 50 };
@@ -429,6 +515,8 @@ const struct CMUnitTest cts_stream_tests[] = {
     cmocka_unit_test(plans_and_launches_mix),
     cmocka_unit_test(bad_launches_are_refused),
     cmocka_unit_test(failing_kernels_are_reported),
+    cmocka_unit_test(sessions_wait_for_their_own_work),
+    cmocka_unit_test(sessions_and_streams_mix),
     cmocka_unit_test(streams_on_several_threads),
     cmocka_unit_test(the_default_stream_on_several_threads),
 };
