@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuc-bench-runtime: what a launch costs, beside the calls of the driver that do the same: appending one, and a chain
  * of 1000 of an almost empty kernel, each behind a barrier. Host seconds are the fastest of many chains. */
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -130,6 +132,59 @@ static void row(const char *name, times t, const times *driver)
     puts("");
 }
 
+/* ---- Two streams ---- */
+
+typedef struct rival {
+    launches *l;
+    gpuc_stream *stream;
+    pthread_t thread;
+    atomic_bool stop;
+    times times;
+    gpuc_status status;
+} rival;
+
+static void *compete(void *arg)
+{
+    rival *r = arg;
+    while (!atomic_load(&r->stop) && !r->status) r->status = chain(r->l, r->stream, false, &r->times);
+    return NULL;
+}
+
+static gpuc_status short_chains(launches *l, gpuc_stream *s, double *out_mean)
+{
+    const gpuc_bindings bindings = {.slots = l->slots, .count = 3};
+    double from = now();
+    for (int i = 0; i < ROUNDS; i++) {
+        gpuc_ticket ticket;
+        for (int k = 0; k < CHAIN / 10; k++) GPUC_TRY(l->dev->api->launch(l->dev, s, &l->step, &bindings));
+        GPUC_TRY(gpuc_stream_signal(s, &ticket));
+        GPUC_TRY(gpuc_ticket_wait(ticket, GPUC_FOREVER));
+    }
+    *out_mean = (now() - from) / ROUNDS;
+    return NULL;
+}
+
+/* A short chain waits for its own ticket, beside a thread whose chains are ten times as long. */
+static gpuc_status measure_two(launches *l, gpuc_stream *s)
+{
+    rival r = {.l = l};
+    double alone, beside = 0;
+    GPUC_TRY(short_chains(l, s, &alone));
+    GPUC_TRY(gpuc_stream_create(l->dev, &r.stream));
+    gpuc_status status = NULL;
+    if (pthread_create(&r.thread, NULL, compete, &r) == 0) {
+        status = short_chains(l, s, &beside);
+        atomic_store(&r.stop, true);
+        pthread_join(r.thread, NULL);
+    }
+    gpuc_stream_release(r.stream);
+    gpuc_status_release(r.status);
+    if (status) return status;
+    printf("  a chain of %d until its ticket: %.3f ms alone, %.3f ms beside chains of %d on another stream\n",
+           CHAIN / 10, 1e3 * alone, 1e3 * beside, CHAIN);
+    return NULL;
+}
+
 static gpuc_status measure(launches *l, const bare *b, const char *name)
 {
     void *self;
@@ -142,14 +197,18 @@ static gpuc_status measure(launches *l, const bare *b, const char *name)
         if (!status) status = chain(l, s, false, &launch);
         if (!status) status = chain(l, s, true, &packed);
     }
-    gpuc_stream_release(s);
     b->close(self);
-    if (status) return status;
+    if (status) {
+        gpuc_stream_release(s);
+        return status;
+    }
     printf("%s: a launch appended, a chain of %d\n", name, CHAIN);
     row("driver", driver, NULL);
     row("launch of the table", launch, &driver);
     row("gpuc_launch", packed, &driver);
-    return NULL;
+    status = measure_two(l, s);
+    gpuc_stream_release(s);
+    return status;
 }
 
 static gpuc_status run(gpuc_device_type type, const bare *b, bool push, const char *name)

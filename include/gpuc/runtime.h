@@ -9,7 +9,7 @@
  * objects only.
  *
  * fork: in the child, what lies on the CPU device goes on as it was, with threads of its own, provided that
- * no other thread was inside of a call of this library. Drivers do not survive it: objects of Vulkan and
+ * no other thread was inside of a call of this library. What a stream was running is run again. Drivers do not survive it: objects of Vulkan and
  * OpenCL devices are the parent's, and the child neither uses nor releases them; it may create a runtime of
  * its own. */
 #ifndef GPUC_RUNTIME_H
@@ -118,7 +118,8 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_ndarray_read(const gpuc_ndarray *a, voi
 /* A stream (gpuc/device.h) of a device: launches and copies run in the order in which they are appended, beside
  * those of other streams. Appending does not wait: what gathers is handed to the device when the stream is
  * flushed or signalled, or is much. One thread at a time uses a stream. On the CPU device who waits runs the
- * work, and a thread of the stream once it is flushed; where the application runs the loops, flushing runs it. */
+ * work, and a thread of the stream once it is flushed; where the application runs the loops or asked for one
+ * thread, flushing runs it. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_stream_create(gpuc_device *dev, gpuc_stream **out);
 /* Waits for the stream's work, and frees it. It must be no other thread's current stream. NULL does nothing. */
 GPUC_API void gpuc_stream_release(gpuc_stream *stream);

@@ -121,14 +121,15 @@ static void *serve(void *self)
     return NULL;
 }
 
-/* Where the application runs the loops it has given no threads: the queue runs here then. */
+/* Where the application runs the loops, or wants one thread, there is none but its own: the queue runs here. */
 static void flush(gpuc_cpu_stream *s)
 {
     uint64_t position = atomic_load(&s->queued);
     if (atomic_load(&s->done) >= position) return;
     enter_process(s);
     pthread_mutex_lock(&s->lock);
-    if (!s->started && s->dev->pool) s->started = gpuc_cpu_thread_start(&s->thread, serve, s);
+    if (!s->started && s->dev->pool && s->dev->num_threads > 1)
+        s->started = gpuc_cpu_thread_start(&s->thread, serve, s);
     bool served = s->started;
     if (s->flushed < position) s->flushed = position;
     pthread_cond_broadcast(&s->changed);

@@ -48,9 +48,10 @@ gpuc_status gpuc_vk_stream_signal(gpuc_device *device, gpuc_stream *stream, uint
     *out = 0;
     GPUC_TRY(gpuc_device_check_stream(device, stream));
     pthread_mutex_lock(&dev->queue.lock);
+    gpuc_vk_queue *q = &dev->queue;
     uint64_t last = gpuc_vk_stream_of(dev, stream)->last;
-    gpuc_status s = last > dev->queue.last_serial ? gpuc_vk_flush_locked(dev) : NULL;
-    if (!s) *out = last;
+    gpuc_status s = last > q->last_serial ? gpuc_vk_flush_locked(dev) : NULL;
+    if (!s) *out = last < q->last_serial ? last : q->last_serial; /* a batch that failed has no serial */
     pthread_mutex_unlock(&dev->queue.lock);
     return s;
 }

@@ -343,6 +343,38 @@ static void failing_kernels_are_reported(void **state)
     tear_down(&t);
 }
 
+static void tickets_of_other_devices(void **state)
+{
+    (void)state;
+    bench t;
+    cts other;
+    gpuc_device *cpu;
+    gpuc_stream *s, *host, *foreign;
+    gpuc_ticket ticket, none = {0};
+    set_up(&t);
+    cts_open(&other);
+    cts_ok(gpuc_device_open(t.c.rt, GPUC_DEVICE_CPU, 0, &cpu));
+    cts_ok(gpuc_stream_create(t.c.dev, &s));
+    cts_ok(gpuc_stream_create(cpu, &host));
+    cts_ok(gpuc_stream_create(other.dev, &foreign));
+    for (int i = 0; i < 50; i++) affine(&t, s, i % 2, 1 - i % 2, 0.5f);
+    cts_ok(gpuc_stream_signal(s, &ticket));
+    assert_ptr_equal(ticket.device, t.c.dev);
+    cts_ok(gpuc_stream_wait(host, ticket));
+    if (cpu != t.c.dev) assert_true(gpuc_ticket_done(ticket)); /* the call waits */
+    cts_ok(gpuc_ticket_wait(ticket, GPUC_FOREVER));
+    cts_ok(gpuc_stream_wait(s, none));
+    assert_true(gpuc_ticket_done(none));
+    cts_fails(gpuc_stream_wait(foreign, ticket), GPUC_INVALID_ARGUMENT, "of another runtime");
+    cts_fails(gpuc_runtime_set_stream(t.c.dev, foreign), GPUC_INVALID_ARGUMENT, "of another device");
+    gpuc_stream_release(foreign);
+    gpuc_stream_release(host);
+    gpuc_stream_release(s);
+    gpuc_stream_release(NULL);
+    cts_close(&other);
+    tear_down(&t);
+}
+
 /* ---- Sessions ---- */
 
 /* Whether the session's wait ended before work that came later; a busy machine may hide it. */
@@ -515,6 +547,7 @@ const struct CMUnitTest cts_stream_tests[] = {
     cmocka_unit_test(plans_and_launches_mix),
     cmocka_unit_test(bad_launches_are_refused),
     cmocka_unit_test(failing_kernels_are_reported),
+    cmocka_unit_test(tickets_of_other_devices),
     cmocka_unit_test(sessions_wait_for_their_own_work),
     cmocka_unit_test(sessions_and_streams_mix),
     cmocka_unit_test(streams_on_several_threads),
