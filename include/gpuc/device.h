@@ -4,7 +4,7 @@
  *
  * A slot marked (optional) may be NULL; its default stands beside it. Threads: calls on different
  * devices are independent; calls on one device may come from several threads, except that one
- * plan, and one stream, is used by one thread at a time. */
+ * plan, and one stream that is not the default one, is used by one thread at a time. */
 #ifndef GPUC_DEVICE_H
 #define GPUC_DEVICE_H
 

@@ -157,8 +157,16 @@ static gpuc_status choose_state(gpuc_session *s)
     return s->num_states > GPUC_MAX_STATES ? drop_oldest_state(s) : NULL;
 }
 
+/* Work is about to be queued. */
+static void note_work(gpuc_session *s)
+{
+    s->pending = true;
+    s->marked = false;
+}
+
 static gpuc_status run_segment(gpuc_session *s, gpuc_segment *segment)
 {
+    note_work(s);
     if (!segment->plan) return gpuc_session_transfer(s, segment);
     const gpuc_bindings bindings = {.slots = s->bindings, .count = s->model->exec->num_slots};
     return s->model->devices[segment->device].code.dev->api->plan_run(segment->plan, &bindings, NULL);
@@ -269,8 +277,7 @@ gpuc_status gpuc_session_begin(gpuc_session *s)
     if (bytes) memcpy(state->symbols, state->extents, bytes);
     state->num_known = gpuc_executor_num_extents(e);
     s->next_part = s->next_segment = 0;
-    s->pending = true;
-    s->marked = false;
+    note_work(s);
     for (uint32_t d = 0; d < e->num_devices; d++)
         GPUC_TRY(gpuc_runtime_enter_default(s->model->devices[d].code.dev));
     return NULL;
@@ -290,6 +297,7 @@ gpuc_status gpuc_session_mark(gpuc_session *s)
 gpuc_status gpuc_session_finish(gpuc_session *s)
 {
     GPUC_TRY(finish_late_outputs(s));
+    note_work(s);
     for (uint32_t i = 0; i < s->model->exec->num_outputs; i++) GPUC_TRY(copy_output(s, i));
     for (uint32_t i = 0; i < s->model->exec->num_outputs; i++) s->outputs[i].computed = true;
     s->has_run = true;
@@ -311,6 +319,7 @@ gpuc_status gpuc_session_run(gpuc_session *s)
 gpuc_status gpuc_session_sync(gpuc_session *s)
 {
     GPUC_REQUIRE(s);
+    gpuc_status_release(gpuc_session_mark(s)); /* in the middle of a run; without tickets all is waited for */
     for (uint32_t d = 0; d < s->model->exec->num_devices; d++) {
         gpuc_device *dev = s->model->devices[d].code.dev;
         bool done;

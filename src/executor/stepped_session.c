@@ -56,10 +56,8 @@ gpuc_status gpuc_session_run_node(gpuc_session *s, int node)
     if (number == 0) GPUC_TRY(gpuc_session_begin(s));
     bool last = number + 1 == e->num_nodes;
     uint32_t end = last ? e->num_steps : e->nodes[number].first_step + e->nodes[number].num_steps;
-    s->marked = false;
     GPUC_TRY(gpuc_session_run_to(s, end));
     if (last) GPUC_TRY(gpuc_session_finish(s));
-    GPUC_TRY(gpuc_session_mark(s));
     GPUC_TRY(gpuc_session_sync(s));
     s->next_node = number + 1;
     return NULL;
