@@ -67,7 +67,9 @@ GPUC_API void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_ta
  * scalar parameters. An int for a float parameter is converted; a float for an int parameter, and arrays of
  * another type, rank or size than the scalars give, are refused by a message that names the argument. Arrays
  * that are written must not overlap others. A call allocates what lives between its kernels from the device's
- * workspace, and returns when the results are there; calls may run side by side. */
+ * workspace, appends its launches to the thread's current stream of the device (gpuc_runtime_set_stream), and
+ * does not wait: gpuc_ndarray_read does, and tickets. Arrays may be released at once. Calls may run side by
+ * side. */
 GPUC_API gpuc_module *gpuc_build_func(gpuc_ctx *ctx, gpuc_runtime *rt, gpuc_device *device,
                                       const gpuc_target *target, const gpuc_tir_func *func);
 /* The generated code of the same, for reading: source text, or SPIR-V as assembly (as words in a build without
@@ -100,8 +102,9 @@ GPUC_API gpuc_module *gpuc_library_load(gpuc_library *l, gpuc_runtime *rt, gpuc_
  * An operator's arguments are ndarrays: its inputs, then its results, of the types that it gives. What
  * follows are attributes: one string such as "axis=[1], keepdims=1", or values in the order of the operator's
  * row (null for the default, a string for a list). It runs on the device of the first array that has one,
- * which is compiled for at the first call with these types, else on the CPU device; when it returns, the
- * results are there. */
+ * which is compiled for at the first call with these types, else on the thread's (gpuc_runtime_set_device), else
+ * on the CPU device. As with all packed functions
+ * of kernels, the results are there when they are read, and the call itself does not wait for them. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_compiler_register(gpuc_runtime *rt);
 
 #ifdef __cplusplus

@@ -4,7 +4,7 @@
  *
  * A slot marked (optional) may be NULL; its default stands beside it. Threads: calls on different
  * devices are independent; calls on one device may come from several threads, except that one
- * plan, and one stream, is used by one thread at a time. */
+ * plan, and one stream that is not the default one, is used by one thread at a time. */
 #ifndef GPUC_DEVICE_H
 #define GPUC_DEVICE_H
 
@@ -17,7 +17,7 @@ extern "C" {
 typedef struct gpuc_runtime gpuc_runtime;
 typedef struct gpuc_device gpuc_device;
 typedef struct gpuc_buffer gpuc_buffer; /* device memory; each backend embeds the struct below */
-typedef struct gpuc_stream gpuc_stream; /* NULL is the default stream */
+typedef struct gpuc_stream gpuc_stream; /* NULL is the default stream; backends embed the struct below */
 typedef struct gpuc_code_module gpuc_code_module;
 typedef struct gpuc_plan gpuc_plan;
 struct gpuc_kernel; /* metadata, src/abi/kernel.h */
@@ -89,6 +89,22 @@ struct gpuc_buffer {
     void *host;          /* mapped address if the host can read and write it directly, else NULL */
 };
 
+/* Head of every backend's stream: an open batch of launches and copies, which run in the order in which they were
+ * appended. It is flushed, that is, handed to the device, when asked and when its estimated cost reaches a
+ * bound; nothing waits but what is said to. Work of two streams is ordered by tickets only. */
+struct gpuc_stream {
+    gpuc_device *device; /* that made it */
+};
+
+/* A point in a stream, which host and streams can wait for, any number of times and from any thread. It is a
+ * value, good as long as the runtime of its device lives: it is done once everything that the stream had when
+ * the ticket was made is done. Zeros are a ticket that is done. */
+typedef struct gpuc_ticket {
+    gpuc_device *device; /* that gave it */
+    uint64_t number;     /* of the device */
+} gpuc_ticket;
+#define GPUC_FOREVER INT64_MAX /* a timeout that never ends */
+
 /* One side of a copy. A NULL buffer is host memory. */
 typedef struct gpuc_copy_end {
     gpuc_buffer *buffer; /* of the device that copies; NULL: host */
@@ -153,13 +169,25 @@ typedef struct gpuc_device_api {
      * with the bytes in place. Device to device is queued. */
     gpuc_status (*copy_data_from_to)(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
                                      gpuc_stream *stream);
-    /* A queue of its own; *out is NULL, the default stream, where the device has one queue only. */
+    /* Queues a copy from device to host, and returns. The bytes are in place once a ticket that was signalled
+     * after it has been seen to be done; until then the host memory must stay. */
+    gpuc_status (*read_later)(gpuc_device *dev, gpuc_copy_end from, void *host, size_t bytes,
+                              gpuc_stream *stream);
+    /* A stream of its own. */
     gpuc_status (*create_stream)(gpuc_device *dev, gpuc_stream **out);
     /* Frees a stream of create_stream, after its work. */
     void (*free_stream)(gpuc_device *dev, gpuc_stream *stream);
     gpuc_status (*stream_sync)(gpuc_device *dev, gpuc_stream *stream); /* waits; reports device loss */
-    /* Work that is queued on `to` from now on waits for the work that is queued on `from`. */
-    gpuc_status (*sync_stream_from_to)(gpuc_device *dev, gpuc_stream *from, gpuc_stream *to);
+    /* Hands to the device what the stream has gathered; does not wait. */
+    gpuc_status (*stream_flush)(gpuc_device *dev, gpuc_stream *stream);
+    /* Flushes. *out is the number of a ticket for all work that the stream has; 0: that is done already. */
+    gpuc_status (*stream_signal)(gpuc_device *dev, gpuc_stream *stream, uint64_t *out);
+    /* Work that is appended to the stream from now on waits for the ticket, which is of this device.
+     * INVALID_ARGUMENT for a number that was not given yet. */
+    gpuc_status (*stream_wait)(gpuc_device *dev, gpuc_stream *stream, uint64_t ticket);
+    /* Waits for a ticket of this device at most so many nanoseconds: 0 looks, GPUC_FOREVER waits. *out_done
+     * says whether it is done. INVALID_ARGUMENT for a number that was not given yet. */
+    gpuc_status (*ticket_wait)(gpuc_device *dev, uint64_t ticket, int64_t timeout_ns, bool *out_done);
 
     /* -- code and plans -- */
     /* Compiles or loads code for the kernels whose metadata is given (they name this module).
@@ -167,7 +195,11 @@ typedef struct gpuc_device_api {
     gpuc_status (*module_load)(gpuc_device *dev, const char *type_key, const void *bytes, size_t size,
                                const struct gpuc_kernel *const *kernels, uint32_t num_kernels,
                                gpuc_code_module **out);
-    /* Frees the code. Plans that launch it must be gone. */
+    /* Appends one launch or copy to the stream. All of the step is read, and all is checked, before it returns.
+     * Buffers may be freed and the module released while it is queued: that waits, or is done later. */
+    gpuc_status (*launch)(gpuc_device *dev, gpuc_stream *stream, const gpuc_step *step,
+                          const gpuc_bindings *bindings);
+    /* Frees the code, after its work. Plans that launch it must be gone. */
     void (*module_release)(gpuc_device *dev, gpuc_code_module *module);
     /* The number of a kernel, for gpuc_step. NOT_FOUND if the module has none of that name. */
     gpuc_status (*kernel_get)(gpuc_code_module *module, const char *name, uint32_t *out);

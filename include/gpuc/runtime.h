@@ -9,7 +9,7 @@
  * objects only.
  *
  * fork: in the child, what lies on the CPU device goes on as it was, with threads of its own, provided that
- * no other thread was inside of a call of this library. Drivers do not survive it: objects of Vulkan and
+ * no other thread was inside of a call of this library. What a stream was running is run again. Drivers do not survive it: objects of Vulkan and
  * OpenCL devices are the parent's, and the child neither uses nor releases them; it may create a runtime of
  * its own. */
 #ifndef GPUC_RUNTIME_H
@@ -104,14 +104,53 @@ GPUC_API gpuc_device *gpuc_ndarray_device(const gpuc_ndarray *a); /* NULL for th
 GPUC_API void *gpuc_ndarray_host(const gpuc_ndarray *a);
 GPUC_API gpuc_binding gpuc_ndarray_binding(const gpuc_ndarray *a); /* buffer NULL for the host */
 /* Copies all elements between any two places; both arrays have the same dtype and number of elements. It
- * waits if it copies to the host. */
+ * waits if it copies to the host.
+ * This, write and read come after what the device's default stream has, where sessions run, and after what the
+ * current stream of the thread has; what is put there later comes after them. Work of other streams is put in
+ * order by tickets. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_ndarray_copy(const gpuc_ndarray *from, gpuc_ndarray *to);
 /* Replaces all elements by bytes of the host, which are reusable on return. size must be
  * gpuc_ndarray_bytes. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_ndarray_write(gpuc_ndarray *a, const void *bytes, size_t size);
-/* Copies all elements to the host, after the work that is queued on the device. size must be
+/* Copies all elements to the host, and waits for the work that writes them. size must be
  * gpuc_ndarray_bytes. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_ndarray_read(const gpuc_ndarray *a, void *bytes, size_t size);
+
+/* ---- Streams ------------------------------------------------------------------------------ */
+
+/* A stream (gpuc/device.h) of a device: launches and copies run in the order in which they are appended, beside
+ * those of other streams. Appending does not wait: what gathers is handed to the device when the stream is
+ * flushed or signalled, or is much. One thread at a time uses a stream. On the CPU device who waits runs the
+ * work, and a thread of the stream once it is flushed; where the application runs the loops or asked for one
+ * thread, flushing runs it. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_stream_create(gpuc_device *dev, gpuc_stream **out);
+/* Waits for the stream's work, and frees it. It must be no other thread's current stream. NULL does nothing. */
+GPUC_API void gpuc_stream_release(gpuc_stream *stream);
+/* Hands what has gathered to the device; does not wait. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_stream_flush(gpuc_stream *stream);
+/* Flushes, and gives a ticket that is done when all work of the stream is. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_stream_signal(gpuc_stream *stream, gpuc_ticket *out);
+/* Work that is appended from now on waits for the ticket, of a stream of the same device; the call waits for a
+ * ticket of another device of the runtime. INVALID_ARGUMENT for a ticket of another runtime. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_stream_wait(gpuc_stream *stream, gpuc_ticket ticket);
+/* Whether waiting for the ticket would return at once. Any thread, any number of times. */
+GPUC_API bool gpuc_ticket_done(gpuc_ticket ticket);
+/* Waits until the ticket is done or so many nanoseconds are over (GPUC_FOREVER: never); gpuc_ticket_done tells
+ * which. Reports what went wrong in the work. Any thread, any number of times. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_ticket_wait(gpuc_ticket ticket, int64_t timeout_ns);
+/* As gpuc_ndarray_write, on the stream. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_ndarray_write_on(gpuc_stream *stream, gpuc_ndarray *a,
+                                                          const void *bytes, size_t size);
+/* Queues a copy of all elements to the host. They are there once a ticket that was signalled after it has been
+ * seen to be done, or waited for; until then the memory must stay. size must be gpuc_ndarray_bytes. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_ndarray_read_on(gpuc_stream *stream, const gpuc_ndarray *a,
+                                                         void *bytes, size_t size);
+
+/* The device that packed functions of this thread use where no argument tells. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_runtime_set_device(gpuc_device *dev);
+/* The stream of the device that packed functions of this thread append to; NULL is the default stream.
+ * INVALID_ARGUMENT for one of another device. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_runtime_set_stream(gpuc_device *dev, gpuc_stream *stream);
 
 /* ---- Values and packed functions ---------------------------------------------------------- */
 
@@ -219,6 +258,12 @@ static inline gpuc_value gpuc_arg_string(const char *text)
 #define gpuc_call(f, ...)                                                                                    \
     gpuc_function_call((f), (const gpuc_value[]){__VA_ARGS__},                                               \
                        (int)(sizeof((const gpuc_value[]){__VA_ARGS__}) / sizeof(gpuc_value)), NULL)
+/* Calls a function of a library with arrays, then numbers, on the stream: its launches are appended there, and
+ * nothing waits. Arrays may be released at once; they are kept until the work is done. INVALID_ARGUMENT for
+ * arrays that are missing, on another device, of another type or size, or overlap one that is written. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_launch(gpuc_stream *stream, gpuc_function *kernel,
+                                                gpuc_ndarray *const *arrays, int num_arrays,
+                                                const gpuc_value *scalars, int num_scalars);
 
 /* The registry: names to packed functions. Registering a name twice is an error unless replace.
  * Lookups take no lock; registration must not run beside lookups on other threads. */
@@ -303,8 +348,10 @@ typedef enum gpuc_load_flag {
  * for what follows the last dot of its name, else as a library of functions (gpuc_library_save): the first of its
  * programs that is for a device of this kind and that the device can run; device NULL: of those whose device can be
  * opened. flags: gpuc_load_flag. A library has a packed function per function, and maps the file, so that it
- * can be saved; the file must keep its length meanwhile (it may be removed, or replaced). INVALID_DATA if the file is damaged; DEVICE_UNAVAILABLE, with the reason for each program, if none
- * can run. */
+ * can be saved; the file must keep its length meanwhile (it may be removed, or replaced). A call appends its
+ * launches to the thread's current stream of the device, and does not wait for them (gpuc_runtime_set_stream);
+ * calls may run side by side. INVALID_DATA if the file is damaged; DEVICE_UNAVAILABLE, with the reason for each
+ * program, if none can run. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_load_file(gpuc_runtime *rt, const char *path,
                                                           gpuc_device *device, uint32_t flags,
                                                           gpuc_module **out);
@@ -390,10 +437,11 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_input(gpuc_session *s, int
  * output. Retained until replaced; NULL unbinds: the session allocates an array. A run is
  * INVALID_ARGUMENT where it shares memory with the array of an input or of another output. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_output(gpuc_session *s, int i, gpuc_ndarray *value);
-/* Queues one inference. It waits where a size that the program computes must be read, and where memory must
+/* Queues one inference, on the default streams of the devices of the model, in order with the thread's current
+ * ones. It waits where a size that the program computes must be read, and where memory must
  * grow. Every input that has no default must have been set. New shapes are planned first. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_run(gpuc_session *s);
-/* Waits for the queued work of the devices of the model, and reports what went wrong on them. */
+/* Waits for the work that the session has queued, and for no other, and reports what went wrong in it. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_sync(gpuc_session *s);
 /* Borrowed device array of output i; valid after run, until the next change of input shapes. INVALID_ARGUMENT
  * where the last run failed, and for an output that was bound after it. */

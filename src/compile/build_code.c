@@ -120,20 +120,31 @@ void gpuc_compile_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func 
         gpuc_codegen_emit(ctx, t, kernel, out);
 }
 
+static void release_builder(void *f)
+{
+    gpuc_function_release(f);
+}
+
 static gpuc_module *call_builder(gpuc_ir_module *ir, gpuc_runtime *rt)
 {
     gpuc_ctx *ctx = ir->ctx;
     char name[96];
+    gpuc_value ret;
     gpuc_module *out;
     builder_name(gpuc_target_kind(ir->target), name);
-    if (!gpuc_registry_get(rt, name))
+    gpuc_function *f = gpuc_registry_get(rt, name);
+    if (!f)
         gpuc_raise(
             ctx, GPUC_NOT_FOUND,
             "no function '%s' is registered to generate code; gpuc_compiler_register registers gpuc's own",
             name);
     gpuc_value args[] = {{.kind = GPUC_VALUE_HANDLE, .as.handle = ctx},
                          {.kind = GPUC_VALUE_HANDLE, .as.handle = ir}};
-    GPUC_RAISE_IF(ctx, gpuc_runtime_module_by(rt, name, args, 2, &out));
+    gpuc_function_retain(f); /* the builder may replace itself, and may raise */
+    gpuc_ctx_push_cleanup(ctx, release_builder, f);
+    GPUC_RAISE_IF(ctx, gpuc_runtime_function_run(f, args, 2, &ret));
+    gpuc_ctx_pop_cleanup(ctx, true);
+    GPUC_RAISE_IF(ctx, gpuc_runtime_module_of(rt, name, &ret, &out));
     return out;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compile/program.h"
+#include "runtime/current.h"
 #include "runtime/driver.h"
 
 enum { MAX_ARRAYS = 64, MAX_KEPT = 16 };
@@ -302,7 +303,6 @@ static gpuc_status run(const op_args *a, kept *k)
     for (int i = 0, param = 0; i < k->num_in; i++)
         if (k->is_param[i]) GPUC_TRY(gpuc_session_set_input(k->session, param++, a->arrays[i]));
     GPUC_TRY(gpuc_session_run(k->session));
-    GPUC_TRY(gpuc_session_sync(k->session));
     for (int i = k->num_in; i < a->num_arrays; i++) {
         gpuc_ndarray *result;
         GPUC_TRY(gpuc_session_get_output(k->session, i - k->num_in, &result));
@@ -316,6 +316,7 @@ static gpuc_status run(const op_args *a, kept *k)
 static gpuc_status choose_device(op_args *a)
 {
     for (int i = 0; i < a->num_arrays && !a->device; i++) a->device = gpuc_ndarray_device(a->arrays[i]);
+    if (!a->device) a->device = gpuc_runtime_current_device(a->f->rt);
     return a->device ? NULL : gpuc_device_open(a->f->rt, GPUC_DEVICE_CPU, 0, &a->device);
 }
 

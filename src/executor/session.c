@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/require.h"
+#include "runtime/current.h"
 #include "runtime/ndarray.h"
 
 static gpuc_status alloc_arrays(gpuc_session *s)
@@ -18,7 +19,10 @@ static gpuc_status alloc_arrays(gpuc_session *s)
     s->late = gpuc_arena_alloc_array(a, e->num_slots, sizeof(gpuc_buffer *));
     s->bindings = gpuc_arena_alloc_array(a, e->num_slots, sizeof *s->bindings);
     s->symbols = gpuc_arena_alloc_array(a, e->num_symbols, sizeof *s->symbols);
-    if (s->inputs && s->outputs && s->memory && s->late && s->bindings && s->symbols) return NULL;
+    s->tickets = gpuc_arena_alloc_array(a, e->num_devices, sizeof *s->tickets);
+    s->marked = true; /* there is no work */
+    if (s->tickets && s->inputs && s->outputs && s->memory && s->late && s->bindings && s->symbols)
+        return NULL;
     return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a session");
 }
 
@@ -153,8 +157,16 @@ static gpuc_status choose_state(gpuc_session *s)
     return s->num_states > GPUC_MAX_STATES ? drop_oldest_state(s) : NULL;
 }
 
+/* Work is about to be queued. */
+static void note_work(gpuc_session *s)
+{
+    s->pending = true;
+    s->marked = false;
+}
+
 static gpuc_status run_segment(gpuc_session *s, gpuc_segment *segment)
 {
+    note_work(s);
     if (!segment->plan) return gpuc_session_transfer(s, segment);
     const gpuc_bindings bindings = {.slots = s->bindings, .count = s->model->exec->num_slots};
     return s->model->devices[segment->device].code.dev->api->plan_run(segment->plan, &bindings, NULL);
@@ -249,9 +261,10 @@ static gpuc_status check_outputs(const gpuc_session *s)
 
 gpuc_status gpuc_session_begin(gpuc_session *s)
 {
+    const gpuc_exec *e = s->model->exec;
     s->has_run = false;
     s->next_node = 0;
-    for (uint32_t i = 0; i < s->model->exec->num_outputs; i++) s->outputs[i].computed = false;
+    for (uint32_t i = 0; i < e->num_outputs; i++) s->outputs[i].computed = false;
     GPUC_TRY(check_inputs(s));
     if (s->shapes_changed || !s->states) {
         GPUC_TRY(choose_state(s));
@@ -260,17 +273,31 @@ gpuc_status gpuc_session_begin(gpuc_session *s)
     GPUC_TRY(gpuc_session_bind_all(s));
     GPUC_TRY(check_outputs(s));
     gpuc_shape_state *state = s->states;
-    size_t bytes = s->model->exec->num_symbols * sizeof *state->symbols;
+    size_t bytes = e->num_symbols * sizeof *state->symbols;
     if (bytes) memcpy(state->symbols, state->extents, bytes);
-    state->num_known = gpuc_executor_num_extents(s->model->exec);
+    state->num_known = gpuc_executor_num_extents(e);
     s->next_part = s->next_segment = 0;
-    s->pending = true;
+    note_work(s);
+    for (uint32_t d = 0; d < e->num_devices; d++)
+        GPUC_TRY(gpuc_runtime_enter_default(s->model->devices[d].code.dev));
+    return NULL;
+}
+
+gpuc_status gpuc_session_mark(gpuc_session *s)
+{
+    for (uint32_t d = 0; !s->marked && d < s->model->exec->num_devices; d++) {
+        gpuc_device *dev = s->model->devices[d].code.dev;
+        GPUC_TRY(dev->api->stream_signal(dev, NULL, &s->tickets[d]));
+        GPUC_TRY(gpuc_runtime_leave_default(dev));
+    }
+    s->marked = true;
     return NULL;
 }
 
 gpuc_status gpuc_session_finish(gpuc_session *s)
 {
     GPUC_TRY(finish_late_outputs(s));
+    note_work(s);
     for (uint32_t i = 0; i < s->model->exec->num_outputs; i++) GPUC_TRY(copy_output(s, i));
     for (uint32_t i = 0; i < s->model->exec->num_outputs; i++) s->outputs[i].computed = true;
     s->has_run = true;
@@ -280,17 +307,24 @@ gpuc_status gpuc_session_finish(gpuc_session *s)
 gpuc_status gpuc_session_run(gpuc_session *s)
 {
     GPUC_REQUIRE(s);
-    GPUC_TRY(gpuc_session_begin(s));
-    GPUC_TRY(gpuc_session_run_to(s, s->model->exec->num_steps));
-    return gpuc_session_finish(s);
+    gpuc_status status = gpuc_session_begin(s);
+    if (!status) status = gpuc_session_run_to(s, s->model->exec->num_steps);
+    if (!status) status = gpuc_session_finish(s);
+    gpuc_status marked = gpuc_session_mark(s);
+    if (!status) return marked;
+    gpuc_status_release(marked);
+    return status;
 }
 
 gpuc_status gpuc_session_sync(gpuc_session *s)
 {
     GPUC_REQUIRE(s);
+    gpuc_status_release(gpuc_session_mark(s)); /* in the middle of a run; without tickets all is waited for */
     for (uint32_t d = 0; d < s->model->exec->num_devices; d++) {
         gpuc_device *dev = s->model->devices[d].code.dev;
-        GPUC_TRY(dev->api->stream_sync(dev, NULL));
+        bool done;
+        GPUC_TRY(s->marked ? dev->api->ticket_wait(dev, s->tickets[d], GPUC_FOREVER, &done)
+                           : dev->api->stream_sync(dev, NULL));
     }
     s->pending = false;
     release_retired(s);

@@ -87,6 +87,8 @@ struct gpuc_session {
     uint32_t next_part, next_segment;        /* what runs next */
     uint32_t next_node;                      /* of a stepped inference; 0: none is under way */
     bool pending;                            /* queued work may still use the memory */
+    uint64_t *tickets;                       /* by device: of the work of the last run */
+    bool marked;                             /* the tickets are for all that was queued */
     gpuc_ndarray *retired[GPUC_MAX_RETIRED]; /* replaced, but queued work may use them */
     uint32_t num_retired;
 };
@@ -133,6 +135,8 @@ GPUC_NODISCARD gpuc_status gpuc_session_read_number(const gpuc_session *s, const
 GPUC_NODISCARD gpuc_status gpuc_session_begin(gpuc_session *s);
 GPUC_NODISCARD gpuc_status gpuc_session_run_to(gpuc_session *s, uint32_t end);
 GPUC_NODISCARD gpuc_status gpuc_session_finish(gpuc_session *s);
+/* Takes tickets for what the session has queued. */
+GPUC_NODISCARD gpuc_status gpuc_session_mark(gpuc_session *s);
 /* Waits if memory that is about to go may be in use. */
 GPUC_NODISCARD gpuc_status gpuc_session_settle(gpuc_session *s);
 /* Takes an array that the session no longer uses, and releases it once queued work is done with it. */

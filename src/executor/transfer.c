@@ -12,7 +12,7 @@ static gpuc_status copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, 
     return dev->api->copy_data_from_to(dev, from, to, bytes, NULL);
 }
 
-/* Memory of the CPU device is the host's, and nothing is ever queued on it. */
+/* Memory of the CPU device is the host's. */
 static void *host_of(gpuc_copy_end end)
 {
     bool is_host = end.buffer->device->type == GPUC_DEVICE_CPU && end.buffer->host;
@@ -57,6 +57,8 @@ static gpuc_status transfer(const gpuc_session *s, const gpuc_segment *segment)
     GPUC_TRY(place(s, &segment->from, &from));
     GPUC_TRY(place(s, &segment->to, &to));
     void *source = host_of(from), *target = host_of(to);
+    gpuc_device *host = target ? to.buffer->device : from.buffer->device;
+    if (target || source) GPUC_TRY(host->api->stream_sync(host, NULL)); /* it may have launches */
     if (target) return copy(from.buffer->device, from, (gpuc_copy_end){.host = target}, bytes);
     if (source) return copy(to.buffer->device, (gpuc_copy_end){.host = source}, to, bytes);
     return copy_in_pieces(s, from, to, bytes);

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A call of an entry: its arguments against what it was built for, memory for what lives between
- * its kernels, and one plan of all of them. */
+ * its kernels, and the launches of all of them on the thread's current stream. It does not wait: backends keep
+ * what is queued, and the pool what is for the same stream. */
 #include <inttypes.h>
 #include <string.h>
 
 #include "abi/scope.h"
 #include "base/size.h"
 #include "library/library.h"
+#include "runtime/current.h"
 #include "runtime/driver.h"
+#include "runtime/ndarray.h"
 #include "runtime/workspace_pool.h"
 
 /* What one call needs. */
 typedef struct entry_call {
     const gpuc_loaded_library *library;
     const gpuc_entry *f;
+    const bool *written; /* by number of the array */
+    gpuc_stream *stream;
     gpuc_arena arena;
     int64_t *scalars; /* of the entry; a float is the bits of a double */
     gpuc_binding *slots;
     gpuc_buffer **workspaces; /* NULL: not allocated */
-    gpuc_step *steps;
 } entry_call;
 
 /* ---- Arguments ------------------------------------------------------------------------------------ */
@@ -76,6 +80,9 @@ static gpuc_status check_array(const entry_call *c, uint32_t i, const gpuc_value
     if (v->kind != GPUC_VALUE_NDARRAY || !a)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: argument %u ('%s') is not an array but %s", f->name, i,
                          p->name, v->kind == GPUC_VALUE_NDARRAY ? "NULL" : gpuc_value_kind_name(v->kind));
+    if (a->runtime != c->library->rt)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s: argument %u ('%s') is an array of another runtime",
+                         f->name, i, p->name);
     if (gpuc_ndarray_device(a) != c->library->device)
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
                          "%s: argument %u ('%s') is on another device; copy it to the one that the function "
@@ -91,6 +98,19 @@ static gpuc_status check_array(const entry_call *c, uint32_t i, const gpuc_value
     return check_dims(c, i, a);
 }
 
+static gpuc_status check_apart(const entry_call *c, const gpuc_value *args)
+{
+    const gpuc_entry *f = c->f;
+    for (uint32_t i = 0; i < f->num_arrays; i++)
+        for (uint32_t j = 0; c->written[i] && j < f->num_arrays; j++)
+            if (i != j && gpuc_ndarray_overlap(args[i].as.ndarray, args[j].as.ndarray))
+                return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                                 "%s: argument %u ('%s'), which is written, shares memory with argument %u "
+                                 "('%s')",
+                                 f->name, i, f->arrays[i].name, j, f->arrays[j].name);
+    return NULL;
+}
+
 static gpuc_status take_arguments(entry_call *c, const gpuc_value *args, int num_args)
 {
     const gpuc_entry *f = c->f;
@@ -103,7 +123,7 @@ static gpuc_status take_arguments(entry_call *c, const gpuc_value *args, int num
         GPUC_TRY(check_array(c, i, &args[i]));
         c->slots[i] = gpuc_ndarray_binding(args[i].as.ndarray);
     }
-    return NULL;
+    return check_apart(c, args);
 }
 
 /* ---- Memory between kernels ----------------------------------------------------------------------- */
@@ -117,8 +137,9 @@ static gpuc_status take_workspaces(entry_call *c)
                                    "%s: the size of an intermediate tensor", f->name));
         /* A vector may be read to its end where only its first lane is in the tensor. */
         uint64_t size = gpuc_align_up(bytes > 0 ? (uint64_t)bytes : 1, GPUC_SLOT_ROUND);
-        GPUC_TRY(gpuc_error_prefix(gpuc_runtime_workspace_alloc(c->library->device, size, &c->workspaces[i]),
-                                   "%s: an intermediate tensor", f->name));
+        GPUC_TRY(gpuc_error_prefix(
+            gpuc_runtime_workspace_alloc(c->library->device, c->stream, size, &c->workspaces[i]),
+            "%s: an intermediate tensor", f->name));
         c->slots[f->num_arrays + i] = (gpuc_binding){.buffer = c->workspaces[i], .size = size};
     }
     return NULL;
@@ -169,17 +190,15 @@ static gpuc_status run(entry_call *c)
 {
     const gpuc_entry *f = c->f;
     gpuc_device *dev = c->library->device;
-    const gpuc_device_api *api = dev->api;
-    gpuc_plan *plan;
-    for (uint32_t i = 0; i < f->num_steps; i++) GPUC_TRY(fill_step(c, &f->steps[i], &c->steps[i]));
-    GPUC_TRY(api->plan_create(dev, c->steps, f->num_steps, 0, &plan));
     gpuc_bindings bindings = {.slots = c->slots, .count = f->num_arrays + f->num_workspaces};
-    gpuc_status status = api->plan_run(plan, &bindings, NULL);
-    gpuc_status synced = api->stream_sync(dev, NULL); /* the plan and its memory go now */
-    api->plan_destroy(plan);
-    if (!status) return synced;
-    gpuc_status_release(synced);
-    return status;
+    for (uint32_t i = 0; i < f->num_steps; i++) {
+        gpuc_step step;
+        gpuc_arena_mark mark = gpuc_arena_save(&c->arena);
+        GPUC_TRY(fill_step(c, &f->steps[i], &step));
+        GPUC_TRY(gpuc_error_prefix(dev->api->launch(dev, c->stream, &step, &bindings), "%s", f->name));
+        gpuc_arena_restore(&c->arena, mark);
+    }
+    return NULL;
 }
 
 static gpuc_status call(entry_call *c, const gpuc_value *args, int num_args)
@@ -188,20 +207,23 @@ static gpuc_status call(entry_call *c, const gpuc_value *args, int num_args)
     c->scalars = gpuc_arena_alloc_array(&c->arena, f->num_scalars, sizeof *c->scalars);
     c->slots = gpuc_arena_alloc_array(&c->arena, f->num_arrays + f->num_workspaces, sizeof *c->slots);
     c->workspaces = gpuc_arena_alloc_array(&c->arena, f->num_workspaces, sizeof *c->workspaces);
-    c->steps = gpuc_arena_alloc_array(&c->arena, f->num_steps, sizeof *c->steps);
-    if (!c->scalars || !c->slots || !c->workspaces || !c->steps) return out_of_memory(f);
+    if (!c->scalars || !c->slots || !c->workspaces) return out_of_memory(f);
     GPUC_TRY(take_arguments(c, args, num_args));
     gpuc_status status = take_workspaces(c);
-    if (!status && f->num_steps > 0) status = run(c);
+    if (!status) status = run(c);
     for (uint32_t i = 0; i < f->num_workspaces; i++)
-        gpuc_runtime_workspace_free(c->library->device, c->workspaces[i]);
+        gpuc_runtime_workspace_free(c->library->device, c->stream, c->workspaces[i]);
     return status;
 }
 
 gpuc_status gpuc_library_call(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
 {
     const gpuc_library_function *function = self;
-    entry_call c = {.library = function->library, .f = function->entry};
+    gpuc_device *dev = function->library->device;
+    entry_call c = {.library = function->library,
+                    .f = function->entry,
+                    .written = function->written,
+                    .stream = gpuc_runtime_current_stream(dev)};
     if (ret) *ret = (gpuc_value){.kind = GPUC_VALUE_NULL};
     gpuc_arena_init(&c.arena, gpuc_runtime_allocator(c.library->rt));
     gpuc_status status = call(&c, args, num_args);

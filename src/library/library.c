@@ -15,7 +15,6 @@ static void destroy(gpuc_module *m)
 {
     gpuc_loaded_library *l = gpuc_module_state(m);
     gpuc_allocator a = gpuc_runtime_allocator(l->rt);
-    if (l->device) gpuc_status_release(l->device->api->stream_sync(l->device, NULL)); /* its code is in use */
     if (l->program) gpuc_loader_unload(&l->code, l->program);
     gpuc_arena_deinit(&l->arena);
     gpuc_buf_deinit(&l->bytes);
@@ -89,6 +88,16 @@ static gpuc_status choose(gpuc_loaded_library *l, const gpuc_package *package, g
 
 /* ---- Loading ---- */
 
+static void note_step(const gpuc_program *p, const gpuc_entry *e, const gpuc_entry_step *step, bool *launched,
+                      bool *written)
+{
+    const gpuc_kernel *k = &p->kernels[step->kernel];
+    launched[step->kernel] = true;
+    for (uint32_t t = 0; t < k->num_tensors; t++)
+        if (step->slots[t] < e->num_arrays && (k->tensors[t].access & GPUC_ACCESS_WRITE))
+            written[step->slots[t]] = true;
+}
+
 static gpuc_status load_code(gpuc_loaded_library *l)
 {
     const gpuc_program *p = l->program;
@@ -97,8 +106,10 @@ static gpuc_status load_code(gpuc_loaded_library *l)
     if (!launched || !l->functions) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory loading a library");
     for (uint32_t i = 0; i < p->num_entries; i++) {
         const gpuc_entry *e = &p->entries[i];
-        l->functions[i] = (gpuc_library_function){.library = l, .entry = e};
-        for (uint32_t s = 0; s < e->num_steps; s++) launched[e->steps[s].kernel] = true;
+        bool *written = gpuc_arena_alloc_array(&l->arena, e->num_arrays, sizeof *written);
+        if (!written) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory loading a library");
+        l->functions[i] = (gpuc_library_function){.library = l, .entry = e, .written = written};
+        for (uint32_t s = 0; s < e->num_steps; s++) note_step(p, e, &e->steps[s], launched, written);
     }
     l->code.dev = l->device;
     return gpuc_error_prefix(gpuc_loader_load(&l->code, p, launched, &l->arena), "target '%s'", p->target);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A library on a device: the program of its package that the device runs, with its code loaded. Nothing in it
- * changes after load: calls may run side by side. */
+ * changes after load: calls may run side by side, and their work may be queued when they return. */
 #ifndef GPUC_LIBRARY_LIBRARY_H
 #define GPUC_LIBRARY_LIBRARY_H
 
@@ -13,6 +13,7 @@ typedef struct gpuc_loaded_library gpuc_loaded_library;
 typedef struct gpuc_library_function {
     const gpuc_loaded_library *library;
     const gpuc_entry *entry;
+    bool *written; /* by number of the array */
 } gpuc_library_function;
 
 struct gpuc_loaded_library {

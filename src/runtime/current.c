@@ -2,6 +2,7 @@
 /* Keeps the current device and stream of each thread. */
 #include "runtime/current.h"
 
+#include "base/require.h"
 #include "runtime/impl.h"
 
 #define NUM_RUNTIMES 4
@@ -36,9 +37,11 @@ static thread_current *find_or_add(const gpuc_runtime *rt)
     return c;
 }
 
-void gpuc_runtime_set_device(gpuc_device *dev)
+gpuc_status gpuc_runtime_set_device(gpuc_device *dev)
 {
+    GPUC_REQUIRE(dev);
     find_or_add(dev->runtime)->device = dev;
+    return NULL;
 }
 
 gpuc_device *gpuc_runtime_current_device(gpuc_runtime *rt)
@@ -49,6 +52,8 @@ gpuc_device *gpuc_runtime_current_device(gpuc_runtime *rt)
 
 gpuc_status gpuc_runtime_set_stream(gpuc_device *dev, gpuc_stream *stream)
 {
+    GPUC_REQUIRE(dev);
+    GPUC_TRY(gpuc_device_check_stream(dev, stream));
     thread_current *c = find_or_add(dev->runtime);
     for (int i = 0; i < NUM_STREAMS; i++) {
         if (c->streams[i].device && c->streams[i].device != dev) continue;
@@ -57,6 +62,13 @@ gpuc_status gpuc_runtime_set_stream(gpuc_device *dev, gpuc_stream *stream)
         return NULL;
     }
     return gpuc_fail(GPUC_UNSUPPORTED, "this thread has set the streams of %d devices already", NUM_STREAMS);
+}
+
+void gpuc_runtime_clear_stream(gpuc_device *dev)
+{
+    thread_current *c = find(dev->runtime);
+    for (int i = 0; c && i < NUM_STREAMS; i++)
+        if (c->streams[i].device == dev) c->streams[i].stream = NULL;
 }
 
 gpuc_stream *gpuc_runtime_current_stream(gpuc_device *dev)
@@ -81,8 +93,7 @@ static gpuc_status packed_set_device(const gpuc_value *args, int num_args, gpuc_
 {
     (void)ret, (void)self;
     GPUC_TRY(check_args("runtime.set_device", args, num_args, 1));
-    gpuc_runtime_set_device(args[0].as.device);
-    return NULL;
+    return gpuc_runtime_set_device(args[0].as.device);
 }
 
 static gpuc_status packed_set_stream(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)

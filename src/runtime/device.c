@@ -168,3 +168,35 @@ gpuc_status gpuc_device_check_copy(const gpuc_device *dev, const gpuc_copy_end *
                          end->offset, end->offset + bytes, side, b->size);
     return NULL;
 }
+
+gpuc_status gpuc_device_check_stream(const gpuc_device *dev, const gpuc_stream *stream)
+{
+    if (!stream || stream->device == dev) return NULL;
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "the stream is of another device than %s:%d",
+                     gpuc_device_type_name(dev->type), dev->index);
+}
+
+gpuc_status gpuc_device_check_tensor(const gpuc_device *dev, const gpuc_bindings *bindings,
+                                     const gpuc_step_tensor *t)
+{
+    if (t->slot >= bindings->count || !bindings->slots[t->slot].buffer)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "slot %u is not bound to a buffer", t->slot);
+    const gpuc_binding *b = &bindings->slots[t->slot];
+    if (b->buffer->device != dev)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "slot %u is bound to a buffer of another device", t->slot);
+    if (b->offset > b->buffer->size || b->size > b->buffer->size - b->offset)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "slot %u: the binding exceeds its buffer of %zu bytes",
+                         t->slot, b->buffer->size);
+    if (t->offset <= b->size && t->size <= b->size - t->offset) return NULL;
+    return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                     "slot %u: %llu bytes at %llu exceed the %llu bytes that are bound", t->slot,
+                     (unsigned long long)t->size, (unsigned long long)t->offset, (unsigned long long)b->size);
+}
+
+gpuc_status gpuc_device_check_ticket(const gpuc_device *dev, uint64_t ticket, uint64_t last)
+{
+    if (ticket <= last) return NULL;
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "ticket %llu of %s:%d was never given: the last is %llu",
+                     (unsigned long long)ticket, gpuc_device_type_name(dev->type), dev->index,
+                     (unsigned long long)last);
+}

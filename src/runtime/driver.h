@@ -39,6 +39,13 @@ GPUC_NODISCARD gpuc_status gpuc_runtime_module_contain(gpuc_module *m, gpuc_modu
 GPUC_NODISCARD gpuc_status gpuc_runtime_module_save_alone(gpuc_module *m, gpuc_value *out_bytes);
 /* Whether it was made of this code. */
 bool gpuc_runtime_function_is(const gpuc_function *f, gpuc_packed_fn fn);
+/* gpuc_function_call by a caller that holds f, with arguments that are there: a function that leaves by a raise
+ * leaves no reference behind. */
+GPUC_NODISCARD gpuc_status gpuc_runtime_function_run(gpuc_function *f, const gpuc_value *args, int num_args,
+                                                     gpuc_value *ret);
+/* The module in the result of the function `name`, which is taken. INTERNAL if it is something else. */
+GPUC_NODISCARD gpuc_status gpuc_runtime_module_of(gpuc_runtime *rt, const char *name, gpuc_value *result,
+                                                  gpuc_module **out);
 /* The module that a registered function gives. INTERNAL if it gives something else. */
 GPUC_NODISCARD gpuc_status gpuc_runtime_module_by(gpuc_runtime *rt, const char *name, const gpuc_value *args,
                                                   int num_args, gpuc_module **out);
@@ -47,6 +54,14 @@ GPUC_NODISCARD gpuc_status gpuc_runtime_module_by(gpuc_runtime *rt, const char *
  * "destination") are memory of dev or of the host. */
 GPUC_NODISCARD gpuc_status gpuc_device_check_copy(const gpuc_device *dev, const gpuc_copy_end *end,
                                                   size_t bytes, const char *side);
+
+/* For everything that takes a stream: INVALID_ARGUMENT if it is of another device. */
+GPUC_NODISCARD gpuc_status gpuc_device_check_stream(const gpuc_device *dev, const gpuc_stream *stream);
+/* Whether the slot of a tensor is bound to memory of dev that holds all of the tensor. */
+GPUC_NODISCARD gpuc_status gpuc_device_check_tensor(const gpuc_device *dev, const gpuc_bindings *bindings,
+                                                    const gpuc_step_tensor *tensor);
+/* Refuses the number of a ticket beyond the last that dev has given. */
+GPUC_NODISCARD gpuc_status gpuc_device_check_ticket(const gpuc_device *dev, uint64_t ticket, uint64_t last);
 
 /* Whether the device's CPU has an instruction set that code was compiled for: "cpu.avx2". */
 GPUC_NODISCARD gpuc_status gpuc_device_check_instruction_set(gpuc_device *dev, const char *name);

@@ -49,18 +49,24 @@ void gpuc_function_release(gpuc_function *f)
     gpuc_runtime_unpin(rt);
 }
 
-gpuc_status gpuc_function_call(gpuc_function *f, const gpuc_value *args, int num_args, gpuc_value *ret)
+gpuc_status gpuc_runtime_function_run(gpuc_function *f, const gpuc_value *args, int num_args, gpuc_value *ret)
 {
     gpuc_value result = {0};
-    if (ret) *ret = result;
-    GPUC_REQUIRE(f);
-    if (num_args > 0) GPUC_REQUIRE(args);
-    gpuc_function_retain(f); /* the call may replace the function in the registry */
     gpuc_status status = f->fn(args, num_args, &result, f->self);
     if (status || !ret)
         gpuc_value_clear(f->runtime, &result);
     else
         *ret = result;
+    return status;
+}
+
+gpuc_status gpuc_function_call(gpuc_function *f, const gpuc_value *args, int num_args, gpuc_value *ret)
+{
+    if (ret) *ret = (gpuc_value){0};
+    GPUC_REQUIRE(f);
+    if (num_args > 0) GPUC_REQUIRE(args);
+    gpuc_function_retain(f); /* the call may replace the function in the registry */
+    gpuc_status status = gpuc_runtime_function_run(f, args, num_args, ret);
     gpuc_function_release(f);
     return status;
 }

@@ -185,20 +185,24 @@ gpuc_status gpuc_module_save_file(gpuc_module *m, const char *path)
     return status;
 }
 
+gpuc_status gpuc_runtime_module_of(gpuc_runtime *rt, const char *name, gpuc_value *result, gpuc_module **out)
+{
+    bool is_module = result->kind == GPUC_VALUE_MODULE;
+    *out = is_module ? result->as.module : NULL;
+    if (*out) return NULL;
+    gpuc_status status = gpuc_fail(GPUC_INTERNAL, "'%s' gave %s instead of a module", name,
+                                   is_module ? "NULL" : gpuc_value_kind_name(result->kind));
+    gpuc_value_clear(rt, result);
+    return status;
+}
+
 gpuc_status gpuc_runtime_module_by(gpuc_runtime *rt, const char *name, const gpuc_value *args, int num_args,
                                    gpuc_module **out)
 {
     gpuc_value ret;
     *out = NULL;
     GPUC_TRY(gpuc_function_call(gpuc_registry_get(rt, name), args, num_args, &ret));
-    if (ret.kind == GPUC_VALUE_MODULE && ret.as.module) {
-        *out = ret.as.module;
-        return NULL;
-    }
-    gpuc_status status = gpuc_fail(GPUC_INTERNAL, "'%s' gave %s instead of a module", name,
-                                   ret.kind == GPUC_VALUE_MODULE ? "NULL" : gpuc_value_kind_name(ret.kind));
-    gpuc_value_clear(rt, &ret);
-    return status;
+    return gpuc_runtime_module_of(rt, name, &ret, out);
 }
 
 gpuc_status gpuc_module_load_binary(gpuc_runtime *rt, const char *type_key, const void *bytes, size_t size,

@@ -11,7 +11,7 @@
 #include "runtime/driver.h"
 
 #define MAX_NDIM 1024
-#define ZEROS ((size_t)64 << 10)
+#define ZEROS ((size_t)1 << 20)
 
 gpuc_status gpuc_ndarray_measure(gpuc_dtype dtype, int ndim, const int64_t *dims, size_t *out)
 {

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/require.h"
+#include "runtime/current.h"
 #include "runtime/driver.h"
 #include "runtime/ndarray.h"
 
@@ -14,9 +15,12 @@ static gpuc_copy_end end_of(const gpuc_ndarray *a)
     return (gpuc_copy_end){.buffer = a->buffer, .host = a->host, .offset = a->offset};
 }
 
+/* On the default stream, in order with the thread's current one. */
 static gpuc_status copy_on(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes)
 {
-    return dev->api->copy_data_from_to(dev, from, to, bytes, NULL);
+    GPUC_TRY(gpuc_runtime_enter_default(dev));
+    GPUC_TRY(dev->api->copy_data_from_to(dev, from, to, bytes, NULL));
+    return to.buffer ? gpuc_runtime_leave_default(dev) : NULL;
 }
 
 /* Between two devices: through host memory, in pieces. */
@@ -73,6 +77,14 @@ static gpuc_status check_size(const gpuc_ndarray *a, size_t size, const char *wh
     return gpuc_fail(GPUC_INVALID_ARGUMENT, "cannot %s %zu bytes: the array has %zu", what, size, a->bytes);
 }
 
+static gpuc_status check_place(const gpuc_ndarray *a, const gpuc_stream *stream)
+{
+    if (a->device == stream->device) return NULL;
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "the array is %s, the stream of %s:%d",
+                     a->device ? "on another device" : "on the host",
+                     gpuc_device_type_name(stream->device->type), stream->device->index);
+}
+
 gpuc_status gpuc_ndarray_write(gpuc_ndarray *a, const void *bytes, size_t size)
 {
     GPUC_REQUIRE(a);
@@ -93,4 +105,27 @@ gpuc_status gpuc_ndarray_read(const gpuc_ndarray *a, void *bytes, size_t size)
     if (a->device) return copy_on(a->device, end_of(a), (gpuc_copy_end){.host = bytes}, size);
     memmove(bytes, a->host, size);
     return NULL;
+}
+
+gpuc_status gpuc_ndarray_write_on(gpuc_stream *stream, gpuc_ndarray *a, const void *bytes, size_t size)
+{
+    GPUC_REQUIRE(a);
+    GPUC_REQUIRE(stream);
+    GPUC_TRY(check_size(a, size, "write"));
+    GPUC_TRY(check_place(a, stream));
+    if (size == 0) return NULL;
+    GPUC_REQUIRE(bytes);
+    return a->device->api->copy_data_from_to(a->device, (gpuc_copy_end){.host = (void *)bytes}, end_of(a),
+                                             size, stream);
+}
+
+gpuc_status gpuc_ndarray_read_on(gpuc_stream *stream, const gpuc_ndarray *a, void *bytes, size_t size)
+{
+    GPUC_REQUIRE(a);
+    GPUC_REQUIRE(stream);
+    GPUC_TRY(check_size(a, size, "read"));
+    GPUC_TRY(check_place(a, stream));
+    if (size == 0) return NULL;
+    GPUC_REQUIRE(bytes);
+    return a->device->api->read_later(a->device, end_of(a), bytes, size, stream);
 }

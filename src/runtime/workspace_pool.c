@@ -22,7 +22,8 @@ gpuc_status gpuc_runtime_workspace_pool_init(gpuc_workspace_pool *pool, gpuc_dev
 
 static void free_all(gpuc_workspace_pool *pool)
 {
-    for (size_t i = 0; i < pool->count; i++) pool->device->api->free_data_space(pool->device, pool->free[i]);
+    for (size_t i = 0; i < pool->count; i++)
+        pool->device->api->free_data_space(pool->device, pool->free[i].buffer);
     pool->count = 0;
     pool->free_bytes = 0;
 }
@@ -47,7 +48,7 @@ static size_t first_fit(const gpuc_workspace_pool *pool, size_t bytes)
     size_t low = 0, high = pool->count;
     while (low < high) {
         size_t mid = low + (high - low) / 2;
-        if (pool->free[mid]->size < bytes)
+        if (pool->free[mid].buffer->size < bytes)
             low = mid + 1;
         else
             high = mid;
@@ -55,18 +56,20 @@ static size_t first_fit(const gpuc_workspace_pool *pool, size_t bytes)
     return low;
 }
 
-static gpuc_buffer *take(gpuc_workspace_pool *pool, size_t bytes, size_t waste)
+static gpuc_buffer *take(gpuc_workspace_pool *pool, const gpuc_stream *stream, size_t bytes, size_t waste)
 {
     size_t i = first_fit(pool, bytes);
-    if (i == pool->count || pool->free[i]->size - bytes > waste) return NULL;
-    gpuc_buffer *buffer = pool->free[i];
+    while (i < pool->count && pool->free[i].stream != stream) i++;
+    if (i == pool->count || pool->free[i].buffer->size - bytes > waste) return NULL;
+    gpuc_buffer *buffer = pool->free[i].buffer;
     pool->count--;
     pool->free_bytes -= buffer->size;
     memmove(&pool->free[i], &pool->free[i + 1], (pool->count - i) * sizeof *pool->free);
     return buffer;
 }
 
-gpuc_status gpuc_runtime_workspace_pool_alloc(gpuc_workspace_pool *pool, size_t bytes, gpuc_buffer **out)
+gpuc_status gpuc_runtime_workspace_pool_alloc(gpuc_workspace_pool *pool, const gpuc_stream *stream,
+                                              size_t bytes, gpuc_buffer **out)
 {
     *out = NULL;
     if (bytes > SIZE_MAX - GPUC_SLOT_ALIGN)
@@ -74,7 +77,7 @@ gpuc_status gpuc_runtime_workspace_pool_alloc(gpuc_workspace_pool *pool, size_t 
                          bytes);
     bytes = (size_t)gpuc_align_up(bytes ? bytes : 1, GPUC_SLOT_ALIGN);
     pthread_mutex_lock(&pool->mutex);
-    *out = take(pool, bytes, bytes / 4 > SMALL_WASTE ? bytes / 4 : SMALL_WASTE);
+    *out = take(pool, stream, bytes, bytes / 4 > SMALL_WASTE ? bytes / 4 : SMALL_WASTE);
     pthread_mutex_unlock(&pool->mutex);
     if (*out) return NULL;
 
@@ -84,7 +87,7 @@ gpuc_status gpuc_runtime_workspace_pool_alloc(gpuc_workspace_pool *pool, size_t 
     /* Out of memory: takes a free buffer of any sufficient size, else frees the unused ones and tries
      * again. */
     pthread_mutex_lock(&pool->mutex);
-    *out = take(pool, bytes, SIZE_MAX);
+    *out = take(pool, stream, bytes, SIZE_MAX);
     bool freed = !*out && pool->count > 0;
     if (freed) free_all(pool);
     pthread_mutex_unlock(&pool->mutex);
@@ -97,15 +100,16 @@ static bool make_room(gpuc_workspace_pool *pool)
 {
     if (pool->count < pool->capacity) return true;
     size_t capacity = pool->capacity ? pool->capacity * 2 : 8;
-    gpuc_buffer **list = gpuc_mem_resize(pool->device->runtime->allocator, pool->free,
-                                         pool->capacity * sizeof *list, capacity * sizeof *list);
+    gpuc_workspace *list = gpuc_mem_resize(pool->device->runtime->allocator, pool->free,
+                                           pool->capacity * sizeof *list, capacity * sizeof *list);
     if (!list) return false;
     pool->free = list;
     pool->capacity = capacity;
     return true;
 }
 
-void gpuc_runtime_workspace_pool_free(gpuc_workspace_pool *pool, gpuc_buffer *buffer)
+void gpuc_runtime_workspace_pool_free(gpuc_workspace_pool *pool, const gpuc_stream *stream,
+                                      gpuc_buffer *buffer)
 {
     if (!buffer) return;
     pthread_mutex_lock(&pool->mutex);
@@ -113,7 +117,7 @@ void gpuc_runtime_workspace_pool_free(gpuc_workspace_pool *pool, gpuc_buffer *bu
     if (kept) {
         size_t i = first_fit(pool, buffer->size);
         memmove(&pool->free[i + 1], &pool->free[i], (pool->count - i) * sizeof *pool->free);
-        pool->free[i] = buffer;
+        pool->free[i] = (gpuc_workspace){.buffer = buffer, .stream = stream};
         pool->count++;
         pool->free_bytes += buffer->size;
     }
@@ -121,24 +125,35 @@ void gpuc_runtime_workspace_pool_free(gpuc_workspace_pool *pool, gpuc_buffer *bu
     if (!kept) pool->device->api->free_data_space(pool->device, buffer);
 }
 
-gpuc_status gpuc_runtime_workspace_alloc(gpuc_device *dev, size_t bytes, gpuc_buffer **out)
+gpuc_status gpuc_runtime_workspace_alloc(gpuc_device *dev, const gpuc_stream *stream, size_t bytes,
+                                         gpuc_buffer **out)
 {
     *out = NULL;
     if (dev->api->alloc_workspace) return dev->api->alloc_workspace(dev, bytes, out);
     gpuc_open_device *open = gpuc_runtime_find_open(dev->runtime, dev);
     if (!open)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "workspace asked of a device that its runtime did not open");
-    return gpuc_runtime_workspace_pool_alloc(&open->pool, bytes, out);
+    return gpuc_runtime_workspace_pool_alloc(&open->pool, stream, bytes, out);
 }
 
-void gpuc_runtime_workspace_free(gpuc_device *dev, gpuc_buffer *buffer)
+void gpuc_runtime_workspace_free(gpuc_device *dev, const gpuc_stream *stream, gpuc_buffer *buffer)
 {
     if (!buffer) return;
     gpuc_open_device *open = dev->api->alloc_workspace ? NULL : gpuc_runtime_find_open(dev->runtime, dev);
     if (open)
-        gpuc_runtime_workspace_pool_free(&open->pool, buffer);
+        gpuc_runtime_workspace_pool_free(&open->pool, stream, buffer);
     else if (dev->api->free_workspace)
         dev->api->free_workspace(dev, buffer);
     else
         dev->api->free_data_space(dev, buffer);
+}
+
+void gpuc_runtime_workspace_forget(gpuc_device *dev, const gpuc_stream *stream)
+{
+    gpuc_open_device *open = gpuc_runtime_find_open(dev->runtime, dev);
+    if (!open) return;
+    pthread_mutex_lock(&open->pool.mutex);
+    for (size_t i = 0; i < open->pool.count; i++)
+        if (open->pool.free[i].stream == stream) open->pool.free[i].stream = NULL;
+    pthread_mutex_unlock(&open->pool.mutex);
 }

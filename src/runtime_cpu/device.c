@@ -22,7 +22,9 @@ static void loop_in_application(const gpuc_cpu_env *env, int64_t begin, int64_t 
 static void destroy(gpuc_device *device)
 {
     gpuc_cpu_device *dev = (gpuc_cpu_device *)device;
+    if (dev->main) gpuc_cpu_stream_free(device, (gpuc_stream *)dev->main);
     gpuc_cpu_pool_destroy(dev->pool);
+    pthread_mutex_destroy(&dev->lock);
     gpuc_mem_free(dev->allocator, dev, sizeof *dev);
 }
 
@@ -38,45 +40,21 @@ gpuc_status gpuc_cpu_device_open(gpuc_runtime *rt, gpuc_device **out)
     dev->num_threads = desc->num_threads > 0 ? desc->num_threads : gpuc_cpu_online_processors();
     dev->env =
         (gpuc_cpu_env){.struct_size = sizeof dev->env, .parallel_for = loop_in_application, .host = dev};
+    pthread_mutex_init(&dev->lock, NULL);
     gpuc_cpu_query(dev);
+    gpuc_status s = NULL;
     if (!desc->parallel_for) {
         dev->env.parallel_for = loop_in_pool;
-        gpuc_status s = gpuc_cpu_pool_create(a, dev->num_threads, &dev->pool);
-        if (s) {
-            destroy(&dev->base);
-            return s;
-        }
+        s = gpuc_cpu_pool_create(a, dev->num_threads, &dev->pool);
+    }
+    gpuc_stream *main = NULL;
+    if (!s) s = gpuc_cpu_stream_create(&dev->base, &main);
+    dev->main = (gpuc_cpu_stream *)main;
+    if (s) {
+        destroy(&dev->base);
+        return s;
     }
     *out = &dev->base;
-    return NULL;
-}
-
-/* Streams: there is one, and it is always idle. */
-static gpuc_status create_stream(gpuc_device *dev, gpuc_stream **out)
-{
-    (void)dev;
-    *out = NULL;
-    return NULL;
-}
-
-static void free_stream(gpuc_device *dev, gpuc_stream *stream)
-{
-    (void)dev;
-    (void)stream;
-}
-
-static gpuc_status stream_sync(gpuc_device *dev, gpuc_stream *stream)
-{
-    (void)dev;
-    (void)stream;
-    return NULL;
-}
-
-static gpuc_status sync_stream_from_to(gpuc_device *dev, gpuc_stream *from, gpuc_stream *to)
-{
-    (void)dev;
-    (void)from;
-    (void)to;
     return NULL;
 }
 
@@ -87,13 +65,18 @@ const gpuc_device_api gpuc_cpu_api = {
     .alloc_data_space = gpuc_cpu_alloc,
     .free_data_space = gpuc_cpu_free,
     .copy_data_from_to = gpuc_cpu_copy,
-    .create_stream = create_stream,
-    .free_stream = free_stream,
-    .stream_sync = stream_sync,
-    .sync_stream_from_to = sync_stream_from_to,
+    .read_later = gpuc_cpu_read_later,
+    .create_stream = gpuc_cpu_stream_create,
+    .free_stream = gpuc_cpu_stream_free,
+    .stream_sync = gpuc_cpu_stream_sync,
+    .stream_flush = gpuc_cpu_stream_flush,
+    .stream_signal = gpuc_cpu_stream_signal,
+    .stream_wait = gpuc_cpu_stream_wait,
+    .ticket_wait = gpuc_cpu_ticket_wait,
     .module_load = gpuc_cpu_module_load,
     .module_release = gpuc_cpu_module_release,
     .kernel_get = gpuc_cpu_kernel_get,
+    .launch = gpuc_cpu_launch,
     .plan_create = gpuc_cpu_plan_create,
     .plan_run = gpuc_cpu_plan_run,
     .plan_profile = gpuc_cpu_plan_profile,

@@ -137,6 +137,7 @@ void gpuc_cpu_module_release(gpuc_device *device, gpuc_code_module *module)
     gpuc_cpu_device *dev = (gpuc_cpu_device *)device;
     gpuc_cpu_module *m = (gpuc_cpu_module *)module;
     if (!m) return;
+    gpuc_cpu_finish_all(dev);
     if (m->library) dlclose(m->library);
     if (m->fd >= 0) close(m->fd);
     gpuc_mem_free(dev->allocator, m, module_bytes(m->num_kernels));

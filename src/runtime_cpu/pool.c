@@ -10,7 +10,6 @@
  * begins there starts the pool anew. */
 #include "runtime_cpu/pool.h"
 
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -36,18 +35,19 @@ typedef struct share {
 struct gpuc_cpu_pool {
     gpuc_allocator allocator;
     int num_threads;
-    int num_workers;    /* started; changes under loop_lock */
+    int num_workers;    /* started; changes in a turn */
     pthread_t *workers; /* num_threads - 1 of them */
     share *shares;      /* of the caller, then of the workers */
     atomic_int names;   /* that workers gave themselves */
     bool started;
-    atomic_int process;        /* whose threads these are; 0 while the pool starts anew */
-    cpu_set_t allowed;         /* where the first caller may run; empty: workers are not steered */
-    int caller_cpu;            /* which workers keep away from; -1: none */
-    pthread_mutex_t loop_lock; /* held during a loop */
+    atomic_int process; /* whose threads these are; 0 while the pool starts anew */
+    cpu_set_t allowed;  /* where the first caller may run; empty: workers are not steered */
+    int caller_cpu;     /* which workers keep away from; -1: none */
+    /* Loops wait for their turn, so that none starves: a lock would go to who asks again at once. */
+    atomic_uint_fast64_t next_turn, turn;
 
     pthread_mutex_t sleep_lock;
-    pthread_cond_t wake, all_left;
+    pthread_cond_t wake, all_left, turned;
     atomic_int sleepers;
     atomic_bool waiting; /* the caller sleeps on all_left */
     atomic_bool stop;
@@ -77,6 +77,24 @@ static int64_t now_ns(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void take_turn(gpuc_cpu_pool *p)
+{
+    uint64_t mine = atomic_fetch_add(&p->next_turn, 1);
+    if (atomic_load(&p->turn) == mine) return;
+    pthread_mutex_lock(&p->sleep_lock);
+    while (atomic_load(&p->turn) != mine) pthread_cond_wait(&p->turned, &p->sleep_lock);
+    pthread_mutex_unlock(&p->sleep_lock);
+}
+
+static void end_turn(gpuc_cpu_pool *p)
+{
+    uint64_t next = atomic_fetch_add(&p->turn, 1) + 1;
+    if (atomic_load(&p->next_turn) == next) return;
+    pthread_mutex_lock(&p->sleep_lock);
+    pthread_cond_broadcast(&p->turned);
+    pthread_mutex_unlock(&p->sleep_lock);
 }
 
 static void take_share(gpuc_cpu_pool *p, share *s)
@@ -161,6 +179,20 @@ static void *worker_main(void *self)
     return NULL;
 }
 
+bool gpuc_cpu_thread_start(pthread_t *out, void *(*run)(void *), void *arg)
+{
+    pthread_attr_t attr;
+    if (pthread_attr_init(&attr) != 0) return false;
+    pthread_attr_setstacksize(&attr, WORKER_STACK);
+    sigset_t all, old;
+    sigfillset(&all); /* signals are for the application's threads */
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    bool started = pthread_create(out, &attr, run, arg) == 0;
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&attr);
+    return started;
+}
+
 /* Fewer threads than asked for, or none, only make loops slower. */
 static void start_workers(gpuc_cpu_pool *p)
 {
@@ -168,17 +200,9 @@ static void start_workers(gpuc_cpu_pool *p)
     if (sched_getaffinity(0, sizeof p->allowed, &p->allowed) != 0 ||
         CPU_COUNT(&p->allowed) > MAX_STEERED_CPUS)
         CPU_ZERO(&p->allowed);
-    pthread_attr_t attr;
-    if (pthread_attr_init(&attr) != 0) return;
-    pthread_attr_setstacksize(&attr, WORKER_STACK);
-    sigset_t all, old;
-    sigfillset(&all); /* signals are for the application's threads */
-    pthread_sigmask(SIG_SETMASK, &all, &old);
     while (p->num_workers < p->num_threads - 1 &&
-           pthread_create(&p->workers[p->num_workers], &attr, worker_main, p) == 0)
+           gpuc_cpu_thread_start(&p->workers[p->num_workers], worker_main, p))
         p->num_workers++;
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    pthread_attr_destroy(&attr);
 }
 
 /* On small machines the scheduler likes to wake a worker on the processor of its waker, where it
@@ -230,7 +254,7 @@ void gpuc_cpu_pool_run(gpuc_cpu_pool *p, int64_t begin, int64_t end,
         body(arg, begin, end);
         return;
     }
-    pthread_mutex_lock(&p->loop_lock);
+    take_turn(p);
     if (!p->started) start_workers(p);
     p->body = body;
     p->arg = arg;
@@ -252,15 +276,15 @@ void gpuc_cpu_pool_run(gpuc_cpu_pool *p, int64_t begin, int64_t end,
         atomic_fetch_and(&p->gate, ~GATE_OPEN);
         await_workers(p);
     }
-    pthread_mutex_unlock(&p->loop_lock);
+    end_turn(p);
 }
 
 static void init_locks(gpuc_cpu_pool *p)
 {
-    pthread_mutex_init(&p->loop_lock, NULL);
     pthread_mutex_init(&p->sleep_lock, NULL);
     pthread_cond_init(&p->wake, NULL);
     pthread_cond_init(&p->all_left, NULL);
+    pthread_cond_init(&p->turned, NULL);
 }
 
 /* Starts the pool anew in a forked child. Locks and counts of the threads of the parent are void here, since
@@ -276,6 +300,8 @@ static void start_anew(gpuc_cpu_pool *p)
     atomic_store(&p->waiting, false);
     atomic_store(&p->bursts, 0);
     atomic_store(&p->gate, 0);
+    atomic_store(&p->next_turn, 0);
+    atomic_store(&p->turn, 0);
 }
 
 /* The child may have threads of its own, of which one does it. */
@@ -306,9 +332,9 @@ void gpuc_cpu_pool_end_burst(gpuc_cpu_pool *p)
 
 int gpuc_cpu_pool_num_started(gpuc_cpu_pool *p)
 {
-    pthread_mutex_lock(&p->loop_lock);
+    take_turn(p);
     int n = p->num_workers;
-    pthread_mutex_unlock(&p->loop_lock);
+    end_turn(p);
     return n;
 }
 
@@ -351,9 +377,9 @@ void gpuc_cpu_pool_destroy(gpuc_cpu_pool *p)
     pthread_cond_broadcast(&p->wake);
     pthread_mutex_unlock(&p->sleep_lock);
     for (int i = 0; i < p->num_workers; i++) pthread_join(p->workers[i], NULL);
+    pthread_cond_destroy(&p->turned);
     pthread_cond_destroy(&p->all_left);
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->sleep_lock);
-    pthread_mutex_destroy(&p->loop_lock);
     free_pool(p);
 }

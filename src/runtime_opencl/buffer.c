@@ -47,6 +47,7 @@ gpuc_status gpuc_cl_alloc(gpuc_device *device, size_t bytes, size_t alignment, g
     if (dev->caps.is_cpu && size >= 2 * HUGE_PAGE) advise_huge_pages(dev, b->mem, size);
     b->base = (gpuc_buffer){.device = device, .size = bytes};
     b->id = atomic_fetch_add(&dev->next_buffer_id, 1) + 1;
+    atomic_init(&b->fresh, true);
     *out = &b->base;
     return NULL;
 }

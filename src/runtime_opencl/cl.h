@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The OpenCL device from inside: the objects, and what each file of this folder gives the others.
  *
- * A device is a context of its own with one in-order queue, the default stream. OpenCL calls are safe
- * from any thread, except that arguments are set on a kernel object: every step of a plan has one to
- * itself. Events of profiled plans come from a second queue, so that others do not pay for them. */
+ * A device is a context of its own with one in-order queue per stream. OpenCL calls are safe from any thread,
+ * except that arguments are set on a kernel object: every step of a plan has one to itself, and a launch takes
+ * one of those that its kernel has (sites). Events of profiled plans come from a queue of their own, so that
+ * others do not pay for them. */
 #ifndef GPUC_CL_CL_H
 #define GPUC_CL_CL_H
 
@@ -64,10 +65,21 @@ void gpuc_cl_unload(gpuc_cl *cl);
 /* ---- Device (device.c, attr.c) -------------------------------------------------------------- */
 
 typedef struct gpuc_cl_stream {
+    gpuc_stream base;
     cl_command_queue queue;
     /* Commands queued so far, and how many of them are known to be complete. */
     atomic_uint_fast64_t queued, completed;
+    atomic_uint_fast64_t unflushed; /* estimated operations of launches since the last flush */
 } gpuc_cl_stream;
+
+/* A ticket that is not known to be done. */
+typedef struct gpuc_cl_ticket {
+    struct gpuc_cl_ticket *next; /* with a higher number */
+    uint64_t number;
+    cl_event event;
+    gpuc_cl_stream *stream;
+    uint_fast64_t queued; /* commands of the stream that it is for */
+} gpuc_cl_ticket;
 
 typedef struct gpuc_cl_caps {
     char name[128], driver[192], version[96], platform[96];
@@ -104,8 +116,10 @@ typedef struct gpuc_cl_device {
     cl_device_id id;
     cl_context context;
     gpuc_cl_stream main;
-    pthread_mutex_t lock; /* of profiling_queue's creation */
-    cl_command_queue profiling_queue;
+    pthread_mutex_t lock; /* of the three that follow, and of all sites */
+    cl_command_queue profiling_queue, fill_queue;
+    gpuc_cl_ticket *tickets; /* oldest first */
+    uint64_t last_ticket;    /* that was given */
     gpuc_cl_staging staging;
     gpuc_cl_caps caps;
     atomic_uint_fast64_t next_buffer_id;
@@ -127,7 +141,13 @@ bool gpuc_cl_stream_busy(const gpuc_cl_stream *s);
 gpuc_status gpuc_cl_stream_create(gpuc_device *dev, gpuc_stream **out);
 void gpuc_cl_stream_free(gpuc_device *dev, gpuc_stream *stream);
 gpuc_status gpuc_cl_stream_sync(gpuc_device *dev, gpuc_stream *stream);
-gpuc_status gpuc_cl_stream_join(gpuc_device *dev, gpuc_stream *from, gpuc_stream *to);
+gpuc_status gpuc_cl_stream_flush(gpuc_device *dev, gpuc_stream *stream);
+gpuc_status gpuc_cl_stream_signal(gpuc_device *dev, gpuc_stream *stream, uint64_t *out);
+gpuc_status gpuc_cl_stream_wait(gpuc_device *dev, gpuc_stream *stream, uint64_t ticket);
+gpuc_status gpuc_cl_ticket_wait(gpuc_device *dev, uint64_t ticket, int64_t timeout_ns, bool *out_done);
+/* Makes a queue once, with the lock of the device. */
+GPUC_NODISCARD gpuc_status gpuc_cl_ensure_queue(gpuc_cl_device *dev, cl_command_queue_properties properties,
+                                                cl_command_queue *queue);
 /* Makes work that is queued on `to` from now on start after the work on `from`. */
 GPUC_NODISCARD gpuc_status gpuc_cl_queue_join(gpuc_cl_device *dev, cl_command_queue from,
                                               cl_command_queue to);
@@ -137,13 +157,16 @@ GPUC_NODISCARD gpuc_status gpuc_cl_queue_join(gpuc_cl_device *dev, cl_command_qu
 typedef struct gpuc_cl_buffer {
     gpuc_buffer base;
     cl_mem mem;
-    uint64_t id; /* never used twice, unlike addresses */
+    uint64_t id;       /* never used twice, unlike addresses */
+    atomic_bool fresh; /* no queued command has it */
 } gpuc_cl_buffer;
 
 gpuc_status gpuc_cl_alloc(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out);
 void gpuc_cl_free(gpuc_device *dev, gpuc_buffer *buffer);
 gpuc_status gpuc_cl_copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
                          gpuc_stream *stream);
+gpuc_status gpuc_cl_read_later(gpuc_device *dev, gpuc_copy_end from, void *host, size_t bytes,
+                               gpuc_stream *stream);
 
 /* A block that no copy reads any more, or NULL if there are too many bytes in flight. */
 gpuc_cl_staging_block *gpuc_cl_staging_take(gpuc_cl_device *dev, size_t size);
@@ -162,10 +185,25 @@ typedef struct gpuc_cl_program {
     gpuc_status status; /* of the build; owned until the join */
 } gpuc_cl_program;
 
+typedef struct gpuc_cl_arg {
+    uint64_t buffer; /* id; 0: never set */
+    cl_int offset;   /* in elements */
+} gpuc_cl_arg;
+
+/* A kernel object, and what its arguments are now. */
+typedef struct gpuc_cl_site {
+    struct gpuc_cl_site *next; /* of the free ones of a kernel */
+    cl_kernel handle;
+    gpuc_cl_arg *tensors;
+    int64_t *scalars;
+    uint32_t num_scalars_set;
+} gpuc_cl_site;
+
 typedef struct gpuc_cl_kernel {
     const gpuc_kernel *meta;
     const gpuc_opencl_function *function; /* that it is: several kernels may be one */
     cl_program program;
+    gpuc_cl_site *sites; /* of launches that are over; as many as threads launched it at once */
 } gpuc_cl_kernel;
 
 typedef struct gpuc_cl_module {
@@ -195,6 +233,35 @@ void gpuc_cl_cache_key(const gpuc_cl_device *dev, const gpuc_cl_program *p, char
 /* The binary inside of a cache entry if the entry is whole, else NULL. */
 const unsigned char *gpuc_cl_cache_open(const void *bytes, size_t size, size_t *out_size);
 void gpuc_cl_cache_put(gpuc_cl_device *dev, const char *key, cl_program program);
+
+/* ---- Launches (launch.c) --------------------------------------------------------------------- */
+
+/* A launch that was checked. */
+typedef struct gpuc_cl_launch {
+    gpuc_cl_kernel *kernel;
+    bool empty;
+    size_t global[3], local[3];
+} gpuc_cl_launch;
+
+GPUC_NODISCARD gpuc_status gpuc_cl_launch_check(const gpuc_cl_device *dev, const gpuc_step *step,
+                                                gpuc_cl_launch *out);
+/* The handle is for gpuc_cl_site_release; the rest is of the arena. */
+GPUC_NODISCARD gpuc_status gpuc_cl_site_create(const gpuc_cl_device *dev, const gpuc_cl_kernel *k,
+                                               gpuc_arena *arena, gpuc_cl_site **out);
+void gpuc_cl_site_release(const gpuc_cl_device *dev, gpuc_cl_site *site); /* NULL is fine */
+GPUC_NODISCARD gpuc_status gpuc_cl_site_set_scalars(const gpuc_cl_device *dev, const gpuc_kernel *k,
+                                                    gpuc_cl_site *site, const int64_t *scalars);
+GPUC_NODISCARD gpuc_status gpuc_cl_launch_enqueue(gpuc_cl_device *dev, const gpuc_cl_launch *launch,
+                                                  gpuc_cl_site *site, const gpuc_step_tensor *tensors,
+                                                  const gpuc_bindings *bindings, cl_command_queue queue,
+                                                  cl_event *out_event);
+/* A copy of tensors[0] to tensors[1]. */
+GPUC_NODISCARD gpuc_status gpuc_cl_check_copy_step(const gpuc_step *step);
+GPUC_NODISCARD gpuc_status gpuc_cl_copy_enqueue(gpuc_cl_device *dev, const gpuc_step_tensor *tensors,
+                                                const gpuc_bindings *bindings, cl_command_queue queue,
+                                                cl_event *out_event);
+gpuc_status gpuc_cl_launch_step(gpuc_device *dev, gpuc_stream *stream, const gpuc_step *step,
+                                const gpuc_bindings *bindings);
 
 /* ---- Plans (plan.c) ------------------------------------------------------------------------- */
 

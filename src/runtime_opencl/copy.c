@@ -22,6 +22,15 @@ static gpuc_status write_now(gpuc_cl_device *dev, gpuc_cl_stream *s, gpuc_copy_e
     return NULL;
 }
 
+/* Of memory that no queued command has: it need not wait for its stream, nor must one of another stream wait. */
+static gpuc_status write_fresh(gpuc_cl_device *dev, gpuc_copy_end to, const void *host, size_t bytes)
+{
+    GPUC_TRY(gpuc_cl_ensure_queue(dev, 0, &dev->fill_queue));
+    GPUC_CL_TRY("clEnqueueWriteBuffer", dev->fn->EnqueueWriteBuffer(dev->fill_queue, mem_of(to), CL_TRUE,
+                                                                    to.offset, bytes, host, 0, NULL, NULL));
+    return NULL;
+}
+
 static gpuc_status write_staged(gpuc_cl_device *dev, gpuc_cl_stream *s, gpuc_copy_end to, const void *host,
                                 size_t bytes)
 {
@@ -59,6 +68,7 @@ gpuc_status gpuc_cl_copy(gpuc_device *device, gpuc_copy_end from, gpuc_copy_end 
     gpuc_cl_device *dev = (gpuc_cl_device *)device;
     gpuc_cl_stream *s = gpuc_cl_stream_of(dev, stream);
     if (bytes == 0) return NULL;
+    GPUC_TRY(gpuc_device_check_stream(device, stream));
     GPUC_TRY(gpuc_device_check_copy(device, &from, bytes, "source"));
     GPUC_TRY(gpuc_device_check_copy(device, &to, bytes, "destination"));
     if (!from.buffer) {
@@ -67,15 +77,37 @@ gpuc_status gpuc_cl_copy(gpuc_device *device, gpuc_copy_end from, gpuc_copy_end 
             memmove((char *)to.host + to.offset, host, bytes);
             return NULL;
         }
+        if (gpuc_cl_stream_busy(s) && atomic_load(&((gpuc_cl_buffer *)to.buffer)->fresh))
+            return write_fresh(dev, to, host, bytes);
         return gpuc_cl_stream_busy(s) && bytes <= MAX_STAGED ? write_staged(dev, s, to, host, bytes)
                                                              : write_now(dev, s, to, host, bytes);
     }
     if (!to.buffer) return read_now(dev, s, from, (char *)to.host + to.offset, bytes);
     if (from.buffer == to.buffer && from.offset == to.offset) return NULL;
+    atomic_store(&((gpuc_cl_buffer *)from.buffer)->fresh, false);
+    atomic_store(&((gpuc_cl_buffer *)to.buffer)->fresh, false);
     atomic_fetch_add(&s->queued, 1);
     GPUC_CL_TRY("clEnqueueCopyBuffer",
                 dev->fn->EnqueueCopyBuffer(s->queue, mem_of(from), mem_of(to), from.offset, to.offset, bytes,
                                            0, NULL, NULL));
     GPUC_CL_TRY("clFlush", dev->fn->Flush(s->queue));
+    return NULL;
+}
+
+gpuc_status gpuc_cl_read_later(gpuc_device *device, gpuc_copy_end from, void *host, size_t bytes,
+                               gpuc_stream *stream)
+{
+    gpuc_cl_device *dev = (gpuc_cl_device *)device;
+    gpuc_cl_stream *s = gpuc_cl_stream_of(dev, stream);
+    gpuc_copy_end to = {.host = host};
+    if (bytes == 0) return NULL;
+    GPUC_TRY(gpuc_device_check_stream(device, stream));
+    GPUC_TRY(gpuc_device_check_copy(device, &from, bytes, "source"));
+    GPUC_TRY(gpuc_device_check_copy(device, &to, bytes, "destination"));
+    if (!from.buffer) return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the source is memory of the host");
+    atomic_store(&((gpuc_cl_buffer *)from.buffer)->fresh, false);
+    atomic_fetch_add(&s->queued, 1);
+    GPUC_CL_TRY("clEnqueueReadBuffer", dev->fn->EnqueueReadBuffer(s->queue, mem_of(from), CL_FALSE,
+                                                                  from.offset, bytes, host, 0, NULL, NULL));
     return NULL;
 }

@@ -16,10 +16,12 @@ static void destroy(gpuc_device *device)
 {
     gpuc_cl_device *dev = (gpuc_cl_device *)device;
     gpuc_cl_stream_deinit(dev, &dev->main);
-    if (dev->profiling_queue) {
-        dev->fn->Finish(dev->profiling_queue);
-        dev->fn->ReleaseCommandQueue(dev->profiling_queue);
-    }
+    cl_command_queue others[] = {dev->profiling_queue, dev->fill_queue};
+    for (int i = 0; i < 2; i++)
+        if (others[i]) {
+            dev->fn->Finish(others[i]);
+            dev->fn->ReleaseCommandQueue(others[i]);
+        }
     gpuc_cl_staging_deinit(dev);
     if (dev->context) dev->fn->ReleaseContext(dev->context);
     pthread_mutex_destroy(&dev->staging.lock);
@@ -61,13 +63,18 @@ const gpuc_device_api gpuc_cl_api = {
     .alloc_data_space = gpuc_cl_alloc,
     .free_data_space = gpuc_cl_free,
     .copy_data_from_to = gpuc_cl_copy,
+    .read_later = gpuc_cl_read_later,
     .create_stream = gpuc_cl_stream_create,
     .free_stream = gpuc_cl_stream_free,
     .stream_sync = gpuc_cl_stream_sync,
-    .sync_stream_from_to = gpuc_cl_stream_join,
+    .stream_flush = gpuc_cl_stream_flush,
+    .stream_signal = gpuc_cl_stream_signal,
+    .stream_wait = gpuc_cl_stream_wait,
+    .ticket_wait = gpuc_cl_ticket_wait,
     .module_load = gpuc_cl_module_load,
     .module_release = gpuc_cl_module_release,
     .kernel_get = gpuc_cl_kernel_get,
+    .launch = gpuc_cl_launch_step,
     .plan_create = gpuc_cl_plan_create,
     .plan_run = gpuc_cl_plan_run,
     .plan_profile = gpuc_cl_plan_profile,

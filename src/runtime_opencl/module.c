@@ -225,6 +225,12 @@ void gpuc_cl_module_release(gpuc_device *device, gpuc_code_module *module)
     gpuc_cl_device *dev = (gpuc_cl_device *)device;
     gpuc_cl_module *m = (gpuc_cl_module *)module;
     if (!m) return;
+    for (uint32_t i = 0; i < m->num_kernels; i++)
+        while (m->kernels[i].sites) {
+            gpuc_cl_site *site = m->kernels[i].sites;
+            m->kernels[i].sites = site->next;
+            gpuc_cl_site_release(dev, site);
+        }
     for (uint32_t i = 0; i < m->num_programs; i++)
         if (m->programs[i].handle) dev->fn->ReleaseProgram(m->programs[i].handle);
     gpuc_arena_deinit(&m->arena);

@@ -11,25 +11,25 @@
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
 
+gpuc_status gpuc_vk_resolve(const gpuc_vk_device *dev, const gpuc_bindings *bindings,
+                            const gpuc_step_tensor *tensor, gpuc_vk_slot *out)
+{
+    *out = (gpuc_vk_slot){0};
+    GPUC_TRY(gpuc_device_check_tensor(&dev->base, bindings, tensor));
+    const gpuc_binding *at = &bindings->slots[tensor->slot];
+    const gpuc_vk_buffer *b = (const gpuc_vk_buffer *)at->buffer;
+    *out = (gpuc_vk_slot){b->id, at->offset, b->raw.handle, b->raw.size};
+    return NULL;
+}
+
+/* A slot of a plan, of which the steps touch the first slot_end bytes. */
 static gpuc_status resolve_slot(const gpuc_vk_plan *plan, const gpuc_bindings *bindings, uint32_t slot,
                                 gpuc_vk_slot *out)
 {
+    gpuc_step_tensor all = {.slot = slot, .size = plan->slot_end[slot]};
     *out = (gpuc_vk_slot){0};
     if (!plan->slot_access[slot]) return NULL;
-    if (slot >= bindings->count || !bindings->slots[slot].buffer)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: slot %u has no buffer", slot);
-    const gpuc_binding *at = &bindings->slots[slot];
-    const gpuc_vk_buffer *b = (const gpuc_vk_buffer *)at->buffer;
-    if (b->base.device != &plan->dev->base)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: the buffer of slot %u is of another device", slot);
-    if (plan->slot_end[slot] > at->size || at->offset > b->raw.size ||
-        plan->slot_end[slot] > b->raw.size - at->offset)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "plan: slot %u needs %llu bytes, bound are %llu at offset %llu of %llu", slot,
-                         (unsigned long long)plan->slot_end[slot], (unsigned long long)at->size,
-                         (unsigned long long)at->offset, (unsigned long long)b->raw.size);
-    *out = (gpuc_vk_slot){b->id, at->offset, b->raw.handle, b->raw.size};
-    return NULL;
+    return gpuc_error_prefix(gpuc_vk_resolve(plan->dev, bindings, &all, out), "plan");
 }
 
 static bool same_slots(const gpuc_vk_plan *plan, const gpuc_vk_bound *b, const gpuc_vk_slot *slots)
@@ -41,14 +41,13 @@ static bool same_slots(const gpuc_vk_plan *plan, const gpuc_vk_bound *b, const g
 
 /* ---- Texel views ----------------------------------------------------------------------------- */
 
-static gpuc_status view_get(gpuc_vk_plan *plan, const gpuc_vk_slot *slot, VkDeviceSize offset,
-                            VkDeviceSize range, VkFormat format, uint32_t *out)
+static gpuc_status view_get(gpuc_vk_device *dev, gpuc_vk_views *views, const gpuc_vk_slot *slot,
+                            VkDeviceSize offset, VkDeviceSize range, VkFormat format, uint32_t *out)
 {
-    gpuc_vk_device *dev = plan->dev;
-    uint32_t place = plan->num_views;
+    uint32_t place = views->count;
     *out = 0;
-    for (uint32_t i = 0; i < plan->num_views; i++) {
-        gpuc_vk_view *v = &plan->views[i];
+    for (uint32_t i = 0; i < views->count; i++) {
+        gpuc_vk_view *v = &views->list[i];
         if (!v->handle) {
             place = i;
         } else if (v->buffer == slot->id && v->offset == offset && v->range == range && v->format == format) {
@@ -57,13 +56,13 @@ static gpuc_status view_get(gpuc_vk_plan *plan, const gpuc_vk_slot *slot, VkDevi
             return NULL;
         }
     }
-    if (place == plan->view_capacity) {
-        uint32_t grown = 2 * plan->view_capacity + 16;
-        gpuc_vk_view *views = gpuc_mem_resize(dev->allocator, plan->views,
-                                              plan->view_capacity * sizeof(*views), grown * sizeof(*views));
-        if (!views) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-        plan->views = views;
-        plan->view_capacity = grown;
+    if (place == views->capacity) {
+        uint32_t grown = 2 * views->capacity + 16;
+        gpuc_vk_view *list = gpuc_mem_resize(dev->allocator, views->list, views->capacity * sizeof(*list),
+                                             grown * sizeof(*list));
+        if (!list) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+        views->list = list;
+        views->capacity = grown;
     }
     VkBufferViewCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_VIEW_CREATE_INFO,
@@ -74,18 +73,26 @@ static gpuc_status view_get(gpuc_vk_plan *plan, const gpuc_vk_slot *slot, VkDevi
     };
     VkBufferView handle;
     GPUC_VK_TRY("vkCreateBufferView", dev->fn.CreateBufferView(dev->handle, &info, NULL, &handle));
-    plan->views[place] = (gpuc_vk_view){slot->id, offset, range, format, handle, 1};
-    if (place == plan->num_views) plan->num_views++;
+    views->list[place] = (gpuc_vk_view){slot->id, offset, range, format, handle, 1};
+    if (place == views->count) views->count++;
     *out = place;
     return NULL;
 }
 
-static void view_drop(gpuc_vk_plan *plan, uint32_t number)
+static void view_drop(gpuc_vk_device *dev, gpuc_vk_views *views, uint32_t number)
 {
-    gpuc_vk_view *v = &plan->views[number];
+    gpuc_vk_view *v = &views->list[number];
     if (--v->refs) return;
-    plan->dev->fn.DestroyBufferView(plan->dev->handle, v->handle, NULL);
+    dev->fn.DestroyBufferView(dev->handle, v->handle, NULL);
     v->handle = VK_NULL_HANDLE;
+}
+
+void gpuc_vk_views_destroy(gpuc_vk_device *dev, gpuc_vk_views *views)
+{
+    for (uint32_t i = 0; i < views->count; i++)
+        if (views->list[i].handle) dev->fn.DestroyBufferView(dev->handle, views->list[i].handle, NULL);
+    gpuc_mem_free(dev->allocator, views->list, views->capacity * sizeof(gpuc_vk_view));
+    *views = (gpuc_vk_views){0};
 }
 
 /* ---- One step -------------------------------------------------------------------------------- */
@@ -98,11 +105,10 @@ typedef struct window {
     const char *name;  /* of a tensor at the end; "" */
 } window;
 
-static gpuc_status gather(const gpuc_vk_plan *plan, const gpuc_vk_bound *b, const gpuc_vk_step *step,
-                          window *windows)
+static gpuc_status gather(const gpuc_vk_binder *b, const gpuc_vk_step *step, window *windows)
 {
     const gpuc_kernel *k = step->kernel->meta;
-    const VkPhysicalDeviceLimits *limits = &plan->dev->caps.props.limits;
+    const VkPhysicalDeviceLimits *limits = &b->dev->caps.props.limits;
     uint64_t align = limits->minStorageBufferOffsetAlignment;
     if (align < MIN_ALIGN) align = MIN_ALIGN;
     for (uint32_t i = 0; i < k->num_bindings; i++)
@@ -146,10 +152,10 @@ static uint64_t window_end(const window *w, uint64_t end)
 }
 
 /* Aligns the windows and makes the storage descriptors of them. */
-static gpuc_status fill_buffers(const gpuc_vk_plan *plan, const gpuc_vk_step *step, window *windows,
+static gpuc_status fill_buffers(const gpuc_vk_binder *b, const gpuc_vk_step *step, window *windows,
                                 gpuc_vk_bound_step *out)
 {
-    uint64_t limit = plan->dev->caps.props.limits.maxStorageBufferRange;
+    uint64_t limit = b->dev->caps.props.limits.maxStorageBufferRange;
     for (uint32_t i = 0; i < step->kernel->meta->num_bindings; i++) {
         window *w = &windows[i];
         if (!w->slot) return gpuc_fail(GPUC_INVALID_DATA, "no tensor has binding %u", i);
@@ -170,12 +176,12 @@ static gpuc_status fill_buffers(const gpuc_vk_plan *plan, const gpuc_vk_step *st
     return NULL;
 }
 
-static gpuc_status fill_texels(gpuc_vk_plan *plan, gpuc_vk_bound *b, const gpuc_vk_step *step,
-                               const window *windows, gpuc_vk_bound_step *out)
+static gpuc_status fill_texels(gpuc_vk_binder *b, const gpuc_vk_step *step, const window *windows,
+                               gpuc_vk_bound_step *out)
 {
     const gpuc_vk_layout *l = step->kernel->layout;
     const gpuc_kernel *k = step->kernel->meta;
-    uint64_t max_texels = plan->dev->caps.props.limits.maxTexelBufferElements;
+    uint64_t max_texels = b->dev->caps.props.limits.maxTexelBufferElements;
     uint32_t n = 0;
     for (uint32_t binding = l->num_storage; binding < GPUC_VK_MAX_BINDINGS; binding++) {
         if (!(l->texels >> binding & 1)) continue;
@@ -189,17 +195,17 @@ static gpuc_status fill_texels(gpuc_vk_plan *plan, gpuc_vk_bound *b, const gpuc_
                              "tensor %u ('%.64s') has %llu texels, the device's limit is %llu", t, w->name,
                              (unsigned long long)(range / texel_bytes), (unsigned long long)max_texels);
         uint32_t number = 0;
-        GPUC_TRY(
-            view_get(plan, w->slot, w->begin, range, gpuc_vk_texel_format(k->tensors[t].dtype), &number));
-        b->views[b->num_views++] = number;
-        out->texels[n++] = plan->views[number].handle;
+        GPUC_TRY(view_get(b->dev, b->views, w->slot, w->begin, range,
+                          gpuc_vk_texel_format(k->tensors[t].dtype), &number));
+        if (b->used_views) b->used_views[b->num_used_views++] = number;
+        out->texels[n++] = b->views->list[number].handle;
         out->accesses[out->num_accesses++] = (gpuc_vk_access){w->slot->id, w->begin, w->begin + range, false,
                                                               VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT};
     }
     return NULL;
 }
 
-static gpuc_status fill_params(const gpuc_vk_bound *b, const gpuc_vk_step *step, const window *windows,
+static gpuc_status fill_params(const gpuc_vk_binder *b, const gpuc_vk_step *step, const window *windows,
                                uint8_t *out)
 {
     const gpuc_kernel *k = step->kernel->meta;
@@ -240,31 +246,29 @@ static gpuc_status fill_params(const gpuc_vk_bound *b, const gpuc_vk_step *step,
     return NULL;
 }
 
-static gpuc_status bind_launch(gpuc_vk_plan *plan, gpuc_vk_bound *b, const gpuc_vk_step *step,
-                               VkDeviceSize *param_offset, gpuc_vk_bound_step *out)
+static gpuc_status bind_launch(gpuc_vk_binder *b, const gpuc_vk_step *step, gpuc_vk_bound_step *out)
 {
-    gpuc_vk_device *dev = plan->dev;
+    gpuc_vk_device *dev = b->dev;
     const gpuc_vk_kernel *k = step->kernel;
     const gpuc_vk_layout *l = k->layout;
     window windows[GPUC_VK_MAX_BINDINGS];
-    out->buffers = gpuc_arena_alloc(&b->arena, (l->num_storage + 1) * sizeof(*out->buffers));
-    out->texels = gpuc_arena_alloc(&b->arena, (k->num_texels + 1) * sizeof(*out->texels));
-    out->accesses =
-        gpuc_arena_alloc(&b->arena, (l->num_storage + k->num_texels + 1) * sizeof(*out->accesses));
-    out->params = gpuc_arena_alloc(&b->arena, k->param_bytes + 1);
+    out->buffers = gpuc_arena_alloc(b->arena, (l->num_storage + 1) * sizeof(*out->buffers));
+    out->texels = gpuc_arena_alloc(b->arena, (k->num_texels + 1) * sizeof(*out->texels));
+    out->accesses = gpuc_arena_alloc(b->arena, (l->num_storage + k->num_texels + 1) * sizeof(*out->accesses));
+    out->params = gpuc_arena_alloc(b->arena, k->param_bytes + 1);
     if (!out->buffers || !out->texels || !out->accesses || !out->params)
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    GPUC_TRY(gather(plan, b, step, windows));
-    GPUC_TRY(fill_buffers(plan, step, windows, out));
-    GPUC_TRY(fill_texels(plan, b, step, windows, out));
+    GPUC_TRY(gather(b, step, windows));
+    GPUC_TRY(fill_buffers(b, step, windows, out));
+    GPUC_TRY(fill_texels(b, step, windows, out));
     GPUC_TRY(fill_params(b, step, windows, out->params));
     if (l->uniform != GPUC_VK_NO_BINDING) {
         VkDeviceSize at =
-            gpuc_align_up(*param_offset, dev->caps.props.limits.minUniformBufferOffsetAlignment);
+            gpuc_align_up(b->param_offset, dev->caps.props.limits.minUniformBufferOffsetAlignment);
         VkDeviceSize range = gpuc_vk_uniform_bytes(k);
-        if (k->param_bytes) memcpy(b->params.mapped + at, out->params, k->param_bytes);
-        out->buffers[l->num_storage] = (VkDescriptorBufferInfo){b->params.handle, at, range};
-        *param_offset = at + range;
+        if (k->param_bytes) memcpy(b->params->mapped + at, out->params, k->param_bytes);
+        out->buffers[l->num_storage] = (VkDescriptorBufferInfo){b->params->handle, at, range};
+        b->param_offset = at + range;
     }
     if (l->pushed || (!l->num_storage && !l->texels && l->uniform == GPUC_VK_NO_BINDING)) return NULL;
     VkDescriptorSetAllocateInfo info = {
@@ -278,7 +282,7 @@ static gpuc_status bind_launch(gpuc_vk_plan *plan, gpuc_vk_bound *b, const gpuc_
     return NULL;
 }
 
-static gpuc_status bind_copy(gpuc_vk_bound *b, const gpuc_vk_step *step, gpuc_vk_bound_step *out)
+static gpuc_status bind_copy(gpuc_vk_binder *b, const gpuc_vk_step *step, gpuc_vk_bound_step *out)
 {
     const gpuc_vk_slot *from = &b->slots[step->tensors[0].slot], *to = &b->slots[step->tensors[1].slot];
     out->copy_from = from->handle;
@@ -288,7 +292,7 @@ static gpuc_status bind_copy(gpuc_vk_bound *b, const gpuc_vk_step *step, gpuc_vk
     if (from->id == to->id && out->copy.srcOffset < out->copy.dstOffset + out->copy.size &&
         out->copy.dstOffset < out->copy.srcOffset + out->copy.size)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "source and target of the copy overlap");
-    out->accesses = gpuc_arena_alloc(&b->arena, 2 * sizeof(*out->accesses));
+    out->accesses = gpuc_arena_alloc(b->arena, 2 * sizeof(*out->accesses));
     if (!out->accesses) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     out->num_accesses = 2;
     out->accesses[0] = (gpuc_vk_access){from->id, out->copy.srcOffset, out->copy.srcOffset + out->copy.size,
@@ -296,6 +300,12 @@ static gpuc_status bind_copy(gpuc_vk_bound *b, const gpuc_vk_step *step, gpuc_vk
     out->accesses[1] = (gpuc_vk_access){to->id, out->copy.dstOffset, out->copy.dstOffset + out->copy.size,
                                         true, VK_PIPELINE_STAGE_TRANSFER_BIT};
     return NULL;
+}
+
+gpuc_status gpuc_vk_bind_step(gpuc_vk_binder *b, const gpuc_vk_step *step, gpuc_vk_bound_step *out)
+{
+    return step->kernel ? gpuc_error_prefix(bind_launch(b, step, out), "kernel %s", step->kernel->meta->name)
+                        : bind_copy(b, step, out);
 }
 
 /* ---- All steps ------------------------------------------------------------------------------- */
@@ -325,10 +335,10 @@ static gpuc_status create_pool(gpuc_vk_plan *plan, gpuc_vk_bound *b)
 static gpuc_status resolve(gpuc_vk_plan *plan, gpuc_vk_bound *b)
 {
     gpuc_vk_device *dev = plan->dev;
-    uint32_t views = 0;
-    for (uint32_t i = 0; i < plan->num_steps; i++)
-        if (plan->steps[i].kernel) views += plan->steps[i].kernel->num_texels;
-    b->steps = gpuc_arena_alloc(&b->arena, (plan->num_steps + (size_t)1) * sizeof(*b->steps));
+    uint32_t views = 0, count = plan->steps.count;
+    for (uint32_t i = 0; i < count; i++)
+        if (plan->steps.list[i].kernel) views += plan->steps.list[i].kernel->num_texels;
+    b->steps = gpuc_arena_alloc(&b->arena, (count + (size_t)1) * sizeof(*b->steps));
     b->views = gpuc_arena_alloc(&b->arena, (views + (size_t)1) * sizeof(*b->views));
     b->commands = gpuc_arena_alloc(&b->arena, plan->num_cuts * sizeof(*b->commands));
     if (!b->steps || !b->views || !b->commands) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
@@ -336,25 +346,28 @@ static gpuc_status resolve(gpuc_vk_plan *plan, gpuc_vk_bound *b)
     if (plan->param_bytes)
         GPUC_TRY(gpuc_vk_raw_create(dev, plan->param_bytes, 1, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT,
                                     GPUC_VK_USE_UNIFORM, &b->params));
-    VkDeviceSize at = 0;
-    for (uint32_t i = 0; i < plan->num_steps; i++) {
-        const gpuc_vk_step *step = &plan->steps[i];
-        if (step->empty) continue;
-        gpuc_status s =
-            step->kernel ? bind_launch(plan, b, step, &at, &b->steps[i]) : bind_copy(b, step, &b->steps[i]);
-        if (s)
-            return gpuc_error_prefix(s, "plan: step %u%s%s", i, step->kernel ? ", kernel " : "",
-                                     step->kernel ? step->kernel->meta->name : "");
-    }
-    if (plan->param_bytes) GPUC_TRY(gpuc_vk_span_flush(dev, &b->params.span, 0, plan->param_bytes));
-    return NULL;
+    gpuc_vk_binder binder = {.dev = dev,
+                             .arena = &b->arena,
+                             .slots = b->slots,
+                             .views = &plan->views,
+                             .used_views = b->views,
+                             .descriptors = b->descriptors,
+                             .params = &b->params};
+    gpuc_status s = NULL;
+    for (uint32_t i = 0; i < count && !s; i++)
+        if (!plan->steps.list[i].empty)
+            s = gpuc_error_prefix(gpuc_vk_bind_step(&binder, &plan->steps.list[i], &b->steps[i]),
+                                  "plan: step %u", i);
+    b->num_views = binder.num_used_views;
+    if (!s && plan->param_bytes) s = gpuc_vk_span_flush(dev, &b->params.span, 0, plan->param_bytes);
+    return s;
 }
 
 void gpuc_vk_bound_destroy(gpuc_vk_plan *plan, gpuc_vk_bound *b)
 {
     gpuc_vk_device *dev = plan->dev;
     if (plan->last_run == b) plan->last_run = NULL;
-    for (uint32_t i = 0; i < b->num_views; i++) view_drop(plan, b->views[i]);
+    for (uint32_t i = 0; i < b->num_views; i++) view_drop(dev, &plan->views, b->views[i]);
     if (b->commands && b->commands[0])
         dev->fn.FreeCommandBuffers(dev->handle, plan->pool, plan->num_cuts, b->commands);
     if (b->queries) dev->fn.DestroyQueryPool(dev->handle, b->queries, NULL);

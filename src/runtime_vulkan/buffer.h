@@ -38,5 +38,7 @@ void gpuc_vk_buffer_destroy(gpuc_vk_device *dev, gpuc_vk_buffer *b);
 
 gpuc_status gpuc_vk_copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
                          gpuc_stream *stream);
+gpuc_status gpuc_vk_read_later(gpuc_device *dev, gpuc_copy_end from, void *host, size_t bytes,
+                               gpuc_stream *stream);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies. Memory that the host sees is written directly while the device has no work queued on it;
  * everything else goes through staging memory, in order with the queue. Uploads gather in the
- * batch, which the next submission carries. */
+ * batch. */
 #include <string.h>
 
-#include "runtime_vulkan/device.h"
+#include "base/size.h"
+#include "runtime_vulkan/plan.h"
 
 #define RING_BYTES ((VkDeviceSize)16 << 20)
 #define UPLOAD_CHUNK (RING_BYTES / 4)
@@ -14,29 +15,32 @@
 
 static const VkBufferUsageFlags staging_usage =
     VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+static const VkBufferUsageFlags ring_usage =
+    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT;
 
 /* A copy in the batch. A NULL side is staging memory, which nothing else touches meanwhile. */
-static gpuc_status batch_copy_locked(gpuc_vk_device *dev, gpuc_vk_buffer *from, VkBuffer from_handle,
-                                     VkDeviceSize from_offset, gpuc_vk_buffer *to, VkBuffer to_handle,
-                                     VkDeviceSize to_offset, VkDeviceSize bytes)
+static gpuc_status batch_copy_locked(gpuc_vk_device *dev, gpuc_vk_stream *stream, gpuc_vk_buffer *from,
+                                     VkBuffer from_handle, VkDeviceSize from_offset, gpuc_vk_buffer *to,
+                                     VkBuffer to_handle, VkDeviceSize to_offset, VkDeviceSize bytes)
 {
     gpuc_vk_queue *q = &dev->queue;
-    VkCommandBuffer cb;
-    GPUC_TRY(gpuc_vk_batch_begin_locked(dev, &cb));
+    gpuc_step_tensor sizes[2] = {{.size = bytes}, {.size = bytes}};
+    gpuc_vk_step step = {.tensors = sizes, .num_tensors = 2};
     gpuc_vk_access accesses[2];
-    uint32_t n = 0;
+    gpuc_vk_bound_step bound = {.accesses = accesses,
+                                .copy_from = from_handle,
+                                .copy_to = to_handle,
+                                .copy = {from_offset, to_offset, bytes}};
+    GPUC_TRY(gpuc_vk_batch_begin_locked(dev));
     if (from)
-        accesses[n++] = (gpuc_vk_access){from->id, from_offset, from_offset + bytes, false,
-                                         VK_PIPELINE_STAGE_TRANSFER_BIT};
+        accesses[bound.num_accesses++] = (gpuc_vk_access){from->id, from_offset, from_offset + bytes, false,
+                                                          VK_PIPELINE_STAGE_TRANSFER_BIT};
     if (to)
-        accesses[n++] =
+        accesses[bound.num_accesses++] =
             (gpuc_vk_access){to->id, to_offset, to_offset + bytes, true, VK_PIPELINE_STAGE_TRANSFER_BIT};
-    if (gpuc_vk_hazards_conflict(&q->hazards, accesses, n))
-        gpuc_vk_hazards_barrier(dev, &q->hazards, cb, VK_PIPELINE_STAGE_TRANSFER_BIT);
-    gpuc_vk_hazards_add(&q->hazards, accesses, n);
-    VkBufferCopy region = {.srcOffset = from_offset, .dstOffset = to_offset, .size = bytes};
-    dev->fn.CmdCopyBuffer(cb, from_handle, to_handle, 1, &region);
+    gpuc_vk_batch_step_locked(dev, &step, &bound);
     uint64_t serial = q->last_serial + 1;
+    stream->last = serial;
     if (from) from->last_use = serial;
     if (to) to->last_use = to->last_write = serial;
     return NULL;
@@ -44,22 +48,9 @@ static gpuc_status batch_copy_locked(gpuc_vk_device *dev, gpuc_vk_buffer *from, 
 
 /* ---- Upload ---------------------------------------------------------------------------------- */
 
-/* Room for bytes in the upload ring; waits for the device when it is full. The lock is let go
- * while waiting. *out is NULL when the caller should try again. */
-static gpuc_status ring_take_locked(gpuc_vk_device *dev, VkDeviceSize bytes, bool *got, VkDeviceSize *out)
+static gpuc_status wait_for_ring_locked(gpuc_vk_device *dev)
 {
     gpuc_vk_queue *q = &dev->queue;
-    *got = false;
-    if (!q->ring.handle)
-        GPUC_TRY(gpuc_vk_raw_create(dev, RING_BYTES, 1, staging_usage, GPUC_VK_USE_STAGING, &q->ring));
-    uint64_t start = (q->ring_head + RING_ALIGN - 1) / RING_ALIGN * RING_ALIGN;
-    if (start % RING_BYTES + bytes > RING_BYTES) start += RING_BYTES - start % RING_BYTES;
-    if (start + bytes - q->ring_tail <= RING_BYTES) {
-        q->ring_head = start + bytes;
-        *out = start % RING_BYTES;
-        *got = true;
-        return NULL;
-    }
     GPUC_TRY(gpuc_vk_flush_locked(dev));
     uint64_t oldest = q->first ? q->first->serial : q->completed;
     if (!q->first) q->ring_tail = q->ring_head; /* nothing in flight */
@@ -69,18 +60,36 @@ static gpuc_status ring_take_locked(gpuc_vk_device *dev, VkDeviceSize bytes, boo
     return s;
 }
 
-static gpuc_status upload_staged_locked(gpuc_vk_device *dev, gpuc_vk_buffer *to, VkDeviceSize offset,
-                                        const uint8_t *from, VkDeviceSize bytes)
+gpuc_status gpuc_vk_ring_take_locked(gpuc_vk_device *dev, VkDeviceSize bytes, VkDeviceSize *out)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    uint64_t align = dev->caps.props.limits.minUniformBufferOffsetAlignment;
+    if (align < RING_ALIGN) align = RING_ALIGN;
+    if (!q->ring.handle)
+        GPUC_TRY(gpuc_vk_raw_create(dev, RING_BYTES, 1, ring_usage, GPUC_VK_USE_STAGING, &q->ring));
+    for (;;) {
+        uint64_t start = gpuc_align_up(q->ring_head, align);
+        if (start % RING_BYTES + bytes > RING_BYTES) start += RING_BYTES - start % RING_BYTES;
+        if (start + bytes - q->ring_tail <= RING_BYTES) {
+            q->ring_head = start + bytes;
+            *out = start % RING_BYTES;
+            return NULL;
+        }
+        GPUC_TRY(wait_for_ring_locked(dev));
+    }
+}
+
+static gpuc_status upload_staged_locked(gpuc_vk_device *dev, gpuc_vk_stream *stream, gpuc_vk_buffer *to,
+                                        VkDeviceSize offset, const uint8_t *from, VkDeviceSize bytes)
 {
     gpuc_vk_queue *q = &dev->queue;
     while (bytes) {
         VkDeviceSize chunk = bytes < UPLOAD_CHUNK ? bytes : UPLOAD_CHUNK, at;
-        bool got;
-        GPUC_TRY(ring_take_locked(dev, chunk, &got, &at));
-        if (!got) continue;
+        GPUC_TRY(gpuc_vk_batch_limit_locked(dev, gpuc_vk_copy_cost(chunk)));
+        GPUC_TRY(gpuc_vk_ring_take_locked(dev, chunk, &at));
         memcpy(q->ring.mapped + at, from, chunk);
         GPUC_TRY(gpuc_vk_span_flush(dev, &q->ring.span, at, chunk));
-        GPUC_TRY(batch_copy_locked(dev, NULL, q->ring.handle, at, to, to->raw.handle, offset, chunk));
+        GPUC_TRY(batch_copy_locked(dev, stream, NULL, q->ring.handle, at, to, to->raw.handle, offset, chunk));
         from += chunk;
         offset += chunk;
         bytes -= chunk;
@@ -88,15 +97,15 @@ static gpuc_status upload_staged_locked(gpuc_vk_device *dev, gpuc_vk_buffer *to,
     return NULL;
 }
 
-static gpuc_status upload(gpuc_vk_device *dev, gpuc_vk_buffer *to, VkDeviceSize offset, const void *from,
-                          VkDeviceSize bytes)
+static gpuc_status upload(gpuc_vk_device *dev, gpuc_vk_stream *stream, gpuc_vk_buffer *to,
+                          VkDeviceSize offset, const void *from, VkDeviceSize bytes)
 {
     gpuc_vk_queue *q = &dev->queue;
     gpuc_status s = NULL;
     pthread_mutex_lock(&q->lock);
     if (to->direct && to->last_use > q->completed) s = gpuc_vk_poll_locked(dev);
     bool direct = to->direct && to->last_use <= q->completed;
-    if (!s && !direct) s = upload_staged_locked(dev, to, offset, from, bytes);
+    if (!s && !direct) s = upload_staged_locked(dev, stream, to, offset, from, bytes);
     pthread_mutex_unlock(&q->lock);
     if (s || !direct) return s;
     memcpy(to->raw.mapped + offset, from, bytes);
@@ -105,19 +114,20 @@ static gpuc_status upload(gpuc_vk_device *dev, gpuc_vk_buffer *to, VkDeviceSize 
 
 /* ---- Download -------------------------------------------------------------------------------- */
 
-static gpuc_status queue_readback(gpuc_vk_device *dev, gpuc_vk_buffer *from, VkDeviceSize offset,
-                                  VkDeviceSize at, VkDeviceSize bytes, uint64_t *out_serial)
+static gpuc_status queue_readback(gpuc_vk_device *dev, gpuc_vk_stream *stream, gpuc_vk_buffer *from,
+                                  VkDeviceSize offset, VkDeviceSize at, VkDeviceSize bytes,
+                                  uint64_t *out_serial)
 {
     pthread_mutex_lock(&dev->queue.lock);
     gpuc_status s =
-        batch_copy_locked(dev, from, from->raw.handle, offset, NULL, dev->readback.handle, at, bytes);
+        batch_copy_locked(dev, stream, from, from->raw.handle, offset, NULL, dev->readback.handle, at, bytes);
     if (!s) s = gpuc_vk_submit_locked(dev, NULL, 0, out_serial);
     pthread_mutex_unlock(&dev->queue.lock);
     return s;
 }
 
-static gpuc_status download_staged(gpuc_vk_device *dev, gpuc_vk_buffer *from, VkDeviceSize offset,
-                                   uint8_t *to, VkDeviceSize bytes)
+static gpuc_status download_staged(gpuc_vk_device *dev, gpuc_vk_stream *stream, gpuc_vk_buffer *from,
+                                   VkDeviceSize offset, uint8_t *to, VkDeviceSize bytes)
 {
     const VkDeviceSize half = READBACK_BYTES / 2;
     if (!dev->readback.handle)
@@ -129,7 +139,7 @@ static gpuc_status download_staged(gpuc_vk_device *dev, gpuc_vk_buffer *from, Vk
         while (queued < bytes && queued - done < 2 * half) {
             VkDeviceSize n = bytes - queued < half ? bytes - queued : half;
             uint32_t side = (uint32_t)(queued / half % 2);
-            GPUC_TRY(queue_readback(dev, from, offset + queued, side * half, n, &serials[side]));
+            GPUC_TRY(queue_readback(dev, stream, from, offset + queued, side * half, n, &serials[side]));
             queued += n;
         }
         VkDeviceSize n = bytes - done < half ? bytes - done : half;
@@ -142,8 +152,8 @@ static gpuc_status download_staged(gpuc_vk_device *dev, gpuc_vk_buffer *from, Vk
     return NULL;
 }
 
-static gpuc_status download(gpuc_vk_device *dev, gpuc_vk_buffer *from, VkDeviceSize offset, void *to,
-                            VkDeviceSize bytes)
+static gpuc_status download(gpuc_vk_device *dev, gpuc_vk_stream *stream, gpuc_vk_buffer *from,
+                            VkDeviceSize offset, void *to, VkDeviceSize bytes)
 {
     if (from->direct && (from->cached || bytes <= SMALL_READ)) {
         pthread_mutex_lock(&dev->queue.lock);
@@ -155,8 +165,47 @@ static gpuc_status download(gpuc_vk_device *dev, gpuc_vk_buffer *from, VkDeviceS
         return NULL;
     }
     pthread_mutex_lock(&dev->readback_lock);
-    gpuc_status s = download_staged(dev, from, offset, to, bytes);
+    gpuc_status s = download_staged(dev, stream, from, offset, to, bytes);
     pthread_mutex_unlock(&dev->readback_lock);
+    return s;
+}
+
+static gpuc_status queue_later(gpuc_vk_device *dev, gpuc_vk_stream *stream, gpuc_vk_buffer *from,
+                               VkDeviceSize offset, gpuc_vk_readback *r)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    pthread_mutex_lock(&q->lock);
+    gpuc_status s = gpuc_vk_batch_limit_locked(dev, gpuc_vk_copy_cost(r->staging.size));
+    if (!s)
+        s = batch_copy_locked(dev, stream, from, from->raw.handle, offset, NULL, r->staging.handle, 0,
+                              r->staging.size);
+    if (!s) {
+        r->next = q->batch.readbacks;
+        q->batch.readbacks = r;
+    }
+    pthread_mutex_unlock(&q->lock);
+    return s;
+}
+
+gpuc_status gpuc_vk_read_later(gpuc_device *device, gpuc_copy_end from, void *host, size_t bytes,
+                               gpuc_stream *stream)
+{
+    gpuc_vk_device *dev = (gpuc_vk_device *)device;
+    gpuc_copy_end to = {.host = host};
+    if (!bytes) return NULL;
+    GPUC_TRY(gpuc_device_check_stream(device, stream));
+    GPUC_TRY(gpuc_device_check_copy(device, &from, bytes, "source"));
+    GPUC_TRY(gpuc_device_check_copy(device, &to, bytes, "destination"));
+    if (!from.buffer) return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the source is memory of the host");
+    gpuc_vk_readback *r = gpuc_mem_alloc(dev->allocator, sizeof(*r));
+    if (!r) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    r->host = host;
+    gpuc_status s = gpuc_vk_raw_create(dev, bytes, 1, staging_usage, GPUC_VK_USE_STAGING, &r->staging);
+    if (!s)
+        s = queue_later(dev, gpuc_vk_stream_of(dev, stream), (gpuc_vk_buffer *)from.buffer, from.offset, r);
+    if (!s) return NULL;
+    gpuc_vk_raw_destroy(dev, &r->staging);
+    gpuc_mem_free(dev->allocator, r, sizeof(*r));
     return s;
 }
 
@@ -167,21 +216,24 @@ gpuc_status gpuc_vk_copy(gpuc_device *device, gpuc_copy_end from, gpuc_copy_end 
 {
     gpuc_vk_device *dev = (gpuc_vk_device *)device;
     gpuc_vk_buffer *source = (gpuc_vk_buffer *)from.buffer, *target = (gpuc_vk_buffer *)to.buffer;
-    (void)stream;
+    gpuc_vk_stream *on = gpuc_vk_stream_of(dev, stream);
     if (!bytes) return NULL;
+    GPUC_TRY(gpuc_device_check_stream(device, stream));
     GPUC_TRY(gpuc_device_check_copy(device, &from, bytes, "source"));
     GPUC_TRY(gpuc_device_check_copy(device, &to, bytes, "destination"));
     if (!source && !target) {
         memmove((uint8_t *)to.host + to.offset, (const uint8_t *)from.host + from.offset, bytes);
         return NULL;
     }
-    if (!source) return upload(dev, target, to.offset, (const uint8_t *)from.host + from.offset, bytes);
-    if (!target) return download(dev, source, from.offset, (uint8_t *)to.host + to.offset, bytes);
+    if (!source) return upload(dev, on, target, to.offset, (const uint8_t *)from.host + from.offset, bytes);
+    if (!target) return download(dev, on, source, from.offset, (uint8_t *)to.host + to.offset, bytes);
     if (source == target && from.offset < to.offset + bytes && to.offset < from.offset + bytes)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: source and target overlap");
     pthread_mutex_lock(&dev->queue.lock);
-    gpuc_status s = batch_copy_locked(dev, source, source->raw.handle, from.offset, target,
-                                      target->raw.handle, to.offset, bytes);
+    gpuc_status s = gpuc_vk_batch_limit_locked(dev, gpuc_vk_copy_cost(bytes));
+    if (!s)
+        s = batch_copy_locked(dev, on, source, source->raw.handle, from.offset, target, target->raw.handle,
+                              to.offset, bytes);
     pthread_mutex_unlock(&dev->queue.lock);
     return s;
 }

@@ -97,34 +97,6 @@ void gpuc_vk_name_object(const gpuc_vk_device *dev, VkObjectType type, uint64_t 
     dev->fn.SetDebugUtilsObjectNameEXT(dev->handle, &info);
 }
 
-/* One queue: the default stream is the only one. */
-static gpuc_status create_stream(gpuc_device *device, gpuc_stream **out)
-{
-    (void)device;
-    *out = NULL;
-    return NULL;
-}
-
-static void free_stream(gpuc_device *device, gpuc_stream *stream)
-{
-    (void)device;
-    (void)stream;
-}
-
-static gpuc_status stream_sync(gpuc_device *device, gpuc_stream *stream)
-{
-    (void)stream;
-    return gpuc_vk_wait_all((gpuc_vk_device *)device);
-}
-
-static gpuc_status sync_stream_from_to(gpuc_device *device, gpuc_stream *from, gpuc_stream *to)
-{
-    (void)device;
-    (void)from;
-    (void)to;
-    return NULL;
-}
-
 const gpuc_device_api gpuc_vk_api = {
     .struct_size = sizeof(gpuc_device_api),
     .name = "vulkan",
@@ -132,13 +104,18 @@ const gpuc_device_api gpuc_vk_api = {
     .alloc_data_space = gpuc_vk_buffer_create,
     .free_data_space = gpuc_vk_buffer_free,
     .copy_data_from_to = gpuc_vk_copy,
-    .create_stream = create_stream,
-    .free_stream = free_stream,
-    .stream_sync = stream_sync,
-    .sync_stream_from_to = sync_stream_from_to,
+    .read_later = gpuc_vk_read_later,
+    .create_stream = gpuc_vk_stream_create,
+    .free_stream = gpuc_vk_stream_free,
+    .stream_sync = gpuc_vk_stream_sync,
+    .stream_flush = gpuc_vk_stream_flush,
+    .stream_signal = gpuc_vk_stream_signal,
+    .stream_wait = gpuc_vk_stream_wait,
+    .ticket_wait = gpuc_vk_ticket_wait,
     .module_load = gpuc_vk_module_load,
     .module_release = gpuc_vk_module_release,
     .kernel_get = gpuc_vk_kernel_get,
+    .launch = gpuc_vk_launch,
     .plan_create = gpuc_vk_plan_create,
     .plan_run = gpuc_vk_plan_run,
     .plan_record = gpuc_vk_plan_record,

@@ -17,6 +17,7 @@ struct gpuc_vk_device {
     gpuc_vk_caps caps;
     gpuc_vk_memory memory;
     gpuc_vk_queue queue;
+    gpuc_vk_stream main;           /* the default one */
     pthread_mutex_t readback_lock; /* taken before queue.lock */
     gpuc_vk_raw_buffer readback;
     uint64_t next_buffer_id; /* atomic */

@@ -5,61 +5,13 @@
 #include "base/size.h"
 #include "runtime_vulkan/plan.h"
 
-#define MAX_SLOTS ((uint32_t)1 << 24)
-#define OPS_PER_BYTE 10.0 /* what a device computes in the time of moving a byte */
-#define OPS_PER_THREAD_UNKNOWN 256.0
-
-static gpuc_status note_tensors(gpuc_vk_plan *plan, const gpuc_step *step, uint32_t number)
-{
-    for (uint32_t t = 0; t < step->num_tensors; t++) {
-        const gpuc_step_tensor *tensor = &step->tensors[t];
-        if (tensor->slot >= MAX_SLOTS || tensor->offset > UINT64_MAX - tensor->size)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: step %u, tensor %u: slot or offset out of range",
-                             number, t);
-        if (tensor->slot >= plan->num_slots) plan->num_slots = tensor->slot + 1;
-    }
-    return NULL;
-}
-
-static gpuc_status init_copy(gpuc_vk_plan *plan, const gpuc_step *step, uint32_t number, gpuc_vk_step *out)
-{
-    if (step->num_tensors != 2 || step->tensors[0].size != step->tensors[1].size)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "plan: step %u is a copy, but not of one tensor to another of its size", number);
-    out->empty = step->tensors[0].size == 0;
-    if (!out->empty) plan->stages |= VK_PIPELINE_STAGE_TRANSFER_BIT;
-    return NULL;
-}
-
-static gpuc_status init_launch(gpuc_vk_plan *plan, const gpuc_step *step, uint32_t number, gpuc_vk_step *out)
-{
-    const gpuc_vk_module *m = (const gpuc_vk_module *)step->module;
-    const VkPhysicalDeviceLimits *limits = &plan->dev->caps.props.limits;
-    if (m->dev != plan->dev || step->kernel >= m->num_kernels)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: step %u names no kernel of this device", number);
-    const gpuc_vk_kernel *k = out->kernel = &m->kernels[step->kernel];
-    if (step->num_tensors != k->meta->num_tensors || step->num_scalars != k->meta->num_scalars)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "plan: step %u gives kernel %s %u tensors and %u scalars, not %u and %u", number,
-                         k->meta->name, step->num_tensors, step->num_scalars, k->meta->num_tensors,
-                         k->meta->num_scalars);
-    for (int i = 0; i < 3; i++) {
-        if (step->launch[i] > limits->maxComputeWorkGroupCount[i])
-            return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                             "plan: kernel %s is launched with %u work-groups in %c, the device has %u",
-                             k->meta->name, step->launch[i], "xyz"[i], limits -> maxComputeWorkGroupCount[i]);
-        out->launch[i] = step->launch[i];
-        if (!step->launch[i]) out->empty = true;
-    }
-    return NULL;
-}
-
-/* Counts the descriptors and bytes that a launch takes from the pools. */
-static void count_launch(gpuc_vk_plan *plan, const gpuc_vk_step *step)
+/* Counts the descriptors and bytes that a step takes from the pools. */
+static void count_step(gpuc_vk_plan *plan, const gpuc_vk_step *step)
 {
     const VkPhysicalDeviceLimits *limits = &plan->dev->caps.props.limits;
     const gpuc_vk_kernel *k = step->kernel;
-    plan->stages |= VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
+    plan->stages |= k ? VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT : VK_PIPELINE_STAGE_TRANSFER_BIT;
+    if (!k) return;
     plan->num_launches++;
     if (!k->layout->pushed) {
         plan->num_sets++;
@@ -75,81 +27,47 @@ static void count_launch(gpuc_vk_plan *plan, const gpuc_vk_step *step)
 
 static void note_slots(gpuc_vk_plan *plan)
 {
-    for (uint32_t i = 0; i < plan->num_steps; i++) {
-        const gpuc_vk_step *step = &plan->steps[i];
+    for (uint32_t i = 0; i < plan->steps.count; i++) {
+        const gpuc_vk_step *step = &plan->steps.list[i];
         for (uint32_t t = 0; t < step->num_tensors && !step->empty; t++) {
             const gpuc_step_tensor *tensor = &step->tensors[t];
-            uint8_t access = step->kernel ? step->kernel->meta->tensors[t].access
-                                          : (t ? GPUC_ACCESS_WRITE : GPUC_ACCESS_READ);
-            plan->slot_access[tensor->slot] |= access | tensor->access;
+            plan->slot_access[tensor->slot] |= gpuc_vk_step_access(step, t);
             if (tensor->offset + tensor->size > plan->slot_end[tensor->slot])
                 plan->slot_end[tensor->slot] = tensor->offset + tensor->size;
         }
     }
 }
 
-static double cost(const gpuc_vk_step *step)
-{
-    if (step->empty) return 0;
-    if (!step->kernel) return 2 * OPS_PER_BYTE * (double)step->tensors[0].size;
-    const gpuc_kernel *k = step->kernel->meta;
-    double ops = (double)k->cost_ops, bytes = OPS_PER_BYTE * (double)k->cost_bytes;
-    if (k->cost_ops < 0 && k->cost_bytes < 0) {
-        ops = OPS_PER_THREAD_UNKNOWN;
-        for (int i = 0; i < 3; i++) ops *= (double)step->launch[i] * k->local_size[i];
-    }
-    return ops > bytes ? ops : bytes;
-}
-
 /* Cuts the steps into submissions of bounded run time, of at least one step each. */
 static void cut(gpuc_vk_plan *plan)
 {
     double sum = 0;
-    for (uint32_t i = 0; i < plan->num_steps; i++) {
-        double c = cost(&plan->steps[i]);
+    for (uint32_t i = 0; i < plan->steps.count; i++) {
+        double c = gpuc_vk_step_cost(&plan->steps.list[i]);
         if (sum > 0 && sum + c > plan->dev->cut_cost) {
             plan->cuts[plan->num_cuts++] = i;
             sum = 0;
         }
         sum += c;
     }
-    plan->cuts[plan->num_cuts++] = plan->num_steps;
+    plan->cuts[plan->num_cuts++] = plan->steps.count;
 }
 
-gpuc_status gpuc_vk_add_step(gpuc_vk_plan *plan, gpuc_vk_step **out)
-{
-    if (plan->num_steps == plan->step_capacity) {
-        uint32_t capacity = 2 * plan->step_capacity + 16;
-        gpuc_vk_step *steps = gpuc_arena_alloc_array(&plan->arena, capacity, sizeof *steps);
-        if (!steps) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-        if (plan->num_steps) memcpy(steps, plan->steps, plan->num_steps * sizeof *steps);
-        plan->steps = steps;
-        plan->step_capacity = capacity;
-    }
-    *out = &plan->steps[plan->num_steps++];
-    **out = (gpuc_vk_step){0};
-    return NULL;
-}
-
-static gpuc_status copy_step(gpuc_vk_plan *plan, const gpuc_step *step, uint32_t number)
+static gpuc_status copy_step(gpuc_vk_plan *plan, const gpuc_step *step)
 {
     size_t tensor_bytes = step->num_tensors * sizeof(gpuc_step_tensor);
     size_t scalar_bytes = step->num_scalars * sizeof(int64_t);
     gpuc_step_tensor *tensors = gpuc_arena_alloc(&plan->arena, tensor_bytes + 1);
     int64_t *scalars = gpuc_arena_alloc(&plan->arena, scalar_bytes + 1);
+    gpuc_step copy = *step;
     if (!tensors || !scalars) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     if (tensor_bytes) memcpy(tensors, step->tensors, tensor_bytes);
     if (scalar_bytes) memcpy(scalars, step->scalars, scalar_bytes);
-    gpuc_vk_step s = {.tensors = tensors, .scalars = scalars, .num_tensors = step->num_tensors}, *copy;
-    GPUC_TRY(note_tensors(plan, step, number));
-    if (step->module) {
-        GPUC_TRY(init_launch(plan, step, number, &s));
-        return gpuc_error_prefix(gpuc_vk_add_launch(plan, &s), "plan: step %u, kernel %s", number,
-                                 s.kernel->meta->name);
-    }
-    GPUC_TRY(init_copy(plan, step, number, &s));
-    GPUC_TRY(gpuc_vk_add_step(plan, &copy));
-    *copy = s;
+    copy.tensors = tensors;
+    copy.scalars = scalars;
+    GPUC_TRY(gpuc_vk_add_given(&plan->steps, &copy));
+    for (uint32_t t = 0; t < step->num_tensors; t++)
+        if (tensors[t].slot >= plan->num_slots) plan->num_slots = tensors[t].slot + 1;
     return NULL;
 }
 
@@ -159,13 +77,13 @@ static gpuc_status copy_steps(gpuc_vk_plan *plan, const gpuc_step *steps, uint32
     plan->first_steps = gpuc_arena_alloc(&plan->arena, (count + (size_t)1) * sizeof(uint32_t));
     if (!plan->first_steps) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     for (uint32_t i = 0; i < count; i++) {
-        plan->first_steps[i] = plan->num_steps;
-        GPUC_TRY(copy_step(plan, &steps[i], i));
+        plan->first_steps[i] = plan->steps.count;
+        GPUC_TRY(gpuc_error_prefix(copy_step(plan, &steps[i]), "plan: step %u", i));
     }
-    plan->first_steps[count] = plan->num_steps;
-    for (uint32_t i = 0; i < plan->num_steps; i++)
-        if (plan->steps[i].kernel && !plan->steps[i].empty) count_launch(plan, &plan->steps[i]);
-    plan->cuts = gpuc_arena_alloc(&plan->arena, (plan->num_steps + (size_t)1) * sizeof(uint32_t));
+    plan->first_steps[count] = plan->steps.count;
+    for (uint32_t i = 0; i < plan->steps.count; i++)
+        if (!plan->steps.list[i].empty) count_step(plan, &plan->steps.list[i]);
+    plan->cuts = gpuc_arena_alloc(&plan->arena, (plan->steps.count + (size_t)1) * sizeof(uint32_t));
     plan->slot_access = gpuc_arena_alloc(&plan->arena, plan->num_slots + (size_t)1);
     plan->slot_end = gpuc_arena_alloc(&plan->arena, (plan->num_slots + (size_t)1) * sizeof(uint64_t));
     if (!plan->cuts || !plan->slot_access || !plan->slot_end)
@@ -185,6 +103,7 @@ gpuc_status gpuc_vk_plan_create(gpuc_device *device, const gpuc_step *steps, uin
     plan->dev = dev;
     plan->profiling = flags & GPUC_PLAN_PROFILING;
     gpuc_arena_init(&plan->arena, dev->allocator);
+    plan->steps = (gpuc_vk_steps){.dev = dev, .arena = &plan->arena};
     gpuc_status s = copy_steps(plan, steps, count);
     if (!s) {
         VkCommandPoolCreateInfo info = {
@@ -217,9 +136,7 @@ void gpuc_vk_plan_destroy(gpuc_plan *p)
         plan->bounds = b->next;
         gpuc_vk_bound_destroy(plan, b);
     }
-    for (uint32_t i = 0; i < plan->num_views; i++)
-        if (plan->views[i].handle) dev->fn.DestroyBufferView(dev->handle, plan->views[i].handle, NULL);
-    gpuc_mem_free(dev->allocator, plan->views, plan->view_capacity * sizeof(gpuc_vk_view));
+    gpuc_vk_views_destroy(dev, &plan->views);
     if (plan->pool) dev->fn.DestroyCommandPool(dev->handle, plan->pool, NULL);
     gpuc_arena_deinit(&plan->arena);
     gpuc_mem_free(dev->allocator, plan, sizeof(*plan));
@@ -242,7 +159,7 @@ gpuc_status gpuc_vk_plan_run(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_s
     gpuc_vk_plan *plan = (gpuc_vk_plan *)p;
     gpuc_vk_device *dev = plan->dev;
     gpuc_vk_bound *b;
-    (void)stream;
+    GPUC_TRY(gpuc_device_check_stream(&dev->base, stream));
     if (!plan->stages) return NULL; /* nothing to do in any step */
     GPUC_TRY(gpuc_vk_bind(plan, bindings, &b));
     if (!b->recorded) GPUC_TRY(gpuc_vk_record(plan, b));
@@ -250,6 +167,7 @@ gpuc_status gpuc_vk_plan_run(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_s
     pthread_mutex_lock(&dev->queue.lock);
     gpuc_status s = gpuc_vk_submit_locked(dev, b->commands, plan->num_cuts, &serial);
     if (!s) note_use_locked(plan, bindings, serial);
+    if (!s) gpuc_vk_stream_of(dev, stream)->last = serial;
     pthread_mutex_unlock(&dev->queue.lock);
     GPUC_TRY(s);
     b->serial = serial;
@@ -275,7 +193,8 @@ gpuc_status gpuc_vk_plan_record(gpuc_plan *p, const gpuc_bindings *bindings, uin
     gpuc_vk_hazards_init(&hazards);
     uint32_t begin = plan->first_steps[first], end = plan->first_steps[first + count], launches = 0;
     gpuc_vk_record_steps(plan, b, native_command_buffer, begin, end, VK_NULL_HANDLE, &hazards);
-    for (uint32_t i = begin; i < end; i++) launches += plan->steps[i].kernel && !plan->steps[i].empty;
+    for (uint32_t i = begin; i < end; i++)
+        launches += plan->steps.list[i].kernel && !plan->steps.list[i].empty;
     __atomic_fetch_add(&plan->dev->base.launches, launches, __ATOMIC_RELAXED);
     return NULL;
 }
@@ -292,17 +211,17 @@ gpuc_status gpuc_vk_plan_profile(gpuc_plan *p, double *out_ns, uint32_t count)
     const gpuc_vk_bound *b = plan->last_run;
     if (!b) return gpuc_fail(GPUC_INVALID_ARGUMENT, "the plan has not run yet");
     GPUC_TRY(gpuc_vk_wait(dev, b->serial));
-    size_t bytes = (plan->num_steps + (size_t)1) * sizeof(uint64_t);
+    size_t bytes = (plan->steps.count + (size_t)1) * sizeof(uint64_t);
     uint64_t *ticks = gpuc_mem_alloc(dev->allocator, bytes);
     if (!ticks) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     VkResult r =
-        dev->fn.GetQueryPoolResults(dev->handle, b->queries, 0, plan->num_steps + 1, bytes, ticks,
+        dev->fn.GetQueryPoolResults(dev->handle, b->queries, 0, plan->steps.count + 1, bytes, ticks,
                                     sizeof(uint64_t), VK_QUERY_RESULT_64_BIT | VK_QUERY_RESULT_WAIT_BIT);
     uint64_t mask =
         dev->caps.timestamp_bits >= 64 ? UINT64_MAX : (UINT64_C(1) << dev->caps.timestamp_bits) - 1;
     for (uint32_t i = 0; r >= 0 && i < count && i < plan->num_given; i++)
         for (uint32_t part = plan->first_steps[i]; part < plan->first_steps[i + 1]; part++)
-            if (!plan->steps[part].empty)
+            if (!plan->steps.list[part].empty)
                 out_ns[i] +=
                     (double)((ticks[part + 1] - ticks[part]) & mask) * dev->caps.props.limits.timestampPeriod;
     gpuc_mem_free(dev->allocator, ticks, bytes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Plans: steps, the bindings that they were resolved for, and the commands recorded for these. */
+/* Steps, what they are bound to, and the commands recorded for them: of plans, and of launches in the open
+ * batch. */
 #ifndef GPUC_RUNTIME_VULKAN_PLAN_H
 #define GPUC_RUNTIME_VULKAN_PLAN_H
 
@@ -15,20 +16,19 @@ typedef struct gpuc_vk_step {
     bool empty;                   /* nothing to launch or to copy */
 } gpuc_vk_step;
 
+typedef struct gpuc_vk_steps {
+    gpuc_vk_device *dev;
+    gpuc_arena *arena;  /* of the list and of what is made for it */
+    gpuc_vk_step *list; /* of a launch that is cut, one for each part (windows.c) */
+    uint32_t count, capacity;
+} gpuc_vk_steps;
+
 typedef struct gpuc_vk_slot {
-    uint64_t id; /* of the buffer; 0 if the plan does not use the slot */
+    uint64_t id; /* of the buffer; 0 if no step uses the slot */
     uint64_t offset;
     VkBuffer handle;
     VkDeviceSize limit; /* size of the VkBuffer */
 } gpuc_vk_slot;
-
-typedef struct gpuc_vk_view {
-    uint64_t buffer; /* id */
-    VkDeviceSize offset, range;
-    VkFormat format;
-    VkBufferView handle;
-    uint32_t refs;
-} gpuc_vk_view;
 
 typedef struct gpuc_vk_bound_step {
     uint32_t num_accesses;
@@ -47,7 +47,7 @@ typedef struct gpuc_vk_bound {
     gpuc_arena arena;
     gpuc_vk_slot *slots;
     gpuc_vk_bound_step *steps;
-    uint32_t *views; /* into plan->views, one reference each */
+    uint32_t *views; /* numbers in plan->views, one reference each */
     uint32_t num_views;
     VkDescriptorPool descriptors;
     gpuc_vk_raw_buffer params;
@@ -61,9 +61,9 @@ typedef struct gpuc_vk_bound {
 typedef struct gpuc_vk_plan {
     gpuc_vk_device *dev;
     gpuc_arena arena;
-    gpuc_vk_step *steps;   /* of a launch that is cut, one for each part (windows.c) */
+    gpuc_vk_steps steps;
     uint32_t *first_steps; /* of each step that was given, and behind the last one */
-    uint32_t num_steps, num_given, num_slots, num_cuts, num_launches, step_capacity;
+    uint32_t num_given, num_slots, num_cuts, num_launches;
     uint32_t *cuts;       /* end step of each command buffer */
     uint8_t *slot_access; /* union of the steps' */
     uint64_t *slot_end;   /* bytes of the slot that the steps touch */
@@ -72,8 +72,7 @@ typedef struct gpuc_vk_plan {
     uint32_t num_storage, num_texels, num_uniforms, num_sets; /* descriptors to take from a pool */
     VkDeviceSize param_bytes;                                 /* of the parameter blocks in buffers */
     VkCommandPool pool;
-    gpuc_vk_view *views;
-    uint32_t num_views, view_capacity;
+    gpuc_vk_views views;
     gpuc_vk_bound *bounds;
     gpuc_vk_bound *last_run;
 } gpuc_vk_plan;
@@ -86,19 +85,64 @@ gpuc_status gpuc_vk_plan_record(gpuc_plan *plan, const gpuc_bindings *bindings, 
 gpuc_status gpuc_vk_plan_profile(gpuc_plan *plan, double *out_ns, uint32_t count);
 void gpuc_vk_plan_destroy(gpuc_plan *plan);
 
-/* Adds the step of the plan that launches a kernel: several, if a tensor is larger than a binding. */
-GPUC_NODISCARD gpuc_status gpuc_vk_add_launch(gpuc_vk_plan *plan, const gpuc_vk_step *step);
+/* launch.c: one step in the open batch. */
+gpuc_status gpuc_vk_launch(gpuc_device *dev, gpuc_stream *stream, const gpuc_step *step,
+                           const gpuc_bindings *bindings);
+
+/* steps.c: adds a launch or copy, after checking it; several, if a tensor is larger than a binding. Tensors and
+ * scalars are borrowed. */
+GPUC_NODISCARD gpuc_status gpuc_vk_add_given(gpuc_vk_steps *steps, const gpuc_step *step);
+/* An empty step at the end. */
+GPUC_NODISCARD gpuc_status gpuc_vk_add_step(gpuc_vk_steps *steps, gpuc_vk_step **out);
+/* How a step uses its tensor t: gpuc_access. */
+uint8_t gpuc_vk_step_access(const gpuc_vk_step *step, uint32_t t);
+/* Estimated operations. */
+double gpuc_vk_step_cost(const gpuc_vk_step *step);
+double gpuc_vk_copy_cost(uint64_t bytes);
+/* windows.c: the steps of one launch. */
+GPUC_NODISCARD gpuc_status gpuc_vk_add_launch(gpuc_vk_steps *steps, const gpuc_vk_step *step);
 bool gpuc_vk_has_windows(const gpuc_kernel *k);
-/* An empty step at the end of the plan. */
-GPUC_NODISCARD gpuc_status gpuc_vk_add_step(gpuc_vk_plan *plan, gpuc_vk_step **out);
+
+/* What the binding of a step takes from: a plan with one set of bindings, or the open batch. */
+typedef struct gpuc_vk_binder {
+    gpuc_vk_device *dev;
+    gpuc_arena *arena; /* of what a bound step holds */
+    const gpuc_vk_slot *slots;
+    gpuc_vk_views *views;
+    uint32_t *used_views; /* room for the numbers of those that are taken; NULL: not asked for */
+    uint32_t num_used_views;
+    VkDescriptorPool descriptors;
+    gpuc_vk_raw_buffer *params;
+    VkDeviceSize param_offset; /* where the next parameter block may lie in params */
+} gpuc_vk_binder;
+
+/* bind.c: what a slot is bound to; the tensor says which slot, and how far it is used. */
+GPUC_NODISCARD gpuc_status gpuc_vk_resolve(const gpuc_vk_device *dev, const gpuc_bindings *bindings,
+                                           const gpuc_step_tensor *tensor, gpuc_vk_slot *out);
+GPUC_NODISCARD gpuc_status gpuc_vk_bind_step(gpuc_vk_binder *b, const gpuc_vk_step *step,
+                                             gpuc_vk_bound_step *out);
 
 /* Finds the bound of these bindings or makes one, evicting the least recently used. */
 GPUC_NODISCARD gpuc_status gpuc_vk_bind(gpuc_vk_plan *plan, const gpuc_bindings *bindings,
                                         gpuc_vk_bound **out);
 void gpuc_vk_bound_destroy(gpuc_vk_plan *plan, gpuc_vk_bound *b);
+
+/* record.c */
 GPUC_NODISCARD gpuc_status gpuc_vk_record(gpuc_vk_plan *plan, gpuc_vk_bound *b);
 /* Fills s->set. */
 void gpuc_vk_update_set(gpuc_vk_device *dev, const gpuc_vk_layout *l, const gpuc_vk_bound_step *s);
+/* Where steps are recorded. */
+typedef struct gpuc_vk_recorder {
+    VkCommandBuffer commands;
+    gpuc_vk_hazards *hazards;
+    VkPipelineStageFlags stages; /* of all steps that may follow */
+    VkPipeline *pipeline;        /* bound last */
+    bool one_by_one;             /* a barrier before each step */
+} gpuc_vk_recorder;
+void gpuc_vk_record_step(const gpuc_vk_device *dev, const gpuc_vk_recorder *r, const gpuc_vk_step *step,
+                         const gpuc_vk_bound_step *s);
+/* In the batch, which is open. */
+void gpuc_vk_batch_step_locked(gpuc_vk_device *dev, const gpuc_vk_step *step, const gpuc_vk_bound_step *s);
 void gpuc_vk_record_steps(gpuc_vk_plan *plan, const gpuc_vk_bound *b, VkCommandBuffer cb, uint32_t first,
                           uint32_t end, VkQueryPool queries, gpuc_vk_hazards *hazards);
 

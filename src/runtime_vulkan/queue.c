@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The queue: submissions numbered by serials, a fence each, retired in order. */
+#include <string.h>
+
 #include "runtime_vulkan/device.h"
 
 #define SPARE_BATCHES 16
+#define MAX_BATCH_STEPS 4096 /* launches may cost nothing, but take memory */
 
 gpuc_status gpuc_vk_queue_init(gpuc_vk_device *dev)
 {
@@ -23,10 +26,48 @@ static void recycle(gpuc_vk_queue *q, gpuc_vk_submission *sub)
     q->spare = sub;
 }
 
+static void keep_batch(gpuc_vk_device *dev, VkCommandBuffer cb)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    if (!q->spare_batches) {
+        q->spare_batches = gpuc_mem_alloc(dev->allocator, SPARE_BATCHES * sizeof(VkCommandBuffer));
+        if (q->spare_batches) q->spare_capacity = SPARE_BATCHES;
+    }
+    if (q->num_spare < q->spare_capacity)
+        q->spare_batches[q->num_spare++] = cb;
+    else
+        dev->fn.FreeCommandBuffers(dev->handle, q->pool, 1, &cb);
+}
+
+/* Gives back what a batch kept. If it ran, the host gets what it asked for. */
+static void release_kept(gpuc_vk_device *dev, gpuc_vk_kept *kept, bool ran)
+{
+    if (kept->commands) keep_batch(dev, kept->commands);
+    gpuc_vk_views_destroy(dev, &kept->views);
+    while (kept->pools) {
+        gpuc_vk_pool *pool = kept->pools;
+        kept->pools = pool->next;
+        dev->fn.DestroyDescriptorPool(dev->handle, pool->handle, NULL);
+        gpuc_mem_free(dev->allocator, pool, sizeof(*pool));
+    }
+    while (kept->readbacks) {
+        gpuc_vk_readback *r = kept->readbacks;
+        kept->readbacks = r->next;
+        if (ran) {
+            gpuc_status_release(gpuc_vk_span_invalidate(dev, &r->staging.span, 0, r->staging.size));
+            memcpy(r->host, r->staging.mapped, r->staging.size);
+        }
+        gpuc_vk_raw_destroy(dev, &r->staging);
+        gpuc_mem_free(dev->allocator, r, sizeof(*r));
+    }
+    *kept = (gpuc_vk_kept){0};
+}
+
 static void free_submissions(gpuc_vk_device *dev, gpuc_vk_submission *list)
 {
     while (list) {
         gpuc_vk_submission *next = list->next;
+        release_kept(dev, &list->batch, false);
         if (list->fence) dev->fn.DestroyFence(dev->handle, list->fence, NULL);
         gpuc_mem_free(dev->allocator, list, sizeof(*list));
         list = next;
@@ -54,6 +95,7 @@ void gpuc_vk_queue_deinit(gpuc_vk_device *dev)
     dev->fn.DeviceWaitIdle(dev->handle);
     free_garbage(dev, UINT64_MAX);
     gpuc_vk_raw_destroy(dev, &q->ring);
+    release_kept(dev, &q->batch, false);
     free_submissions(dev, q->first);
     free_submissions(dev, q->spare);
     dev->fn.DestroyCommandPool(dev->handle, q->pool, NULL);
@@ -74,19 +116,6 @@ static gpuc_status note_result(gpuc_vk_queue *q, VkResult r, const char *call)
 
 /* ---- Completion ------------------------------------------------------------------------------ */
 
-static void keep_batch(gpuc_vk_device *dev, VkCommandBuffer cb)
-{
-    gpuc_vk_queue *q = &dev->queue;
-    if (!q->spare_batches) {
-        q->spare_batches = gpuc_mem_alloc(dev->allocator, SPARE_BATCHES * sizeof(VkCommandBuffer));
-        if (q->spare_batches) q->spare_capacity = SPARE_BATCHES;
-    }
-    if (q->num_spare < q->spare_capacity)
-        q->spare_batches[q->num_spare++] = cb;
-    else
-        dev->fn.FreeCommandBuffers(dev->handle, q->pool, 1, &cb);
-}
-
 /* Retires every submission up to serial, which the device has finished. */
 static void retire(gpuc_vk_device *dev, uint64_t serial)
 {
@@ -97,8 +126,7 @@ static void retire(gpuc_vk_device *dev, uint64_t serial)
         q->first = sub->next;
         if (!q->first) q->last = NULL;
         sub->next = NULL;
-        if (sub->batch) keep_batch(dev, sub->batch);
-        sub->batch = NULL;
+        release_kept(dev, &sub->batch, true);
         q->ring_tail = sub->ring_end;
         sub->retired = true;
         if (!sub->waiters) recycle(q, sub);
@@ -119,7 +147,7 @@ gpuc_status gpuc_vk_poll_locked(gpuc_vk_device *dev)
     return NULL;
 }
 
-gpuc_status gpuc_vk_wait(gpuc_vk_device *dev, uint64_t serial)
+gpuc_status gpuc_vk_wait_for(gpuc_vk_device *dev, uint64_t serial, uint64_t timeout, bool *out_done)
 {
     gpuc_vk_queue *q = &dev->queue;
     gpuc_status s = NULL;
@@ -132,35 +160,48 @@ gpuc_status gpuc_vk_wait(gpuc_vk_device *dev, uint64_t serial)
         if (sub) {
             sub->waiters++;
             pthread_mutex_unlock(&q->lock);
-            VkResult r = dev->fn.WaitForFences(dev->handle, 1, &sub->fence, VK_TRUE, UINT64_MAX);
+            VkResult r = dev->fn.WaitForFences(dev->handle, 1, &sub->fence, VK_TRUE, timeout);
             pthread_mutex_lock(&q->lock);
             sub->waiters--;
             if (r < 0) s = note_result(q, r, "vkWaitForFences");
-            if (!sub->retired && r >= 0)
+            if (!sub->retired && r == VK_SUCCESS)
                 retire(dev, sub->serial);
             else if (sub->retired && !sub->waiters)
                 recycle(q, sub);
         }
     }
+    *out_done = serial <= q->completed;
     pthread_mutex_unlock(&q->lock);
     return s;
+}
+
+gpuc_status gpuc_vk_wait(gpuc_vk_device *dev, uint64_t serial)
+{
+    bool done;
+    return gpuc_vk_wait_for(dev, serial, UINT64_MAX, &done);
 }
 
 gpuc_status gpuc_vk_wait_all(gpuc_vk_device *dev)
 {
     pthread_mutex_lock(&dev->queue.lock);
-    uint64_t serial = dev->queue.last_serial + (dev->queue.batch ? 1 : 0);
+    uint64_t serial = dev->queue.last_serial + (dev->queue.batch.commands ? 1 : 0);
     pthread_mutex_unlock(&dev->queue.lock);
     return gpuc_vk_wait(dev, serial);
 }
 
 /* ---- Submission ------------------------------------------------------------------------------ */
 
-gpuc_status gpuc_vk_batch_begin_locked(gpuc_vk_device *dev, VkCommandBuffer *out)
+gpuc_status gpuc_vk_batch_limit_locked(gpuc_vk_device *dev, double operations)
+{
+    const gpuc_vk_queue *q = &dev->queue;
+    bool full = (q->cost > 0 && q->cost + operations > dev->cut_cost) || q->num_steps >= MAX_BATCH_STEPS;
+    return full ? gpuc_vk_flush_locked(dev) : NULL;
+}
+
+gpuc_status gpuc_vk_batch_begin_locked(gpuc_vk_device *dev)
 {
     gpuc_vk_queue *q = &dev->queue;
-    *out = q->batch;
-    if (q->batch) return NULL;
+    if (q->batch.commands) return NULL;
     if (q->lost) return lost_error();
     VkCommandBuffer cb = VK_NULL_HANDLE;
     if (q->num_spare) {
@@ -184,7 +225,9 @@ gpuc_status gpuc_vk_batch_begin_locked(gpuc_vk_device *dev, VkCommandBuffer *out
         return gpuc_vk_error_at(r, "vkBeginCommandBuffer", __FILE__, __LINE__);
     }
     gpuc_vk_hazards_init(&q->hazards);
-    *out = q->batch = cb;
+    q->batch.commands = cb;
+    q->pipeline = VK_NULL_HANDLE;
+    memset(q->room, 0, sizeof(q->room));
     return NULL;
 }
 
@@ -230,23 +273,25 @@ gpuc_status gpuc_vk_submit_locked(gpuc_vk_device *dev, const VkCommandBuffer *cb
     const char *call = "vkEndCommandBuffer";
     VkResult r = VK_SUCCESS;
     sub->batch = q->batch;
-    q->batch = VK_NULL_HANDLE;
-    if (sub->batch) {
-        gpuc_vk_host_barrier(dev, sub->batch);
-        r = dev->fn.EndCommandBuffer(sub->batch);
+    q->batch = (gpuc_vk_kept){0};
+    q->cost = 0;
+    q->num_steps = 0;
+    VkCommandBuffer batch = sub->batch.commands;
+    if (batch) {
+        gpuc_vk_host_barrier(dev, batch);
+        r = dev->fn.EndCommandBuffer(batch);
         if (r >= 0) {
             call = "vkQueueSubmit";
-            VkCommandBuffer both[2] = {sub->batch, count ? cbs[0] : VK_NULL_HANDLE};
+            VkCommandBuffer both[2] = {batch, count ? cbs[0] : VK_NULL_HANDLE};
             r = submit_one(dev, both, count ? 2 : 1, count <= 1 ? sub->fence : VK_NULL_HANDLE);
         }
     }
     call = r < 0 ? call : "vkQueueSubmit";
-    for (uint32_t i = sub->batch ? 1 : 0; r >= 0 && i < count; i++)
+    for (uint32_t i = batch ? 1 : 0; r >= 0 && i < count; i++)
         r = submit_one(dev, cbs + i, 1, i + 1 == count ? sub->fence : VK_NULL_HANDLE);
     if (r < 0) {
         /* The work submitted before has no fence now: wait for it, so that nothing in flight is forgotten. */
         dev->fn.DeviceWaitIdle(dev->handle);
-        if (sub->batch) keep_batch(dev, sub->batch);
         free_submissions(dev, sub);
         return note_result(q, r, call);
     }
@@ -263,6 +308,6 @@ gpuc_status gpuc_vk_submit_locked(gpuc_vk_device *dev, const VkCommandBuffer *cb
 
 gpuc_status gpuc_vk_flush_locked(gpuc_vk_device *dev)
 {
-    if (!dev->queue.batch) return NULL;
+    if (!dev->queue.batch.commands) return NULL;
     return gpuc_vk_submit_locked(dev, NULL, 0, NULL);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Records the steps of a plan into command buffers. */
+/* Records steps into command buffers: of a plan into its own, of a launch into the open batch. */
 #include "runtime_vulkan/plan.h"
 
 static uint32_t fill_writes(const gpuc_vk_layout *l, const gpuc_vk_bound_step *s, VkDescriptorSet set,
@@ -62,30 +62,48 @@ static void timestamp(const gpuc_vk_device *dev, VkCommandBuffer cb, VkQueryPool
     if (queries) dev->fn.CmdWriteTimestamp(cb, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, number);
 }
 
+void gpuc_vk_record_step(const gpuc_vk_device *dev, const gpuc_vk_recorder *r, const gpuc_vk_step *step,
+                         const gpuc_vk_bound_step *s)
+{
+    bool first_barrier = r->hazards->all && !r->hazards->count;
+    bool wanted = first_barrier || !dev->no_barriers;
+    if (wanted && (r->one_by_one || gpuc_vk_hazards_conflict(r->hazards, s->accesses, s->num_accesses)))
+        gpuc_vk_hazards_barrier(dev, r->hazards, r->commands, r->stages);
+    gpuc_vk_hazards_add(r->hazards, s->accesses, s->num_accesses);
+    if (!step->kernel) {
+        dev->fn.CmdCopyBuffer(r->commands, s->copy_from, s->copy_to, 1, &s->copy);
+        return;
+    }
+    if (step->kernel->pipeline != *r->pipeline)
+        dev->fn.CmdBindPipeline(r->commands, VK_PIPELINE_BIND_POINT_COMPUTE, step->kernel->pipeline);
+    *r->pipeline = step->kernel->pipeline;
+    dispatch(dev, r->commands, step, s);
+}
+
+void gpuc_vk_batch_step_locked(gpuc_vk_device *dev, const gpuc_vk_step *step, const gpuc_vk_bound_step *s)
+{
+    gpuc_vk_queue *q = &dev->queue;
+    gpuc_vk_recorder r = {.commands = q->batch.commands,
+                          .hazards = &q->hazards,
+                          .stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
+                          .pipeline = &q->pipeline};
+    gpuc_vk_record_step(dev, &r, step, s);
+    q->cost += gpuc_vk_step_cost(step);
+    q->num_steps++;
+}
+
 void gpuc_vk_record_steps(gpuc_vk_plan *plan, const gpuc_vk_bound *b, VkCommandBuffer cb, uint32_t first,
                           uint32_t end, VkQueryPool queries, gpuc_vk_hazards *hazards)
 {
     const gpuc_vk_device *dev = plan->dev;
-    VkPipeline current = VK_NULL_HANDLE;
+    VkPipeline pipeline = VK_NULL_HANDLE;
+    gpuc_vk_recorder r = {.commands = cb,
+                          .hazards = hazards,
+                          .stages = plan->stages,
+                          .pipeline = &pipeline,
+                          .one_by_one = queries != VK_NULL_HANDLE}; /* timed steps */
     for (uint32_t i = first; i < end; i++) {
-        const gpuc_vk_step *step = &plan->steps[i];
-        const gpuc_vk_bound_step *s = &b->steps[i];
-        if (!step->empty) {
-            bool first_barrier = hazards->all && !hazards->count;
-            bool wanted = first_barrier || !dev->no_barriers;
-            /* Timed steps run one by one. */
-            if (wanted && (queries || gpuc_vk_hazards_conflict(hazards, s->accesses, s->num_accesses)))
-                gpuc_vk_hazards_barrier(dev, hazards, cb, plan->stages);
-            gpuc_vk_hazards_add(hazards, s->accesses, s->num_accesses);
-            if (step->kernel) {
-                if (step->kernel->pipeline != current)
-                    dev->fn.CmdBindPipeline(cb, VK_PIPELINE_BIND_POINT_COMPUTE, step->kernel->pipeline);
-                current = step->kernel->pipeline;
-                dispatch(dev, cb, step, s);
-            } else {
-                dev->fn.CmdCopyBuffer(cb, s->copy_from, s->copy_to, 1, &s->copy);
-            }
-        }
+        if (!plan->steps.list[i].empty) gpuc_vk_record_step(dev, &r, &plan->steps.list[i], &b->steps[i]);
         timestamp(dev, cb, queries, i + 1);
     }
 }
@@ -101,7 +119,7 @@ static gpuc_status record_cut(gpuc_vk_plan *plan, gpuc_vk_bound *b, uint32_t num
     };
     GPUC_VK_TRY("vkBeginCommandBuffer", dev->fn.BeginCommandBuffer(cb, &begin));
     if (number == 0 && b->queries) {
-        dev->fn.CmdResetQueryPool(cb, b->queries, 0, plan->num_steps + 1);
+        dev->fn.CmdResetQueryPool(cb, b->queries, 0, plan->steps.count + 1);
         timestamp(dev, cb, b->queries, 0);
     }
     gpuc_vk_record_steps(plan, b, cb, number ? plan->cuts[number - 1] : 0, plan->cuts[number], b->queries,
@@ -129,7 +147,7 @@ gpuc_status gpuc_vk_record(gpuc_vk_plan *plan, gpuc_vk_bound *b)
         VkQueryPoolCreateInfo info = {
             .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
             .queryType = VK_QUERY_TYPE_TIMESTAMP,
-            .queryCount = plan->num_steps + 1,
+            .queryCount = plan->steps.count + 1,
         };
         GPUC_VK_TRY("vkCreateQueryPool", dev->fn.CreateQueryPool(dev->handle, &info, NULL, &b->queries));
     }

@@ -7,7 +7,7 @@
 #include "runtime_vulkan/plan.h"
 
 typedef struct splitter {
-    gpuc_vk_plan *plan;
+    gpuc_vk_steps *steps;
     const gpuc_vk_step *step;
     const gpuc_launch_shape *shape;
 } splitter;
@@ -15,15 +15,15 @@ typedef struct splitter {
 static gpuc_status add_part(void *user, const gpuc_groups *g)
 {
     const splitter *s = user;
-    gpuc_vk_plan *plan = s->plan;
+    gpuc_vk_steps *steps = s->steps;
     uint32_t n = s->step->num_tensors;
     gpuc_vk_step *out;
-    gpuc_step_tensor *tensors = gpuc_arena_alloc(&plan->arena, (n + (size_t)1) * sizeof *tensors);
-    uint64_t *skipped = gpuc_arena_alloc(&plan->arena, (n + (size_t)1) * sizeof *skipped);
+    gpuc_step_tensor *tensors = gpuc_arena_alloc(steps->arena, (n + (size_t)1) * sizeof *tensors);
+    uint64_t *skipped = gpuc_arena_alloc(steps->arena, (n + (size_t)1) * sizeof *skipped);
     if (!tensors || !skipped) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     for (uint32_t t = 0; t < n; t++) {
         gpuc_window w;
-        GPUC_TRY(gpuc_abi_window_of(s->shape, g, t, &plan->arena, &w));
+        GPUC_TRY(gpuc_abi_window_of(s->shape, g, t, steps->arena, &w));
         tensors[t] = s->step->tensors[t];
         uint64_t begin = w.begin / GPUC_SLOT_ALIGN * GPUC_SLOT_ALIGN;
         if (begin < tensors[t].offset) begin = tensors[t].offset;
@@ -31,7 +31,7 @@ static gpuc_status add_part(void *user, const gpuc_groups *g)
         tensors[t].offset = begin;
         tensors[t].size = w.end - begin;
     }
-    GPUC_TRY(gpuc_vk_add_step(plan, &out));
+    GPUC_TRY(gpuc_vk_add_step(steps, &out));
     *out = *s->step;
     out->tensors = tensors;
     out->skipped = skipped;
@@ -61,27 +61,27 @@ static bool is_large(const gpuc_vk_step *step, gpuc_window_limits limits)
     return false;
 }
 
-gpuc_status gpuc_vk_add_launch(gpuc_vk_plan *plan, const gpuc_vk_step *step)
+gpuc_status gpuc_vk_add_launch(gpuc_vk_steps *steps, const gpuc_vk_step *step)
 {
-    const VkPhysicalDeviceLimits *device = &plan->dev->caps.props.limits;
+    const VkPhysicalDeviceLimits *device = &steps->dev->caps.props.limits;
     const gpuc_kernel *k = step->kernel->meta;
     /* Less than a slot's alignment may come before a tensor, where the application binds it. */
     gpuc_window_limits limits = {.range = device->maxStorageBufferRange - GPUC_SLOT_ALIGN,
                                  .texels = device->maxTexelBufferElements - GPUC_SLOT_ALIGN};
     if (step->empty || !gpuc_vk_has_windows(k) || !is_large(step, limits)) {
         gpuc_vk_step *out;
-        GPUC_TRY(gpuc_vk_add_step(plan, &out));
+        GPUC_TRY(gpuc_vk_add_step(steps, &out));
         *out = *step;
         return NULL;
     }
     gpuc_window_tensor *tensors =
-        gpuc_arena_alloc(&plan->arena, (step->num_tensors + (size_t)1) * sizeof *tensors);
+        gpuc_arena_alloc(steps->arena, (step->num_tensors + (size_t)1) * sizeof *tensors);
     if (!tensors) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     for (uint32_t t = 0; t < step->num_tensors; t++)
         tensors[t] =
             (gpuc_window_tensor){step->tensors[t].slot, step->tensors[t].offset, step->tensors[t].size};
     gpuc_launch_shape shape = {.kernel = k, .tensors = tensors, .scalars = step->scalars};
     for (int i = 0; i < 3; i++) shape.groups[i] = step->launch[i];
-    splitter s = {.plan = plan, .step = step, .shape = &shape};
-    return gpuc_abi_launch_cut(&shape, limits, &plan->arena, add_part, &s);
+    splitter s = {.steps = steps, .step = step, .shape = &shape};
+    return gpuc_abi_launch_cut(&shape, limits, steps->arena, add_part, &s);
 }

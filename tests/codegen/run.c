@@ -61,8 +61,10 @@ bool run_begin(const char *target)
     desc.vulkan_validation = true;
     desc.log = on_log;
     const char *preloaded = getenv("LD_PRELOAD");
-    if (preloaded && strstr(preloaded, "oclgrind"))
-        desc.num_threads = 1; /* it compiles one program at a time */
+    if (preloaded && strstr(preloaded, "oclgrind")) {
+        desc.num_threads = 1;   /* it compiles one program at a time */
+        unsetenv("LD_PRELOAD"); /* its LLVM and clang's do not live in one process: compilers go without it */
+    }
     gpuc_status s = gpuc_runtime_create(&desc, &run.rt);
     if (!s) s = cli_devices_register(run.rt);
     if (!s) s = gpuc_device_open(run.rt, run.type, 0, &run.dev);

@@ -119,6 +119,93 @@ static void computes(gpuc_module *m)
     gpuc_ndarray_release(c);
 }
 
+/* ---- Streams ---- */
+
+/* f on an array of another runtime. */
+static void foreign_array(gpuc_function *f, gpuc_stream *stream, gpuc_ndarray *a)
+{
+    gpuc_runtime *rt;
+    gpuc_ndarray *theirs;
+    const gpuc_value n = {.kind = GPUC_VALUE_INT, .as.i = N};
+    run_ok(gpuc_runtime_create(NULL, &rt));
+    run_ok(gpuc_ndarray_create(rt, NULL, GPUC_FLOAT32, 1, (int64_t[]){N}, &theirs));
+    const gpuc_value args[] = {ARRAY(a), ARRAY(theirs), ARRAY(a), n};
+    run_refused(gpuc_function_call(f, args, 4, NULL), "argument 1 ('B') is an array of another runtime");
+    run_refused(gpuc_launch(stream, f, (gpuc_ndarray *[]){a, theirs, a}, 3, &n, 1),
+                "not on the stream's device");
+    gpuc_ndarray_release(theirs);
+    gpuc_runtime_release(rt);
+}
+
+static void launches_body(gpuc_ctx *ctx, void *arg)
+{
+    float x[N], got[N], later[N] = {0};
+    gpuc_module *m;
+    gpuc_function *f;
+    gpuc_stream *s1, *s2;
+    gpuc_ticket t, done;
+    (void)arg;
+    for (int i = 0; i < N; i++) x[i] = (float)i;
+    m = gpuc_library_load(make(ctx), run_runtime(), run_device());
+    run_ok(gpuc_module_get_function(m, "vector_add", &f));
+    gpuc_ndarray *a = array(NULL), *b = array(NULL), *c = array(NULL), *host;
+    const gpuc_value n = {.kind = GPUC_VALUE_INT, .as.i = N};
+    run_ok(gpuc_stream_create(run_device(), &s1));
+    run_ok(gpuc_stream_create(run_device(), &s2));
+    run_ok(gpuc_ndarray_write_on(s1, a, x, sizeof x));
+    run_ok(gpuc_launch(s1, f, (gpuc_ndarray *[]){a, a, b}, 3, &n, 1));
+    run_ok(gpuc_stream_signal(s1, &t));
+    run_ok(gpuc_stream_wait(s2, t));
+    for (int i = 0; i < 50; i++) {
+        gpuc_ndarray *sum = array(NULL);
+        run_ok(gpuc_launch(s2, f, (gpuc_ndarray *[]){a, b, sum}, 3, &n, 1));
+        run_ok(gpuc_launch(s2, f, (gpuc_ndarray *[]){sum, a, c}, 3, &n, 1));
+        gpuc_ndarray_release(sum); /* it is in use */
+    }
+    run_ok(gpuc_ndarray_read_on(s2, c, later, sizeof later));
+    run_ok(gpuc_stream_signal(s2, &done));
+    run_ok(gpuc_ticket_wait(done, GPUC_FOREVER));
+    assert_true(gpuc_ticket_done(done) && gpuc_ticket_done(t));
+    for (int i = 0; i < N; i++) assert_float_equal(later[i], 4 * x[i], 0);
+
+    /* The current stream of the thread is that of packed functions, and in order with what has no stream. */
+    run_ok(gpuc_runtime_set_stream(run_device(), s1));
+    call(m, "vector_add", 4, (gpuc_value[]){ARRAY(c), ARRAY(a), ARRAY(b), n});
+    run_ok(gpuc_ndarray_copy(b, c));
+    call(m, "vector_add", 4, (gpuc_value[]){ARRAY(c), ARRAY(a), ARRAY(b), n});
+    run_ok(gpuc_ndarray_read(b, got, sizeof got));
+    for (int i = 0; i < N; i++) assert_float_equal(got[i], 6 * x[i], 0);
+
+    gpuc_ndarray *both[3] = {a, b, b};
+    run_refused(gpuc_launch(s1, f, both, 3, &n, 1), "argument 2 ('C'), which is written, shares memory with");
+    run_refused(gpuc_launch(s1, f, both, 2, &n, 1), "takes 3 arrays and 1 numbers");
+    run_refused(gpuc_launch(s1, f, (gpuc_ndarray *[]){a, NULL, b}, 3, &n, 1), "is not an array but NULL");
+    foreign_array(f, s1, a);
+    run_refused(gpuc_launch(NULL, f, both, 3, &n, 1), "'stream' is NULL");
+    run_refused(gpuc_launch(s1, NULL, both, 3, &n, 1), "'kernel' is NULL");
+    run_refused(gpuc_launch(s1, f, NULL, 3, &n, 1), "'arrays' is NULL");
+    run_refused(gpuc_launch(s1, f, both, 3, NULL, 1), "'scalars' is NULL");
+    run_refused(gpuc_launch(s1, f, both, -1, &n, 1), "-1 arrays");
+    run_ok(gpuc_ndarray_create(run_runtime(), NULL, GPUC_FLOAT32, 1, (int64_t[]){N}, &host));
+    run_refused(gpuc_launch(s1, f, (gpuc_ndarray *[]){a, host, b}, 3, &n, 1), "not on the stream's device");
+    run_refused(gpuc_ndarray_read_on(s1, host, got, sizeof got), "the array is on the host");
+    run_refused(gpuc_ndarray_write_on(s1, a, x, 4), "cannot write 4 bytes");
+    t.number = UINT64_MAX;
+    run_refused(gpuc_stream_wait(s1, t), "was never given");
+    run_refused(gpuc_ticket_wait(t, 0), "was never given");
+    gpuc_ndarray_release(host);
+    gpuc_stream_release(s2);
+    gpuc_stream_release(s1);
+    run_refused(gpuc_stream_signal(NULL, &t), "'stream' is NULL");
+    assert_true(gpuc_ticket_done(done)); /* for ever */
+    run_ok(gpuc_ticket_wait((gpuc_ticket){0}, GPUC_FOREVER));
+    gpuc_ndarray_release(a);
+    gpuc_ndarray_release(b);
+    gpuc_ndarray_release(c);
+    gpuc_function_release(f);
+    gpuc_module_release(m);
+}
+
 /* ---- Round trips ---- */
 
 static void file_body(gpuc_ctx *ctx, void *arg)
@@ -552,11 +639,17 @@ static void test_bad(void **state)
     run_in_ctx(bad_body, NULL);
 }
 
+static void test_launches(void **state)
+{
+    (void)state;
+    run_in_ctx(launches_body, NULL);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_file), cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_code), cmocka_unit_test(test_names),
-                                       cmocka_unit_test(test_bad)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_file),     cmocka_unit_test(test_memory),
+                                       cmocka_unit_test(test_code),     cmocka_unit_test(test_names),
+                                       cmocka_unit_test(test_launches), cmocka_unit_test(test_bad)};
     char folder[] = "/tmp/gpuc-test-library-XXXXXX";
     if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
     if (!mkdtemp(folder) || chdir(folder)) return 1;

@@ -188,6 +188,13 @@ void cts_sync(cts *c)
     cts_ok(c->api->stream_sync(c->dev, NULL));
 }
 
+void cts_join(cts *c, gpuc_stream *from, gpuc_stream *to)
+{
+    uint64_t ticket;
+    cts_ok(c->api->stream_signal(c->dev, from, &ticket));
+    cts_ok(c->api->stream_wait(c->dev, to, ticket));
+}
+
 void cts_fill(float *out, size_t n, uint32_t seed)
 {
     uint32_t x = seed * 2654435761u + 1;

@@ -74,6 +74,8 @@ void cts_free(cts *c, gpuc_buffer *b);
 void cts_write(cts *c, gpuc_buffer *b, size_t offset, const void *bytes, size_t size);
 void cts_read(cts *c, gpuc_buffer *b, size_t offset, void *bytes, size_t size);
 void cts_sync(cts *c);
+/* Work on `to` from now on waits for the work on `from`. */
+void cts_join(cts *c, gpuc_stream *from, gpuc_stream *to);
 /* Deterministic floats, small enough that sums are exact. */
 void cts_fill(float *out, size_t n, uint32_t seed);
 
@@ -111,9 +113,9 @@ gpuc_model *cts_load(cts *c, cts_model model, const cts_package_options *options
 gpuc_ndarray *cts_array(cts *c, gpuc_device *dev, const float *values, int64_t n);
 
 /* The files of the suite. */
-extern const struct CMUnitTest cts_memory_tests[], cts_plan_tests[], cts_session_tests[], cts_fault_tests[],
-    cts_hazard_tests[];
-extern const size_t cts_num_memory_tests, cts_num_plan_tests, cts_num_session_tests, cts_num_fault_tests,
-    cts_num_hazard_tests;
+extern const struct CMUnitTest cts_memory_tests[], cts_plan_tests[], cts_stream_tests[], cts_session_tests[],
+    cts_fault_tests[], cts_hazard_tests[];
+extern const size_t cts_num_memory_tests, cts_num_plan_tests, cts_num_stream_tests, cts_num_session_tests,
+    cts_num_fault_tests, cts_num_hazard_tests;
 
 #endif

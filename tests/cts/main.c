@@ -16,6 +16,7 @@ int main(int argc, char **argv)
     } parts[] = {
         {"memory", cts_memory_tests, cts_num_memory_tests},
         {"plans", cts_plan_tests, cts_num_plan_tests},
+        {"streams", cts_stream_tests, cts_num_stream_tests},
         {"sessions", cts_session_tests, cts_num_session_tests},
         {"faults", cts_fault_tests, cts_num_fault_tests},
         {"hazard", cts_hazard_tests, cts_num_hazard_tests},

@@ -71,6 +71,45 @@ static gpuc_status try_all(cts *c, const char *path)
     return s;
 }
 
+/* Launches, copies and tickets, without a session. */
+static gpuc_status try_launches(cts *c, gpuc_code_module **module, gpuc_buffer *b[2], gpuc_stream *s[2])
+{
+    const gpuc_kernel *kernel = cts_kernel(cts_type, CTS_AFFINE);
+    gpuc_module_blob blob = cts_blob(cts_type);
+    const int64_t scalars[2] = {cts_float_scalar(2), CTS_N};
+    const gpuc_step_tensor tensors[2] = {{.slot = 0, .size = sizeof x}, {.slot = 1, .size = sizeof x}};
+    gpuc_step step = {.num_tensors = 2, .num_scalars = 2, .tensors = tensors, .scalars = scalars};
+    gpuc_copy_end host = {.host = x}, end;
+    float *back = y;
+    uint64_t ticket;
+    bool done;
+    GPUC_TRY(cts_try_open(c));
+    GPUC_TRY(c->api->module_load(c->dev, blob.type_key, blob.bytes, blob.size, &kernel, 1, module));
+    for (int i = 0; i < 2; i++) {
+        GPUC_TRY(c->api->alloc_data_space(c->dev, sizeof x, 256, &b[i]));
+        GPUC_TRY(c->api->create_stream(c->dev, &s[i]));
+    }
+    step.module = *module;
+    cts_launch(kernel, scalars, step.launch);
+    const gpuc_binding slots[2] = {{.buffer = b[0], .size = sizeof x}, {.buffer = b[1], .size = sizeof x}};
+    const gpuc_bindings bindings = {.slots = slots, .count = 2};
+    end = (gpuc_copy_end){.buffer = b[0]};
+    for (int i = 0; i < 3; i++) {
+        GPUC_TRY(c->api->copy_data_from_to(c->dev, host, end, sizeof x, s[0]));
+        GPUC_TRY(c->api->launch(c->dev, s[0], &step, &bindings));
+    }
+    GPUC_TRY(c->api->stream_signal(c->dev, s[0], &ticket));
+    GPUC_TRY(c->api->stream_wait(c->dev, s[1], ticket));
+    end.buffer = b[1];
+    GPUC_TRY(c->api->read_later(c->dev, end, back, sizeof x, s[1]));
+    GPUC_TRY(c->api->stream_flush(c->dev, s[1]));
+    GPUC_TRY(c->api->stream_signal(c->dev, s[1], &ticket));
+    GPUC_TRY(c->api->ticket_wait(c->dev, ticket, GPUC_FOREVER, &done));
+    for (int i = 0; i < CTS_N; i++)
+        if (back[i] != 2 * x[i] + 1) return gpuc_fail(GPUC_INTERNAL, "wrong results");
+    return NULL;
+}
+
 static void check_failure(gpuc_status s, uint64_t at)
 {
     gpuc_code code = gpuc_status_code(s);
@@ -98,6 +137,30 @@ static void fail_everywhere(cts_model model)
         }
     }
     print_message("%d allocations\n", (int)at - 1);
+}
+
+static void every_allocation_of_a_launch_may_fail(void **state)
+{
+    (void)state;
+    choose(CTS_STATIC, 8);
+    for (uint64_t at = 1;; at++) {
+        cts c = {.heap.fail_at = at};
+        gpuc_code_module *module = NULL;
+        gpuc_buffer *b[2] = {0};
+        gpuc_stream *streams[2] = {0};
+        gpuc_status s = try_launches(&c, &module, b, streams);
+        bool reached = c.heap.calls >= at;
+        for (int i = 0; i < 2 && c.dev; i++) {
+            c.api->free_data_space(c.dev, b[i]);
+            c.api->free_stream(c.dev, streams[i]);
+        }
+        if (c.dev) c.api->module_release(c.dev, module);
+        gpuc_runtime_release(c.rt);
+        assert_int_equal(c.heap.live, 0);
+        if (s) check_failure(s, at);
+        if (!reached) break;
+        assert_true(s || at > 5);
+    }
 }
 
 static void every_allocation_may_fail(void **state)
@@ -187,6 +250,7 @@ static void wrong_sizes_are_refused(void **state)
 }
 
 const struct CMUnitTest cts_fault_tests[] = {
+    cmocka_unit_test(every_allocation_of_a_launch_may_fail),
     cmocka_unit_test(every_allocation_may_fail),
     cmocka_unit_test(every_allocation_may_fail_as_sizes_are_read),
     cmocka_unit_test(a_failed_run_can_be_repeated),

@@ -432,7 +432,7 @@ static void streams_run_and_join(void **state)
     cts_open(&c);
     gpuc_code_module *m = cts_module(&c);
     gpuc_stream *second;
-    cts_ok(c.api->create_stream(c.dev, &second)); /* NULL on a device with one queue: the default one */
+    cts_ok(c.api->create_stream(c.dev, &second));
     gpuc_buffer *b[3] = {filled(&c, N, 4, x), cts_buffer(&c, N * 4), cts_buffer(&c, N * 4)};
     steps *s = begin(&c, m);
     for (int i = 0; i < 50; i++) add_affine(s, 0, 1, 2.0f, N);
@@ -443,9 +443,9 @@ static void streams_run_and_join(void **state)
     gpuc_binding slots[3] = {whole(b[0]), whole(b[1]), whole(b[2])};
     const gpuc_bindings bindings = {.slots = slots, .count = 3};
     for (int i = 0; i < 20; i++) {
-        cts_ok(c.api->sync_stream_from_to(c.dev, NULL, second));
+        cts_join(&c, NULL, second);
         cts_ok(c.api->plan_run(first_plan, &bindings, second));
-        cts_ok(c.api->sync_stream_from_to(c.dev, second, NULL));
+        cts_join(&c, second, NULL);
         cts_ok(c.api->plan_run(second_plan, &bindings, NULL));
     }
     cts_ok(c.api->stream_sync(c.dev, second));

@@ -38,11 +38,11 @@ static gpuc_status copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, 
     return own->copy_data_from_to(dev, from, to, bytes, stream);
 }
 
-static gpuc_status sync(gpuc_device *dev, gpuc_stream *stream)
+static gpuc_status ticket_wait(gpuc_device *dev, uint64_t ticket, int64_t timeout_ns, bool *out_done)
 {
     syncs++;
     if (lose_device) return gpuc_fail(GPUC_DEVICE_LOST, "the device is gone");
-    return own->stream_sync(dev, stream);
+    return own->ticket_wait(dev, ticket, timeout_ns, out_done);
 }
 
 static gpuc_status plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, uint32_t flags,
@@ -68,7 +68,7 @@ static void open_watched(cts *c)
     watched.get_attr = get_attr;
     watched.alloc_data_space = alloc;
     watched.copy_data_from_to = copy;
-    watched.stream_sync = sync;
+    watched.ticket_wait = ticket_wait;
     watched.plan_create = plan_create;
     watched.plan_run = plan_run;
     c->dev->api = c->api = &watched;

@@ -48,7 +48,7 @@ for header in "$root"/include/gpuc/*.h; do
     fi
 done
 
-programs='run_model:gpuc-runtime:runtime use:gpuc-runtime:runtime'
+programs='run_model:gpuc-runtime:runtime use:gpuc-runtime:runtime streams:gpuc-runtime:runtime'
 [ "$has_compiler" = 1 ] && programs="$programs vector_add:gpuc:gpuc export:gpuc:gpuc"
 
 export PKG_CONFIG_PATH=$libdir/pkgconfig
@@ -95,7 +95,8 @@ if [ "$has_compiler" = 1 ]; then
     "$root/bin/gpuc" inspect "$work/add.gpuc-lib" >"$work/out" || fail "inspect of a library"
     grep -qF 'vector_add(A: float32[n], B: float32[n], C: float32[n], n: int64)' "$work/out" ||
         fail "inspect does not list the function: $(cat "$work/out")"
-    for program in "$work/use" "$work/use-static" "$work/app/build/use-runtime"; do
+    for program in "$work/use" "$work/use-static" "$work/app/build/use-runtime" "$work/streams" "$work/streams-static" \
+        "$work/app/build/streams-runtime"; do
         LD_LIBRARY_PATH=$libdir "$program" "$work/add.gpuc-lib" >"$work/out" || fail "$program: $(cat "$work/out")"
         grep -q 'cpu *ok' "$work/out" || fail "$program: $(cat "$work/out")"
     done

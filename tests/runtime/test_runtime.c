@@ -226,7 +226,7 @@ static void current_device_and_stream(void **state)
     fixture_init(&g);
     gpuc_device *a = fixture_device(&f, GPUC_DEVICE_VULKAN, 0),
                 *b = fixture_device(&f, GPUC_DEVICE_VULKAN, 1);
-    gpuc_stream *stream = (gpuc_stream *)&f;
+    gpuc_stream own = {.device = a}, foreign = {.device = b}, *stream = &own;
     assert_null(gpuc_runtime_current_device(f.rt));
     assert_null(gpuc_runtime_current_stream(a));
     gpuc_value args[2] = {{.kind = GPUC_VALUE_DEVICE, .as.device = a},
@@ -243,6 +243,8 @@ static void current_device_and_stream(void **state)
                    "takes 1 arguments, not 2");
     expect_failure(gpuc_function_call(set_device, &args[1], 1, NULL), GPUC_INVALID_ARGUMENT,
                    "is handle, not a device");
+    args[1].as.handle = &foreign;
+    expect_failure(gpuc_function_call(set_stream, args, 2, NULL), GPUC_INVALID_ARGUMENT, "of another device");
     args[1] = (gpuc_value){0};
     expect_success(gpuc_function_call(set_stream, args, 2, NULL));
     assert_null(gpuc_runtime_current_stream(a));
@@ -271,9 +273,9 @@ static gpuc_status make_much(gpuc_allocator a, fake_driver *vulkan, fake_driver 
     if (!status) status = gpuc_ndarray_create(rt, dev, GPUC_FLOAT32, 2, dims, &device);
     if (!status) status = gpuc_ndarray_copy(host, device);
     gpuc_buffer *w = NULL;
-    if (!status) status = gpuc_runtime_workspace_alloc(dev, 1000, &w);
+    if (!status) status = gpuc_runtime_workspace_alloc(dev, NULL, 1000, &w);
     gpuc_runtime_release(rt); /* before the arrays: those keep the device */
-    if (w) gpuc_runtime_workspace_free(dev, w);
+    if (w) gpuc_runtime_workspace_free(dev, NULL, w);
     gpuc_ndarray_release(host);
     gpuc_ndarray_release(device);
     return status;

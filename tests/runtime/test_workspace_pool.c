@@ -9,7 +9,7 @@
 static gpuc_buffer *take(gpuc_device *dev, size_t bytes)
 {
     gpuc_buffer *b;
-    expect_success(gpuc_runtime_workspace_alloc(dev, bytes, &b));
+    expect_success(gpuc_runtime_workspace_alloc(dev, NULL, bytes, &b));
     assert_true(b->size >= bytes && b->size % 256 == 0);
     return b;
 }
@@ -22,17 +22,17 @@ static void freed_buffers_are_used_again(void **state)
     gpuc_device *dev = fixture_device(&f, GPUC_DEVICE_VULKAN, 0);
     gpuc_buffer *a = take(dev, 1000), *b = take(dev, 100000), *c = take(dev, 0);
     assert_int_equal(f.vulkan.allocs, 3);
-    gpuc_runtime_workspace_free(dev, a);
-    gpuc_runtime_workspace_free(dev, b);
-    gpuc_runtime_workspace_free(dev, c);
-    gpuc_runtime_workspace_free(dev, NULL);
+    gpuc_runtime_workspace_free(dev, NULL, a);
+    gpuc_runtime_workspace_free(dev, NULL, b);
+    gpuc_runtime_workspace_free(dev, NULL, c);
+    gpuc_runtime_workspace_free(dev, NULL, NULL);
     assert_ptr_equal(take(dev, 1024), a);
     assert_ptr_equal(take(dev, 1), c); /* the smallest that fits */
     assert_ptr_equal(take(dev, 90000), b);
     assert_int_equal(f.vulkan.allocs, 3);
-    gpuc_runtime_workspace_free(dev, a);
-    gpuc_runtime_workspace_free(dev, b);
-    gpuc_runtime_workspace_free(dev, c);
+    gpuc_runtime_workspace_free(dev, NULL, a);
+    gpuc_runtime_workspace_free(dev, NULL, b);
+    gpuc_runtime_workspace_free(dev, NULL, c);
     fixture_deinit(&f); /* frees what lies in the pool */
 }
 
@@ -43,13 +43,13 @@ static void waste_is_bounded(void **state)
     fixture_init(&f);
     gpuc_device *dev = fixture_device(&f, GPUC_DEVICE_VULKAN, 0);
     gpuc_buffer *big = take(dev, 1 << 20);
-    gpuc_runtime_workspace_free(dev, big);
+    gpuc_runtime_workspace_free(dev, NULL, big);
     gpuc_buffer *small = take(dev, 1 << 19);
     assert_ptr_not_equal(small, big);
     gpuc_buffer *near = take(dev, 900 << 10);
     assert_ptr_equal(near, big);
-    gpuc_runtime_workspace_free(dev, small);
-    gpuc_runtime_workspace_free(dev, near);
+    gpuc_runtime_workspace_free(dev, NULL, small);
+    gpuc_runtime_workspace_free(dev, NULL, near);
     fixture_deinit(&f);
 }
 
@@ -61,20 +61,20 @@ static void a_full_device_gets_its_free_buffers_back(void **state)
     f.vulkan.memory = 3 << 20;
     gpuc_device *dev = fixture_device(&f, GPUC_DEVICE_VULKAN, 0);
     gpuc_buffer *a = take(dev, 1 << 20), *b = take(dev, 1 << 20), *c;
-    gpuc_runtime_workspace_free(dev, a);
-    gpuc_runtime_workspace_free(dev, b);
+    gpuc_runtime_workspace_free(dev, NULL, a);
+    gpuc_runtime_workspace_free(dev, NULL, b);
     c = take(dev, 2 << 20); /* frees a and b, which are too small */
     assert_int_equal(f.vulkan.live, 2 << 20);
-    gpuc_runtime_workspace_free(dev, c);
+    gpuc_runtime_workspace_free(dev, NULL, c);
     a = take(dev, 1 << 20);
     b = take(dev, 1 << 20); /* too wasteful a fit is better than none */
     assert_ptr_equal(b, c);
-    expect_failure(gpuc_runtime_workspace_alloc(dev, 1 << 20, &c), GPUC_OUT_OF_DEVICE_MEMORY, "full");
-    expect_failure(gpuc_runtime_workspace_alloc(dev, SIZE_MAX, &c), GPUC_OUT_OF_DEVICE_MEMORY,
+    expect_failure(gpuc_runtime_workspace_alloc(dev, NULL, 1 << 20, &c), GPUC_OUT_OF_DEVICE_MEMORY, "full");
+    expect_failure(gpuc_runtime_workspace_alloc(dev, NULL, SIZE_MAX, &c), GPUC_OUT_OF_DEVICE_MEMORY,
                    "address space");
     assert_null(c);
-    gpuc_runtime_workspace_free(dev, a);
-    gpuc_runtime_workspace_free(dev, b);
+    gpuc_runtime_workspace_free(dev, NULL, a);
+    gpuc_runtime_workspace_free(dev, NULL, b);
     gpuc_runtime_workspace_pool_trim(&gpuc_runtime_find_open(f.rt, dev)->pool);
     assert_int_equal(f.vulkan.live, 0);
     fixture_deinit(&f);
@@ -88,8 +88,32 @@ static void no_memory_for_the_list_frees_the_buffer(void **state)
     gpuc_device *dev = fixture_device(&f, GPUC_DEVICE_VULKAN, 0);
     gpuc_buffer *a = take(dev, 5000);
     f.heap.fail_at = f.heap.calls + 1;
-    gpuc_runtime_workspace_free(dev, a);
+    gpuc_runtime_workspace_free(dev, NULL, a);
     assert_int_equal(f.vulkan.live, 0);
+    fixture_deinit(&f);
+}
+
+static void buffers_stay_with_their_stream(void **state)
+{
+    (void)state;
+    fixture f;
+    fixture_init(&f);
+    gpuc_device *dev = fixture_device(&f, GPUC_DEVICE_VULKAN, 0);
+    gpuc_stream one = {.device = dev};
+    gpuc_buffer *a = take(dev, 1000), *b;
+    gpuc_runtime_workspace_free(dev, &one, a);
+    b = take(dev, 1000);
+    assert_ptr_not_equal(b, a);
+    gpuc_runtime_workspace_free(dev, NULL, b);
+    expect_success(gpuc_runtime_workspace_alloc(dev, &one, 1000, &b));
+    assert_ptr_equal(b, a);
+    gpuc_runtime_workspace_free(dev, &one, a);
+    gpuc_runtime_workspace_forget(dev, &one);
+    a = take(dev, 1000);
+    b = take(dev, 1000);
+    assert_int_equal(f.vulkan.allocs, 2);
+    gpuc_runtime_workspace_free(dev, NULL, a);
+    gpuc_runtime_workspace_free(dev, NULL, b);
     fixture_deinit(&f);
 }
 
@@ -118,9 +142,9 @@ static void a_device_may_bring_its_own(void **state)
     api.free_workspace = own_free;
     dev->api = &api;
     gpuc_buffer *b;
-    expect_success(gpuc_runtime_workspace_alloc(dev, 10, &b));
+    expect_success(gpuc_runtime_workspace_alloc(dev, NULL, 10, &b));
     assert_int_equal(own_allocs, 1);
-    gpuc_runtime_workspace_free(dev, b);
+    gpuc_runtime_workspace_free(dev, NULL, b);
     assert_int_equal(own_allocs, 0);
     dev->api = &fake_api;
     fixture_deinit(&f);
@@ -131,8 +155,8 @@ static void *churn(void *arg)
     gpuc_device *dev = arg;
     for (int i = 0; i < 2000; i++) {
         gpuc_buffer *b;
-        gpuc_status_release(gpuc_runtime_workspace_alloc(dev, (size_t)(i % 7) * 1000, &b));
-        gpuc_runtime_workspace_free(dev, b);
+        gpuc_status_release(gpuc_runtime_workspace_alloc(dev, NULL, (size_t)(i % 7) * 1000, &b));
+        gpuc_runtime_workspace_free(dev, NULL, b);
     }
     return NULL;
 }
@@ -176,6 +200,7 @@ int main(void)
         cmocka_unit_test(waste_is_bounded),
         cmocka_unit_test(a_full_device_gets_its_free_buffers_back),
         cmocka_unit_test(no_memory_for_the_list_frees_the_buffer),
+        cmocka_unit_test(buffers_stay_with_their_stream),
         cmocka_unit_test(a_device_may_bring_its_own),
         cmocka_unit_test(many_threads),
     };

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gpuc/devices.h>
@@ -273,6 +274,112 @@ static void the_application_may_run_the_loops(void **state)
     gpuc_runtime_release(rt);
 }
 
+/* ---- Streams ---- */
+
+static void launch(gpuc_device *dev, gpuc_stream *s, gpuc_code_module *m, gpuc_buffer *out)
+{
+    const gpuc_step_tensor tensor = {.access = GPUC_ACCESS_WRITE, .size = out->size};
+    const gpuc_step step = {.module = m, .num_tensors = 1, .tensors = &tensor, .launch = {1, 1, 1}};
+    const gpuc_binding slot = {.buffer = out, .size = out->size};
+    ok(dev->api->launch(dev, s, &step, &(gpuc_bindings){.slots = &slot, .count = 1}));
+}
+
+/* With the application's loops, what is flushed runs in the call, since there are no other threads. */
+static void streams_on_loops_of_the_application(void **state)
+{
+    (void)state;
+    gpuc_runtime *rt;
+    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+    desc.parallel_for = own_loop;
+    desc.parallel_user = &loops_of_the_application;
+    gpuc_device *dev = open_cpu(&rt, &desc);
+    gpuc_mapping so = compile(1);
+    const gpuc_kernel *kernels[] = {&loops};
+    gpuc_code_module *m;
+    gpuc_buffer *b;
+    gpuc_stream *s;
+    ok(dev->api->module_load(dev, "cpu_so", so.data, so.size, kernels, 1, &m));
+    ok(dev->api->alloc_data_space(dev, 800, 16, &b));
+    ok(dev->api->create_stream(dev, &s));
+    int before = loops_of_the_application;
+    for (int i = 0; i < 10; i++) launch(dev, s, m, b);
+    assert_int_equal(loops_of_the_application, before);
+    ok(dev->api->stream_flush(dev, s));
+    assert_int_equal(loops_of_the_application, before + 10);
+    dev->api->free_stream(dev, s);
+    dev->api->free_data_space(dev, b);
+    dev->api->module_release(dev, m);
+    gpuc_file_unmap(&so);
+    gpuc_runtime_release(rt);
+}
+
+/* The child has none of the streams' threads, and goes on with what is queued. */
+static int use_in_child(gpuc_device *dev, gpuc_code_module *m, gpuc_stream *s, gpuc_buffer *b)
+{
+    alarm(20);
+    gpuc_stream *streams[2] = {NULL, s};
+    for (int i = 0; i < 2; i++) {
+        uint64_t ticket, before = dev->launches;
+        bool done;
+        for (int k = 0; k < 5; k++) launch(dev, streams[i], m, b);
+        ok(dev->api->stream_signal(dev, streams[i], &ticket));
+        do {
+            ok(dev->api->ticket_wait(dev, ticket, 1000000, &done));
+        } while (!done);
+        if (dev->launches != before + (i == 0 ? 7 : 6)) return 1; /* with what was left */
+    }
+    dev->api->free_stream(dev, s);
+    dev->api->free_data_space(dev, b);
+    dev->api->module_release(dev, m);
+    gpuc_runtime_release(dev->runtime);
+    return 0;
+}
+
+static void children_go_on_with_streams(void **state)
+{
+    (void)state;
+#ifdef GPUC_SANITIZED
+    print_message(
+        "not run: AddressSanitizer's allocator may be locked by another thread when a process forks\n");
+    skip();
+#endif
+    gpuc_runtime *rt;
+    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+    desc.num_threads = 3;
+    gpuc_device *dev = open_cpu(&rt, &desc);
+    gpuc_mapping so = compile(1);
+    const gpuc_kernel *kernels[] = {&loops};
+    gpuc_code_module *m;
+    gpuc_buffer *b;
+    gpuc_stream *s;
+    bool done;
+    uint64_t ticket;
+    ok(dev->api->module_load(dev, "cpu_so", so.data, so.size, kernels, 1, &m));
+    ok(dev->api->alloc_data_space(dev, 800, 16, &b));
+    ok(dev->api->create_stream(dev, &s));
+    for (int round = 0; round < 10; round++) {
+        launch(dev, s, m, b);
+        ok(dev->api->stream_signal(dev, s, &ticket));
+        ok(dev->api->ticket_wait(dev, ticket, GPUC_FOREVER, &done));
+        launch(dev, s, m, b);
+        launch(dev, NULL, m, b);
+        launch(dev, NULL, m, b);
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) _exit(use_in_child(dev, m, s, b));
+        int status;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        ok(dev->api->stream_sync(dev, s));
+        ok(dev->api->stream_sync(dev, NULL));
+    }
+    dev->api->free_stream(dev, s);
+    dev->api->free_data_space(dev, b);
+    dev->api->module_release(dev, m);
+    gpuc_file_unmap(&so);
+    gpuc_runtime_release(rt);
+}
+
 static void threads_are_as_many_as_asked_for(void **state)
 {
     (void)state;
@@ -296,6 +403,8 @@ int main(void)
         cmocka_unit_test(foreign_and_damaged_objects_are_refused),
         cmocka_unit_test(descriptors_are_given_back),
         cmocka_unit_test(the_application_may_run_the_loops),
+        cmocka_unit_test(streams_on_loops_of_the_application),
+        cmocka_unit_test(children_go_on_with_streams),
         cmocka_unit_test(threads_are_as_many_as_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

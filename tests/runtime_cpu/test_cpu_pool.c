@@ -177,6 +177,49 @@ static void callers_on_several_threads_take_turns(void **state)
     gpuc_cpu_pool_destroy(p);
 }
 
+typedef struct rival {
+    gpuc_cpu_pool *pool;
+    atomic_int loops;
+    atomic_bool stop;
+} rival;
+
+static void count_loop(void *arg, int64_t begin, int64_t end)
+{
+    (void)arg;
+    if (begin == 0 && end > 0) usleep(200);
+}
+
+static void *loop_on(void *arg)
+{
+    rival *r = arg;
+    while (!atomic_load(&r->stop)) {
+        gpuc_cpu_pool_run(r->pool, 0, 100, count_loop, NULL);
+        atomic_fetch_add(&r->loops, 1);
+    }
+    return NULL;
+}
+
+/* Who asks for a loop gets it after the one that runs, however often the other one asks. */
+static void no_caller_starves(void **state)
+{
+    (void)state;
+    enum { LOOPS = 200 };
+    rival r = {.pool = make(2)};
+    pthread_t other;
+    int late = 0;
+    assert_int_equal(pthread_create(&other, NULL, loop_on, &r), 0);
+    while (!atomic_load(&r.loops)) usleep(100);
+    for (int i = 0; i < LOOPS; i++) {
+        int before = atomic_load(&r.loops);
+        gpuc_cpu_pool_run(r.pool, 0, 100, count_loop, NULL);
+        late += atomic_load(&r.loops) - before > 3;
+    }
+    atomic_store(&r.stop, true);
+    pthread_join(other, NULL);
+    assert_true(late < LOOPS / 4); /* the machine may be busy */
+    gpuc_cpu_pool_destroy(r.pool);
+}
+
 static void pools_come_and_go(void **state)
 {
     (void)state;
@@ -248,7 +291,8 @@ static void children_have_threads_of_their_own(void **state)
 {
     (void)state;
 #ifdef GPUC_SANITIZED
-    print_message("not run: AddressSanitizer's allocator may be locked by another thread when a process forks\n");
+    print_message(
+        "not run: AddressSanitizer's allocator may be locked by another thread when a process forks\n");
     skip();
 #endif
     gpuc_cpu_pool *p = make(3);
@@ -278,6 +322,7 @@ int main(void)
         cmocka_unit_test(others_help),
         cmocka_unit_test(many_short_loops_with_and_without_sleep),
         cmocka_unit_test(callers_on_several_threads_take_turns),
+        cmocka_unit_test(no_caller_starves),
         cmocka_unit_test(pools_come_and_go),
         cmocka_unit_test(children_have_threads_of_their_own),
     };

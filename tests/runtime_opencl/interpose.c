@@ -237,6 +237,19 @@ static cl_event fakeCreateUserEvent(cl_context c, cl_int *error)
     return created(real.CreateUserEvent(c, error));
 }
 
+static cl_int fakeRetainEvent(cl_event e)
+{
+    FAIL(clRetainEvent);
+    created(e);
+    return real.RetainEvent(e);
+}
+
+static cl_int fakeWaitForEvents(cl_uint count, const cl_event *events)
+{
+    FAIL(clWaitForEvents);
+    return real.WaitForEvents(count, events);
+}
+
 static cl_int fakeReleaseEvent(cl_event e)
 {
     return released(real.ReleaseEvent(e));
@@ -276,7 +289,9 @@ static void *find(void *user, const char *name)
         FAKE(GetKernelInfo),
         FAKE(GetKernelWorkGroupInfo),
         FAKE(CreateUserEvent),
+        FAKE(RetainEvent),
         FAKE(ReleaseEvent),
+        FAKE(WaitForEvents),
 #undef FAKE
     };
     if (spy.missing && strcmp(spy.missing, name) == 0) return NULL;

@@ -163,8 +163,10 @@ static void two_streams_are_two_queues(void **state)
     cl_ok(b.dev->api->create_stream(b.dev, &s));
     assert_non_null(s);
     assert_int_equal(spy.queues, 2);
-    cl_ok(b.dev->api->sync_stream_from_to(b.dev, s, s));
-    cl_ok(b.dev->api->sync_stream_from_to(b.dev, s, NULL));
+    uint64_t ticket;
+    cl_ok(b.dev->api->stream_signal(b.dev, s, &ticket));
+    cl_ok(b.dev->api->stream_wait(b.dev, s, ticket));
+    cl_ok(b.dev->api->stream_wait(b.dev, NULL, ticket));
     cl_ok(b.dev->api->stream_sync(b.dev, s));
     b.dev->api->free_stream(b.dev, s);
     b.dev->api->free_stream(b.dev, NULL);

@@ -119,6 +119,7 @@ typedef struct pass_objects {
     gpuc_buffer *in, *out;
     gpuc_code_module *module;
     gpuc_plan *plan;
+    gpuc_stream *stream;
 } pass_objects;
 
 /* One pass through every kind of object; the first failure ends it. */
@@ -142,12 +143,22 @@ static gpuc_status use_all(gpuc_device *dev, const void *blob, size_t size, pass
     gpuc_step steps[] = {{o->module, 0, 3, 1, add, &n, {1, 1, 1}}, {o->module, 1, 2, 1, copy, &n, {1, 1, 1}}};
     GPUC_TRY(api->plan_create(dev, steps, 2, GPUC_PLAN_PROFILING, &o->plan));
     gpuc_binding slots[] = {{o->in, 0, sizeof values}, {o->out, 0, sizeof values}};
-    GPUC_TRY(api->plan_run(o->plan, &(gpuc_bindings){slots, 2}, NULL));
+    const gpuc_bindings bindings = {slots, 2};
+    GPUC_TRY(api->plan_run(o->plan, &bindings, NULL));
+    GPUC_TRY(api->create_stream(dev, &o->stream));
+    for (int i = 0; i < 2; i++) GPUC_TRY(api->launch(dev, o->stream, &steps[i], &bindings));
+    static float later[128]; /* it may be read into until the device closes */
+    GPUC_TRY(api->read_later(dev, (gpuc_copy_end){.buffer = o->in}, later, sizeof later, o->stream));
+    uint64_t ticket;
+    bool done;
+    GPUC_TRY(api->stream_signal(dev, o->stream, &ticket));
+    GPUC_TRY(api->ticket_wait(dev, ticket, GPUC_FOREVER, &done));
+    assert_true(later[10] == 10 + 74 + 74);
     GPUC_TRY(api->stream_sync(dev, NULL));
     double ns[2];
     GPUC_TRY(api->plan_profile(o->plan, ns, 2));
     GPUC_TRY(api->copy_data_from_to(dev, (gpuc_copy_end){.buffer = o->in}, host, sizeof values, NULL));
-    assert_true(values[10] == 10 + 74);
+    assert_true(values[10] == 10 + 74 + 74);
     return NULL;
 }
 
@@ -158,6 +169,7 @@ static gpuc_status pass(gpuc_runtime *rt, const void *blob, size_t size)
     GPUC_TRY(gpuc_device_open(rt, GPUC_DEVICE_VULKAN, 0, &dev));
     gpuc_status s = use_all(dev, blob, size, &o);
     if (o.plan) dev->api->plan_destroy(o.plan);
+    if (o.stream) dev->api->free_stream(dev, o.stream);
     if (o.module) dev->api->module_release(dev, o.module);
     if (o.in) dev->api->free_data_space(dev, o.in);
     if (o.out) dev->api->free_data_space(dev, o.out);

@@ -112,7 +112,7 @@ static void test_scalars(void **state)
     scalars[0] = INT64_C(1) << 40;
     plan = make_plan(&f, &step, 1);
     vk_fails(f.api->plan_run(plan, &(gpuc_bindings){&slot, 1}, NULL), GPUC_INVALID_ARGUMENT,
-             "step 0, kernel scalars: scalar 0 is 1099511627776");
+             "step 0: kernel scalars: scalar 0 is 1099511627776");
     f.api->plan_destroy(plan);
     f.api->free_data_space(f.dev, out);
     f.api->module_release(f.dev, m);
@@ -352,7 +352,7 @@ static void test_shared_binding(void **state)
     }
     gpuc_binding apart[] = {{arena, 0, 12 * N}, {other, 0, 4 * N}};
     vk_fails(f.api->plan_run(plan, &(gpuc_bindings){apart, 2}, NULL), GPUC_INVALID_ARGUMENT,
-             "plan: step 0, kernel shift: tensor 1 shares binding 0 with one of another buffer");
+             "plan: step 0: kernel shift: tensor 1 shares binding 0 with one of another buffer");
     f.api->plan_destroy(plan);
     f.api->free_data_space(f.dev, arena);
     f.api->free_data_space(f.dev, other);
@@ -491,7 +491,7 @@ static void test_bad_plans(void **state)
     gpuc_step step = {m, 0, 1, 2, tensors, scalars, {16, 1, 1}};
     gpuc_plan *plan;
     vk_fails(f.api->plan_create(f.dev, &step, 1, 0, &plan), GPUC_INVALID_ARGUMENT,
-             "step 0 gives kernel affine 1 tensors and 2 scalars, not 2 and 2");
+             "step 0: kernel affine: it gives 1 tensors and 2 scalars, not 2 and 2");
     step.num_tensors = 2;
     step.kernel = 7;
     vk_fails(f.api->plan_create(f.dev, &step, 1, 0, &plan), GPUC_INVALID_ARGUMENT, "names no kernel");
@@ -501,16 +501,16 @@ static void test_bad_plans(void **state)
              "1073741824 work-groups in y");
     step.launch[1] = 1;
     gpuc_step copy = {NULL, 0, 2, 0, (gpuc_step_tensor[]){ref(0, 1, 0, 4), ref(1, 2, 0, 8)}, NULL, {0}};
-    vk_fails(f.api->plan_create(f.dev, &copy, 1, 0, &plan), GPUC_INVALID_ARGUMENT, "step 0 is a copy");
+    vk_fails(f.api->plan_create(f.dev, &copy, 1, 0, &plan), GPUC_INVALID_ARGUMENT, "step 0: it is a copy");
 
     plan = make_plan(&f, &step, 1);
     gpuc_buffer *x = ramp(&f, N, 1), *small = ramp(&f, N / 2, 1);
     vk_fails(f.api->plan_run(plan, &(gpuc_bindings){(gpuc_binding[]){whole(x)}, 1}, NULL),
-             GPUC_INVALID_ARGUMENT, "slot 1 has no buffer");
+             GPUC_INVALID_ARGUMENT, "slot 1 is not bound");
     vk_fails(f.api->plan_run(plan, &(gpuc_bindings){(gpuc_binding[]){whole(x), whole(small)}, 2}, NULL),
-             GPUC_INVALID_ARGUMENT, "slot 1 needs 4000 bytes, bound are 2000");
+             GPUC_INVALID_ARGUMENT, "slot 1: 4000 bytes at 0 exceed the 2000 bytes that are bound");
     vk_fails(f.api->plan_run(plan, &(gpuc_bindings){(gpuc_binding[]){whole(x), {small, 0, 4 * N}}, 2}, NULL),
-             GPUC_INVALID_ARGUMENT, "slot 1 needs 4000 bytes");
+             GPUC_INVALID_ARGUMENT, "slot 1: the binding exceeds its buffer of 2000 bytes");
     vk_fails(f.api->plan_run(plan, &(gpuc_bindings){(gpuc_binding[]){{x, 2, 4 * N - 2}, whole(x)}, 2}, NULL),
              GPUC_INVALID_ARGUMENT, "slot 0");
     f.api->plan_destroy(plan);
@@ -584,6 +584,11 @@ static void lose(strict_options options)
     float one;
     vk_fails(f.api->plan_run(plan, &bindings, NULL), GPUC_DEVICE_LOST, "lost");
     vk_fails(f.api->stream_sync(f.dev, NULL), GPUC_DEVICE_LOST, "lost");
+    const gpuc_step copy = {.num_tensors = 2,
+                            .tensors = (gpuc_step_tensor[]){ref(0, 1, 0, 4), ref(1, 2, 0, 4)}};
+    bool done;
+    vk_fails(f.api->launch(f.dev, NULL, &copy, &bindings), GPUC_DEVICE_LOST, "lost");
+    vk_fails(f.api->ticket_wait(f.dev, 0, GPUC_FOREVER, &done), GPUC_DEVICE_LOST, "lost");
     vk_fails(
         f.api->copy_data_from_to(f.dev, (gpuc_copy_end){.buffer = x}, (gpuc_copy_end){.host = &one}, 4, NULL),
         GPUC_DEVICE_LOST, "lost");

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One small launch, by gpuc and by the driver's own calls. */
+#ifndef GPUC_BENCH_RUNTIME_LAUNCHES_H
+#define GPUC_BENCH_RUNTIME_LAUNCHES_H
+
+#include <gpuc/build.h>
+#include <gpuc/devices.h>
+
+#include "library/library.h"
+
+typedef struct launches {
+    gpuc_device *dev;
+    const gpuc_loaded_library *library;
+    gpuc_function *function;
+    gpuc_ndarray *arrays[3];
+    gpuc_step step;
+    gpuc_step_tensor tensors[3];
+    int64_t scalars[1];
+    gpuc_binding slots[3];
+} launches;
+
+/* Appends the launch so many times to something that open made, as the driver would have it. */
+typedef struct bare {
+    gpuc_status (*open)(launches *l, void **out);
+    gpuc_status (*begin)(void *self); /* of a chain */
+    gpuc_status (*append)(void *self, int count);
+    gpuc_status (*finish)(void *self); /* submits, and waits */
+    void (*close)(void *self);
+} bare;
+extern const bare bare_vulkan, bare_opencl, bare_cpu;
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sets arguments, and enqueues kernels and copies: the steps of plans, and single launches. */
+#include "runtime_opencl/cl.h"
+
+#include <string.h>
+
+#define FLUSH_OPS 100000000u /* what is launched between two flushes at most */
+#define UNKNOWN_OPS 1000000
+
+/* A tensor's memory in one launch. */
+typedef struct cl_place {
+    gpuc_cl_buffer *buffer;
+    uint64_t offset;
+} cl_place;
+
+gpuc_status gpuc_cl_launch_check(const gpuc_cl_device *dev, const gpuc_step *step, gpuc_cl_launch *out)
+{
+    gpuc_cl_module *m = (gpuc_cl_module *)step->module;
+    *out = (gpuc_cl_launch){0};
+    if (m->dev != dev || step->kernel >= m->num_kernels)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "kernel number %u of a module with %u", step->kernel,
+                         m->num_kernels);
+    out->kernel = &m->kernels[step->kernel];
+    const gpuc_kernel *k = out->kernel->meta;
+    if (step->num_tensors != k->num_tensors || step->num_scalars != k->num_scalars)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "the kernel takes %u tensors and %u scalars, the step has %u and %u", k->num_tensors,
+                         k->num_scalars, step->num_tensors, step->num_scalars);
+    for (int i = 0; i < 3; i++) {
+        out->empty = out->empty || step->launch[i] == 0;
+        out->local[i] = k->local_size[i];
+        if (__builtin_mul_overflow((size_t)step->launch[i], out->local[i], &out->global[i]))
+            return gpuc_fail(GPUC_UNSUPPORTED, "%u work-groups of %zu in %c overflow", step->launch[i],
+                             out->local[i], "xyz"[i]);
+    }
+    return NULL;
+}
+
+/* ---- Sites ---- */
+
+gpuc_status gpuc_cl_site_create(const gpuc_cl_device *dev, const gpuc_cl_kernel *k, gpuc_arena *arena,
+                                gpuc_cl_site **out)
+{
+    gpuc_cl_site *s = gpuc_arena_alloc(arena, sizeof *s);
+    *out = NULL;
+    if (s) s->tensors = gpuc_arena_alloc_array(arena, k->meta->num_tensors, sizeof *s->tensors);
+    if (s) s->scalars = gpuc_arena_alloc_array(arena, k->meta->num_scalars, sizeof *s->scalars);
+    if (!s || !s->tensors || !s->scalars)
+        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the arguments of an OpenCL kernel");
+    GPUC_TRY(gpuc_cl_kernel_create(dev, k, &s->handle));
+    *out = s;
+    return NULL;
+}
+
+void gpuc_cl_site_release(const gpuc_cl_device *dev, gpuc_cl_site *site)
+{
+    if (site) dev->fn->ReleaseKernel(site->handle);
+}
+
+static gpuc_status set_scalar(const gpuc_cl_device *dev, const gpuc_kernel *k, cl_kernel handle, uint32_t i,
+                              int64_t value)
+{
+    gpuc_dtype t = k->scalars[i];
+    union {
+        cl_int i32;
+        cl_long i64;
+        cl_float f32;
+    } v;
+    if (t.code == GPUC_DTYPE_FLOAT) {
+        double d;
+        memcpy(&d, &value, sizeof d);
+        v.f32 = (float)d;
+    } else if (t.bits == 64) {
+        v.i64 = value;
+    } else {
+        if (value < INT32_MIN || value > UINT32_MAX)
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "scalar %u is %lld, which does not fit 32 bits", i,
+                             (long long)value);
+        v.i32 = (cl_int)(uint32_t)value;
+    }
+    GPUC_CL_TRY("clSetKernelArg",
+                dev->fn->SetKernelArg(handle, 2 * k->num_tensors + i, gpuc_dtype_bytes(t), &v));
+    return NULL;
+}
+
+gpuc_status gpuc_cl_site_set_scalars(const gpuc_cl_device *dev, const gpuc_kernel *k, gpuc_cl_site *site,
+                                     const int64_t *scalars)
+{
+    for (uint32_t i = 0; i < k->num_scalars; i++) {
+        if (i < site->num_scalars_set && site->scalars[i] == scalars[i]) continue;
+        if (site->num_scalars_set > i) site->num_scalars_set = i;
+        GPUC_TRY(set_scalar(dev, k, site->handle, i, scalars[i]));
+        site->scalars[i] = scalars[i];
+        site->num_scalars_set = i + 1;
+    }
+    return NULL;
+}
+
+static gpuc_status resolve(const gpuc_cl_device *dev, const gpuc_bindings *bindings,
+                           const gpuc_step_tensor *t, cl_place *out)
+{
+    GPUC_TRY(gpuc_device_check_tensor(&dev->base, bindings, t));
+    const gpuc_binding *b = &bindings->slots[t->slot];
+    *out = (cl_place){.buffer = (gpuc_cl_buffer *)b->buffer, .offset = b->offset + t->offset};
+    if (atomic_load_explicit(&out->buffer->fresh, memory_order_relaxed))
+        atomic_store(&out->buffer->fresh, false);
+    return NULL;
+}
+
+static gpuc_status set_tensor(const gpuc_cl_device *dev, const gpuc_kernel *k, gpuc_cl_site *site, uint32_t t,
+                              cl_place place)
+{
+    const gpuc_kernel_tensor *meta = &k->tensors[t];
+    uint64_t element = gpuc_dtype_bytes(meta->dtype);
+    if (place.offset % element != 0 || (meta->alignment > 1 && place.offset % meta->alignment != 0))
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "offset %llu is not a multiple of %llu bytes",
+                         (unsigned long long)place.offset,
+                         (unsigned long long)(meta->alignment > element ? meta->alignment : element));
+    if (place.offset / element > INT32_MAX)
+        return gpuc_fail(GPUC_UNSUPPORTED, "offset %llu exceeds 2^31 elements",
+                         (unsigned long long)place.offset);
+    cl_int offset = (cl_int)(place.offset / element);
+    gpuc_cl_arg *set = &site->tensors[t];
+    bool same = set->buffer == place.buffer->id;
+    if (same && set->offset == offset) return NULL;
+    set->buffer = 0;
+    if (!same)
+        GPUC_CL_TRY("clSetKernelArg",
+                    dev->fn->SetKernelArg(site->handle, 2 * t, sizeof place.buffer->mem, &place.buffer->mem));
+    GPUC_CL_TRY("clSetKernelArg", dev->fn->SetKernelArg(site->handle, 2 * t + 1, sizeof offset, &offset));
+    *set = (gpuc_cl_arg){.buffer = place.buffer->id, .offset = offset};
+    return NULL;
+}
+
+/* ---- Enqueuing ---- */
+
+gpuc_status gpuc_cl_launch_enqueue(gpuc_cl_device *dev, const gpuc_cl_launch *launch, gpuc_cl_site *site,
+                                   const gpuc_step_tensor *tensors, const gpuc_bindings *bindings,
+                                   cl_command_queue queue, cl_event *out_event)
+{
+    const gpuc_kernel *k = launch->kernel->meta;
+    for (uint32_t t = 0; t < k->num_tensors; t++) {
+        cl_place place;
+        gpuc_status status = resolve(dev, bindings, &tensors[t], &place);
+        if (!status) status = set_tensor(dev, k, site, t, place);
+        if (status) return gpuc_error_prefix(status, "tensor %u", t);
+    }
+    GPUC_CL_TRY("clEnqueueNDRangeKernel",
+                dev->fn->EnqueueNDRangeKernel(queue, site->handle, 3, NULL, launch->global, launch->local, 0,
+                                              NULL, out_event));
+    __atomic_fetch_add(&dev->base.launches, 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+gpuc_status gpuc_cl_check_copy_step(const gpuc_step *step)
+{
+    if (step->num_tensors == 2 && step->tensors[0].size == step->tensors[1].size) return NULL;
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "a copy step needs two tensors of one size");
+}
+
+gpuc_status gpuc_cl_copy_enqueue(gpuc_cl_device *dev, const gpuc_step_tensor *tensors,
+                                 const gpuc_bindings *bindings, cl_command_queue queue, cl_event *out_event)
+{
+    cl_place from, to;
+    GPUC_TRY(resolve(dev, bindings, &tensors[0], &from));
+    GPUC_TRY(resolve(dev, bindings, &tensors[1], &to));
+    if (tensors[0].size == 0 || (from.buffer == to.buffer && from.offset == to.offset)) return NULL;
+    GPUC_CL_TRY("clEnqueueCopyBuffer",
+                dev->fn->EnqueueCopyBuffer(queue, from.buffer->mem, to.buffer->mem, from.offset, to.offset,
+                                           tensors[0].size, 0, NULL, out_event));
+    return NULL;
+}
+
+static gpuc_status take_site(gpuc_cl_device *dev, gpuc_cl_module *m, gpuc_cl_kernel *k, gpuc_cl_site **out)
+{
+    gpuc_status status = NULL;
+    pthread_mutex_lock(&dev->lock);
+    *out = k->sites;
+    if (k->sites)
+        k->sites = k->sites->next;
+    else
+        status = gpuc_cl_site_create(dev, k, &m->arena, out);
+    pthread_mutex_unlock(&dev->lock);
+    return status;
+}
+
+static void give_site(gpuc_cl_device *dev, gpuc_cl_kernel *k, gpuc_cl_site *site)
+{
+    pthread_mutex_lock(&dev->lock);
+    site->next = k->sites;
+    k->sites = site;
+    pthread_mutex_unlock(&dev->lock);
+}
+
+static gpuc_status launch_kernel(gpuc_cl_device *dev, const gpuc_step *step, const gpuc_bindings *bindings,
+                                 gpuc_cl_stream *s)
+{
+    gpuc_cl_launch launch;
+    gpuc_cl_site *site;
+    gpuc_status status = gpuc_cl_launch_check(dev, step, &launch);
+    if (!status && !launch.empty) {
+        status = take_site(dev, (gpuc_cl_module *)step->module, launch.kernel, &site);
+        if (site) {
+            status = gpuc_cl_site_set_scalars(dev, launch.kernel->meta, site, step->scalars);
+            if (!status)
+                status = gpuc_cl_launch_enqueue(dev, &launch, site, step->tensors, bindings, s->queue, NULL);
+            give_site(dev, launch.kernel, site);
+        }
+    }
+    return launch.kernel ? gpuc_error_prefix(status, "kernel '%s'", launch.kernel->meta->name) : status;
+}
+
+/* Drivers may keep what is enqueued until they are told. */
+static gpuc_status flush_if_much(gpuc_cl_device *dev, gpuc_cl_stream *s, const gpuc_step *step)
+{
+    const gpuc_cl_module *m = (const gpuc_cl_module *)step->module;
+    int64_t ops = m ? m->kernels[step->kernel].meta->cost_ops : (int64_t)(step->tensors[0].size / 4);
+    if (ops < 0) ops = UNKNOWN_OPS;
+    if (atomic_fetch_add(&s->unflushed, (uint64_t)ops + 1) + (uint64_t)ops < FLUSH_OPS) return NULL;
+    atomic_store(&s->unflushed, 0);
+    GPUC_CL_TRY("clFlush", dev->fn->Flush(s->queue));
+    return NULL;
+}
+
+gpuc_status gpuc_cl_launch_step(gpuc_device *device, gpuc_stream *stream, const gpuc_step *step,
+                                const gpuc_bindings *bindings)
+{
+    gpuc_cl_device *dev = (gpuc_cl_device *)device;
+    gpuc_cl_stream *s = gpuc_cl_stream_of(dev, stream);
+    GPUC_TRY(gpuc_device_check_stream(device, stream));
+    atomic_fetch_add(&s->queued, 1);
+    gpuc_status status = step->module ? launch_kernel(dev, step, bindings, s) : gpuc_cl_check_copy_step(step);
+    if (!status && !step->module) status = gpuc_cl_copy_enqueue(dev, step->tensors, bindings, s->queue, NULL);
+    if (!status) status = flush_if_much(dev, s, step);
+    return gpuc_error_prefix(status, "launch");
+}
