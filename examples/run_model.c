@@ -92,7 +92,7 @@ int main(int argc, char **argv)
     gpuc_status status = gpuc_runtime_create(&GPUC_RUNTIME_DESC_INIT, &rt);
     if (!status) status = gpuc_devices_register(rt);
     if (!status && argc == 3) {
-        status = gpuc_device_parse(argv[2], &type, &index);
+        status = gpuc_device_parse(rt, argv[2], &type, &index);
         if (!status) status = gpuc_device_open(rt, type, index, &desc.device);
     }
     if (!status) status = run(rt, &desc);

@@ -58,7 +58,7 @@ int main(int argc, char **argv)
         bool here = !s;
         if (here) s = use(rt, device, argv[1], &wrong);
         const char *result = s ? gpuc_status_message(s) : wrong ? "wrong" : "ok";
-        printf("%-7s %s\n", gpuc_device_type_name(types[i]), result);
+        printf("%-7s %s\n", gpuc_device_type_name(rt, types[i]), result);
         failed += here && (s || wrong);
         gpuc_status_release(s);
     }

@@ -20,7 +20,7 @@ typedef struct gpuc_buffer gpuc_buffer; /* device memory; each backend embeds th
 typedef struct gpuc_stream gpuc_stream; /* NULL is the default stream; backends embed the struct below */
 typedef struct gpuc_code_module gpuc_code_module;
 typedef struct gpuc_plan gpuc_plan;
-struct gpuc_kernel; /* metadata, src/abi/kernel.h */
+struct gpuc_kernel; /* metadata, gpuc/kernel.h */
 
 /* What a device can be asked. Limits are of one launch; a device that does not know a limit has none. */
 typedef enum gpuc_device_attr {
@@ -52,8 +52,14 @@ typedef enum gpuc_device_attr {
     GPUC_ATTR_VECTOR_BITS,           /* int: width of a native vector of one lane; 0 unknown */
     GPUC_ATTR_INSTRUCTION_SETS,      /* string: " avx avx2 fma ", of a CPU, beyond what its ABI has */
     GPUC_ATTR_MAX_ITERATIONS, /* int: max iterations of all loops of an invocation; then the device ends them */
-    GPUC_ATTR_COUNT,
-    GPUC_ATTR_MAX_ROUNDS = GPUC_ATTR_MAX_ITERATIONS /* old name */
+    GPUC_ATTR_COMPUTE_VERSION,        /* string: what the device computes by: "8.6", "OpenCL 3.0", "gfx1030" */
+    GPUC_ATTR_MAX_CLOCK_RATE,         /* int: kHz */
+    GPUC_ATTR_MAX_THREAD_DIMENSIONS,  /* string: MAX_BLOCK_X, _Y and _Z as "[1024, 1024, 64]" */
+    GPUC_ATTR_MAX_REGISTERS,          /* int: 32-bit registers of a work-group */
+    GPUC_ATTR_GCN_ARCH,               /* string: of AMD's devices */
+    GPUC_ATTR_L2_CACHE_BYTES,         /* int */
+    GPUC_ATTR_AVAILABLE_GLOBAL_BYTES, /* int: memory that is free now */
+    GPUC_ATTR_COUNT
 } gpuc_device_attr;
 
 /* What a device must have to run a kernel or a program. */
@@ -151,7 +157,7 @@ typedef struct gpuc_bindings {
 /* The functions of a backend: one static table for all its devices. */
 typedef struct gpuc_device_api {
     size_t struct_size; /* sizeof(gpuc_device_api) of the header it was compiled with */
-    const char *name;   /* "vulkan", "opencl", "cpu" */
+    const char *name;   /* of the driver; the runtime fills it in */
 
     /* -- memory, copies and streams -- */
     /* A query that the device cannot answer gives known = false, not an error. */
@@ -163,17 +169,19 @@ typedef struct gpuc_device_api {
     void (*free_data_space)(gpuc_device *dev, gpuc_buffer *buffer);
     /* (optional) default: the data-space functions, through the runtime's workspace pool. */
     gpuc_status (*alloc_workspace)(gpuc_device *dev, size_t bytes, gpuc_buffer **out);
-    /* Gives back a buffer of alloc_workspace. */
+    /* (optional) with alloc_workspace. Gives back a buffer of alloc_workspace. */
     void (*free_workspace)(gpuc_device *dev, gpuc_buffer *buffer);
     /* Host to device is queued, and the host bytes are reusable on return. Device to host returns
      * with the bytes in place. Device to device is queued. */
     gpuc_status (*copy_data_from_to)(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
                                      gpuc_stream *stream);
-    /* Queues a copy from device to host, and returns. The bytes are in place once a ticket that was signalled
+    /* (optional) default: copy_data_from_to. Queues a copy from device to host, and returns. The bytes are in place once a ticket that was signalled
      * after it has been seen to be done; until then the host memory must stay. */
     gpuc_status (*read_later)(gpuc_device *dev, gpuc_copy_end from, void *host, size_t bytes,
                               gpuc_stream *stream);
-    /* A stream of its own. */
+    /* (optional) The functions of streams, from here to ticket_wait: all or none. Default, for devices that
+     * have done a launch or copy when its function returns: streams that hold nothing, and tickets that are
+     * done. A stream of its own. */
     gpuc_status (*create_stream)(gpuc_device *dev, gpuc_stream **out);
     /* Frees a stream of create_stream, after its work. */
     void (*free_stream)(gpuc_device *dev, gpuc_stream *stream);
@@ -203,7 +211,8 @@ typedef struct gpuc_device_api {
     void (*module_release)(gpuc_device *dev, gpuc_code_module *module);
     /* The number of a kernel, for gpuc_step. NOT_FOUND if the module has none of that name. */
     gpuc_status (*kernel_get)(gpuc_code_module *module, const char *name, uint32_t *out);
-    /* Copies what it needs of the steps. Barriers are derived from the access sets. flags: gpuc_plan_flag. */
+    /* (optional) The functions of plans, plan_create, plan_run and plan_destroy: all or none. Default: a plan is
+     * launched step by step. Copies what it needs of the steps. Barriers are derived from the access sets. flags: gpuc_plan_flag. */
     gpuc_status (*plan_create)(gpuc_device *dev, const gpuc_step *steps, uint32_t count, uint32_t flags,
                                gpuc_plan **out);
     /* Queues the plan. Bindings are resolved now; buffers must live until the stream is synced. */
@@ -224,7 +233,7 @@ typedef struct gpuc_device_api {
 
 /* Head of every backend's device object. */
 struct gpuc_device {
-    const gpuc_device_api *api; /* the functions of the backend */
+    const gpuc_device_api *api; /* the functions of the backend, with defaults for what it leaves out */
     gpuc_runtime *runtime;      /* that opened the device, and outlives it */
     gpuc_device_type type;      /* the kind of device */
     int index;                  /* among the devices of its kind */

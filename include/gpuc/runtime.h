@@ -66,17 +66,23 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_device_open(gpuc_runtime *rt, gpuc_devi
                                                      gpuc_device **out);
 /* Number of devices of a kind that could be opened; 0 if the driver is missing. */
 GPUC_API int gpuc_device_count(gpuc_runtime *rt, gpuc_device_type type);
-/* Parses "vulkan", "opencl:1", "cpu", "c" (the CPU) to a kind and a number. INVALID_ARGUMENT for other
- * texts. */
-GPUC_API GPUC_NODISCARD gpuc_status gpuc_device_parse(const char *text, gpuc_device_type *type, int *index);
+/* Parses "vulkan", "opencl:1", "cpu", "c" (the CPU) to a kind and a number; with a runtime also the names of its
+ * other drivers, "foo:1" (gpuc/driver.h). INVALID_ARGUMENT for other texts. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_device_parse(gpuc_runtime *rt, const char *text, gpuc_device_type *type,
+                                                      int *index);
 /* The number of the devices of a name: of "cpu" ("c"), "opencl", "vulkan"; for any other name one from
  * GPUC_DEVICE_USER_FIRST on, which follows from the name alone, since packages have it. 0 for NULL and "". */
 GPUC_API gpuc_device_type gpuc_device_type_named(const char *name);
-/* "cpu", "opencl", "vulkan". */
-GPUC_API const char *gpuc_device_type_name(gpuc_device_type type);
+/* "cpu", "opencl", "vulkan"; with a runtime also the names of its other drivers; else "unknown". */
+GPUC_API const char *gpuc_device_type_name(gpuc_runtime *rt, gpuc_device_type type);
 /* A limit or property of the device; known is false if it cannot tell. The string of one is borrowed from
  * the device. */
 GPUC_API gpuc_attr_value gpuc_device_get_attr(gpuc_device *dev, gpuc_device_attr attr);
+/* The name of an attribute: "max_threads_per_block", ...; NULL for numbers that are none. */
+GPUC_API const char *gpuc_device_attr_name(gpuc_device_attr attr);
+/* The attribute of a name, or of TVM's name for it ("max_shared_memory_per_block"). NOT_FOUND, with the closest
+ * name, if there is none. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_device_attr_named(const char *name, gpuc_device_attr *out);
 
 /* ---- Arrays ------------------------------------------------------------------------------- */
 
@@ -273,6 +279,8 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_registry_set(gpuc_runtime *rt, const ch
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_registry_set_fn(gpuc_runtime *rt, const char *name,
                                                          gpuc_packed_fn fn, void *self,
                                                          void (*free_self)(void *self), bool replace);
+/* Takes a function out; false if there is none of that name. It goes when its last reference does. */
+GPUC_API bool gpuc_registry_remove(gpuc_runtime *rt, const char *name);
 GPUC_API gpuc_function *gpuc_registry_get(gpuc_runtime *rt, const char *name); /* borrowed, or NULL */
 /* The number of registered functions. */
 GPUC_API size_t gpuc_registry_count(gpuc_runtime *rt);

@@ -1,42 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Size expressions: postfix over int64, checked for overflow. One form serves shapes, slot sizes,
- * launch sizes, scalar arguments and assertions. Division by zero and overflow are errors, except in the
- * operand that a select does not take, or right of an && or || that its left side decides. */
+/* Size expressions (gpuc/kernel.h): checked, evaluated, written and printed. */
 #ifndef GPUC_ABI_EXPR_H
 #define GPUC_ABI_EXPR_H
 
+#include <gpuc/kernel.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
-
-typedef enum gpuc_xop {
-    GPUC_XOP_CONST, /* push value */
-    GPUC_XOP_DIM,   /* push symbol number value */
-    GPUC_XOP_ADD,
-    GPUC_XOP_SUB,
-    GPUC_XOP_MUL,
-    GPUC_XOP_FLOORDIV,
-    GPUC_XOP_FLOORMOD,
-    GPUC_XOP_MIN,
-    GPUC_XOP_MAX,
-    GPUC_XOP_EQ, /* 1 or 0 */
-    GPUC_XOP_LT,
-    GPUC_XOP_LE,
-    GPUC_XOP_AND,
-    GPUC_XOP_OR,
-    GPUC_XOP_NOT,
-    GPUC_XOP_SELECT, /* cond a b: a if cond != 0 else b */
-    GPUC_XOP_COUNT
-} gpuc_xop;
-
-typedef struct gpuc_xinstr {
-    gpuc_xop op;
-    int64_t value; /* of CONST and DIM */
-} gpuc_xinstr;
-
-typedef struct gpuc_xexpr {
-    const gpuc_xinstr *code; /* NULL and count 0: the constant 0 */
-    uint32_t count;
-} gpuc_xexpr;
 
 #define GPUC_XEXPR_MAX_STACK 64
 

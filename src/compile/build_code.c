@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "library/code_module.h"
-#include "runtime/driver.h"
+#include "runtime/services.h"
 
 /* ---- gpuc's own ---- */
 

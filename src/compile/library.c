@@ -260,7 +260,7 @@ static gpuc_package make_package(const gpuc_library *l, const gpuc_device *devic
     }
     if (n == 0)
         gpuc_raise(l->ctx, GPUC_DEVICE_UNAVAILABLE, "the library holds nothing for %s devices",
-                   gpuc_device_type_name(device->type));
+                   device->api->name);
     return (gpuc_package){
         .gpuc_version = GPUC_VERSION, .is_library = true, .num_programs = (uint32_t)n, .programs = programs};
 }

@@ -9,7 +9,7 @@
 
 #include "compile/program.h"
 #include "runtime/current.h"
-#include "runtime/driver.h"
+#include "runtime/services.h"
 
 enum { MAX_ARRAYS = 64, MAX_KEPT = 16 };
 

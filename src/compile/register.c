@@ -7,7 +7,7 @@
 #include "compile/build_code.h"
 #include "compile/op_function.h"
 #include "library/code_module.h"
-#include "runtime/driver.h"
+#include "runtime/services.h"
 
 /* codegen.spirv.disassemble: (bytes) -> string */
 static gpuc_status disassemble(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)

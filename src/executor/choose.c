@@ -43,7 +43,7 @@ static gpuc_status nothing_for(const gpuc_model *m, const gpuc_device *dev)
     for (uint32_t i = 0; i < m->package.num_programs; i++)
         gpuc_buf_printf(&targets, "%s'%s'", i ? ", " : "", m->package.programs[i].target);
     gpuc_status s = gpuc_fail(GPUC_NOT_FOUND, "the package holds nothing for %s devices; its targets are %s",
-                              gpuc_device_type_name(dev->type), gpuc_buf_cstr(&targets));
+                              dev->api->name, gpuc_buf_cstr(&targets));
     gpuc_buf_deinit(&targets);
     return s;
 }

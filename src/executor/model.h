@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "loader/loader.h"
-#include "runtime/driver.h"
+#include "runtime/services.h"
 
 typedef struct gpuc_program_device {
     gpuc_loaded code;     /* and the device */

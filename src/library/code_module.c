@@ -8,7 +8,7 @@
 #include <gpuc/files.h>
 
 #include "abi/code.h"
-#include "runtime/driver.h"
+#include "runtime/services.h"
 
 typedef struct code_module code_module;
 

@@ -9,7 +9,7 @@
 #include "base/size.h"
 #include "library/library.h"
 #include "runtime/current.h"
-#include "runtime/driver.h"
+#include "runtime/services.h"
 #include "runtime/ndarray.h"
 #include "runtime/workspace_pool.h"
 

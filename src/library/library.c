@@ -83,7 +83,7 @@ static gpuc_status choose(gpuc_loaded_library *l, const gpuc_package *package, g
         return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "no program of the library can run here%s",
                          gpuc_buf_cstr(reasons));
     return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "the library holds nothing for %s devices",
-                     gpuc_device_type_name(given->type));
+                     given->api->name);
 }
 
 /* ---- Loading ---- */

@@ -6,7 +6,7 @@
 
 #include "abi/package.h"
 #include "base/arena.h"
-#include "runtime/driver.h"
+#include "runtime/services.h"
 
 typedef struct gpuc_loaded {
     gpuc_device *dev;

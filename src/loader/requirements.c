@@ -16,7 +16,7 @@ static const struct {
 static const char *device_name(gpuc_device *dev)
 {
     gpuc_attr_value v = gpuc_device_get_attr(dev, GPUC_ATTR_NAME);
-    return v.known && v.s ? v.s : gpuc_device_type_name(dev->type);
+    return v.known && v.s ? v.s : dev->api->name;
 }
 
 static gpuc_status check_feature(const gpuc_requirement *r, gpuc_device *dev, gpuc_feature feature)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names device types and parses texts such as "vulkan:1". */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/file.h"
 #include "base/require.h"
-#include <gpuc/runtime.h>
+#include "runtime/impl.h"
 
 static const struct {
     const char *name;
@@ -17,11 +18,18 @@ static const struct {
 };
 #define NUM_NAMES (sizeof names / sizeof names[0])
 
-const char *gpuc_device_type_name(gpuc_device_type type)
+static const char *built_in_name(gpuc_device_type type)
 {
     for (size_t i = 0; i < NUM_NAMES; i++)
         if (names[i].type == type) return names[i].name;
-    return "unknown";
+    return NULL;
+}
+
+const char *gpuc_device_type_name(gpuc_runtime *rt, gpuc_device_type type)
+{
+    const char *name = built_in_name(type);
+    const gpuc_driver_entry *e = rt && !name ? gpuc_runtime_find_driver(rt, type) : NULL;
+    return e ? e->driver.name : name ? name : "unknown";
 }
 
 gpuc_device_type gpuc_device_type_named(const char *name)
@@ -34,18 +42,34 @@ gpuc_device_type gpuc_device_type_named(const char *name)
     return GPUC_DEVICE_USER_FIRST + (gpuc_device_type)(hash % (INT32_MAX - GPUC_DEVICE_USER_FIRST));
 }
 
-static gpuc_status unknown_device(const char *text, const char *word)
+/* Text of the names that the runtime knows: cpu, opencl, vulkan and those of other drivers. */
+static gpuc_status unknown_device(gpuc_runtime *rt, const char *text, const char *word)
 {
-    const char *known[NUM_NAMES];
-    for (size_t i = 0; i < NUM_NAMES; i++) known[i] = names[i].name;
-    const char *best = gpuc_suggest(word, known, NUM_NAMES);
+    enum { MAX_KNOWN = 32, MAX_LIST = 256 };
+    const char *known[MAX_KNOWN];
+    size_t count = 0;
+    char list[MAX_LIST] = "cpu, opencl, vulkan";
+    for (; count < NUM_NAMES; count++) known[count] = names[count].name;
+    const char *name;
+    for (size_t i = 0; rt && count < MAX_KNOWN && (name = gpuc_driver_name(rt, i)); i++) {
+        size_t used = strlen(list);
+        if (built_in_name(gpuc_device_type_named(name))) continue;
+        known[count++] = name;
+        snprintf(list + used, sizeof list - used, ", %s", name);
+    }
+    const char *best = gpuc_suggest(word, known, count);
     return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                     "unknown device '%s'%s%s%s; devices are cpu, opencl and vulkan, with a "
-                     "number as in vulkan:1 for others than the first",
-                     text, best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
+                     "unknown device '%s'%s%s%s; devices are %s, with a number as in vulkan:1 for others than the "
+                     "first",
+                     text, best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "", list);
 }
 
-gpuc_status gpuc_device_parse(const char *text, gpuc_device_type *type, int *index)
+static bool is_known(gpuc_runtime *rt, gpuc_device_type type)
+{
+    return built_in_name(type) || (rt && gpuc_runtime_find_driver(rt, type));
+}
+
+gpuc_status gpuc_device_parse(gpuc_runtime *rt, const char *text, gpuc_device_type *type, int *index)
 {
     GPUC_REQUIRE(type);
     GPUC_REQUIRE(index);
@@ -54,12 +78,11 @@ gpuc_status gpuc_device_parse(const char *text, gpuc_device_type *type, int *ind
     GPUC_REQUIRE(text);
     size_t length = strcspn(text, ":");
     char word[32];
-    if (length >= sizeof word) return unknown_device(text, "");
+    if (length >= sizeof word) return unknown_device(rt, text, "");
     memcpy(word, text, length);
     word[length] = 0;
-    size_t i = 0;
-    while (i < NUM_NAMES && strcmp(names[i].name, word) != 0) i++;
-    if (i == NUM_NAMES) return unknown_device(text, word);
+    gpuc_device_type found = gpuc_device_type_named(word);
+    if (!is_known(rt, found)) return unknown_device(rt, text, word);
 
     int number = 0;
     if (text[length] == ':') {
@@ -73,7 +96,7 @@ gpuc_status gpuc_device_parse(const char *text, gpuc_device_type *type, int *ind
             number = number * 10 + (*p - '0');
         }
     }
-    *type = names[i].type;
+    *type = found;
     *index = number;
     return NULL;
 }

@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/size.h"
-#include "runtime/driver.h"
+#include "runtime/services.h"
 #include "runtime/ndarray.h"
 
 _Static_assert(sizeof(gpuc_dtype) == sizeof(DLDataType), "gpuc_dtype has DLPack's bytes");

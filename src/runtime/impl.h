@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "runtime/driver.h"
+#include "runtime/services.h"
 #include "runtime/workspace_pool.h"
 
 typedef struct gpuc_registry_entry {
@@ -16,8 +16,13 @@ typedef struct gpuc_registry_entry {
     gpuc_function *function;
 } gpuc_registry_entry;
 
+#define GPUC_DRIVER_NAME_SIZE 32
+
 typedef struct gpuc_driver_entry {
-    const gpuc_device_driver *driver;
+    gpuc_runtime *runtime;
+    gpuc_driver driver;
+    gpuc_device_type type;
+    gpuc_device_api api; /* the driver's, completed: of all its devices */
     void *self;
     struct gpuc_driver_entry *next;
 } gpuc_driver_entry;
@@ -27,6 +32,7 @@ typedef struct gpuc_open_device {
     int index;
     gpuc_device *device;
     gpuc_workspace_pool pool;
+    char dimensions[64]; /* GPUC_ATTR_MAX_THREAD_DIMENSIONS; empty: unknown */
     struct gpuc_open_device *next;
 } gpuc_open_device;
 
@@ -35,9 +41,9 @@ struct gpuc_runtime {
     gpuc_allocator allocator;
     atomic_size_t pins;
     uint64_t serial;                     /* never used twice in a process */
-    pthread_mutex_t mutex;               /* guards drivers, and opening */
-    gpuc_driver_entry *drivers;          /* newest first */
-    _Atomic(gpuc_open_device *) devices; /* only ever grows at the head: read without the mutex */
+    pthread_mutex_t mutex;               /* guards opening, and what adds to these two: */
+    _Atomic(gpuc_driver_entry *) drivers; /* newest first; both only ever grow at the head: read without it */
+    _Atomic(gpuc_open_device *) devices;
     gpuc_registry_entry *entries;        /* sorted by name */
     size_t num_entries, entry_capacity;
 };
@@ -45,6 +51,10 @@ struct gpuc_runtime {
 void gpuc_registry_clear(gpuc_runtime *rt);
 /* Destroys pools, devices and drivers. */
 void gpuc_runtime_close_devices(gpuc_runtime *rt);
+/* NULL if there is none for devices of this type. */
+gpuc_driver_entry *gpuc_runtime_find_driver(gpuc_runtime *rt, gpuc_device_type type);
+/* Writes the record's dimensions, which follow from other attributes. */
+void gpuc_runtime_fill_dimensions(gpuc_open_device *open);
 /* The record of a device that this runtime opened, or NULL. */
 gpuc_open_device *gpuc_runtime_find_open(gpuc_runtime *rt, const gpuc_device *dev);
 

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/require.h"
 #include "base/size.h"
-#include "runtime/driver.h"
+#include "runtime/services.h"
 
 #define MAX_NDIM 1024
 #define ZEROS ((size_t)1 << 20)

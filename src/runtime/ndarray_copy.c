@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/require.h"
 #include "runtime/current.h"
-#include "runtime/driver.h"
+#include "runtime/services.h"
 #include "runtime/ndarray.h"
 
 #define STAGE_BYTES ((size_t)8 << 20)
@@ -82,7 +82,7 @@ static gpuc_status check_place(const gpuc_ndarray *a, const gpuc_stream *stream)
     if (a->device == stream->device) return NULL;
     return gpuc_fail(GPUC_INVALID_ARGUMENT, "the array is %s, the stream of %s:%d",
                      a->device ? "on another device" : "on the host",
-                     gpuc_device_type_name(stream->device->type), stream->device->index);
+                     stream->device->api->name, stream->device->index);
 }
 
 gpuc_status gpuc_ndarray_write(gpuc_ndarray *a, const void *bytes, size_t size)

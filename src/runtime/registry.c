@@ -83,6 +83,18 @@ gpuc_status gpuc_registry_set_fn(gpuc_runtime *rt, const char *name, gpuc_packed
     return status;
 }
 
+bool gpuc_registry_remove(gpuc_runtime *rt, const char *name)
+{
+    size_t i = lower_bound(rt, name);
+    if (!has_name(rt, i, name)) return false;
+    gpuc_registry_entry gone = rt->entries[i];
+    memmove(&rt->entries[i], &rt->entries[i + 1], (rt->num_entries - i - 1) * sizeof *rt->entries);
+    rt->num_entries--;
+    gpuc_mem_free(rt->allocator, gone.name, strlen(gone.name) + 1);
+    gpuc_function_release(gone.function);
+    return true;
+}
+
 gpuc_function *gpuc_registry_get(gpuc_runtime *rt, const char *name)
 {
     size_t i = lower_bound(rt, name);

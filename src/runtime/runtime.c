@@ -46,6 +46,7 @@ gpuc_status gpuc_runtime_create(const gpuc_runtime_desc *desc, gpuc_runtime **ou
     rt->allocator = copy.allocator;
     rt->serial = atomic_fetch_add(&next_serial, 1);
     atomic_init(&rt->pins, 1);
+    atomic_init(&rt->drivers, NULL);
     atomic_init(&rt->devices, NULL);
     if (pthread_mutex_init(&rt->mutex, NULL) != 0) {
         gpuc_mem_free(copy.allocator, rt, sizeof *rt);

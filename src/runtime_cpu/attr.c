@@ -92,15 +92,42 @@ void gpuc_cpu_query(gpuc_cpu_device *dev)
     if (has_float16(flags)) dev->features |= GPUC_FEATURE_FLOAT16;
 }
 
-static int64_t memory_bytes(void)
+/* which: _SC_PHYS_PAGES or _SC_AVPHYS_PAGES */
+static int64_t memory_bytes(int which)
 {
-    long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+    long pages = sysconf(which), size = sysconf(_SC_PAGESIZE);
     return pages > 0 && size > 0 ? (int64_t)pages * size : 0;
+}
+
+/* kHz, as Linux tells; 0: it does not. */
+static int64_t clock_rate(void)
+{
+    long long khz = 0;
+    FILE *f = fopen("/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq", "re");
+    if (f && fscanf(f, "%lld", &khz) != 1) khz = 0;
+    if (f) fclose(f);
+    return khz;
+}
+
+/* Of the cache that several processors share, or that each has; 0: unknown. */
+static int64_t l2_bytes(void)
+{
+#ifdef _SC_LEVEL2_CACHE_SIZE
+    return sysconf(_SC_LEVEL2_CACHE_SIZE);
+#else
+    return 0;
+#endif
 }
 
 static gpuc_attr_value number(int64_t i)
 {
     return (gpuc_attr_value){.known = true, .i = i};
+}
+
+/* Unknown where it is not above 0. */
+static gpuc_attr_value positive(int64_t i)
+{
+    return (gpuc_attr_value){.known = i > 0, .i = i > 0 ? i : 0};
 }
 
 static gpuc_attr_value text(const char *s)
@@ -129,16 +156,15 @@ gpuc_status gpuc_cpu_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_a
     case GPUC_ATTR_WARP_SIZE: *out = number(1); break;
     case GPUC_ATTR_MAX_SHARED_BYTES: *out = number(0); break;
     case GPUC_ATTR_MULTI_PROCESSOR_COUNT: *out = number(dev->num_threads); break;
-    case GPUC_ATTR_TOTAL_GLOBAL_BYTES:
-        if (memory_bytes() > 0) *out = number(memory_bytes());
-        break;
+    case GPUC_ATTR_TOTAL_GLOBAL_BYTES: *out = positive(memory_bytes(_SC_PHYS_PAGES)); break;
+    case GPUC_ATTR_AVAILABLE_GLOBAL_BYTES: *out = positive(memory_bytes(_SC_AVPHYS_PAGES)); break;
+    case GPUC_ATTR_L2_CACHE_BYTES: *out = positive(l2_bytes()); break;
+    case GPUC_ATTR_MAX_CLOCK_RATE: *out = positive(clock_rate()); break;
     case GPUC_ATTR_BUFFER_ALIGN: *out = number(64); break;
     case GPUC_ATTR_UNIFIED_MEMORY: *out = number(1); break;
     case GPUC_ATTR_FEATURES: *out = number(dev->features); break;
     case GPUC_ATTR_SUBGROUP_SIZE_CONTROL: *out = number(0); break;
-    case GPUC_ATTR_VECTOR_BITS:
-        if (dev->vector_bits > 0) *out = number(dev->vector_bits);
-        break;
+    case GPUC_ATTR_VECTOR_BITS: *out = positive(dev->vector_bits); break;
     case GPUC_ATTR_INSTRUCTION_SETS: *out = text(dev->instruction_sets); break;
     case GPUC_ATTR_MAX_ITERATIONS:
     case GPUC_ATTR_MAX_ALLOC_BYTES:
@@ -146,6 +172,10 @@ gpuc_status gpuc_cpu_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_a
     case GPUC_ATTR_MAX_STORAGE_BUFFERS:
     case GPUC_ATTR_MAX_PUSH_BYTES:
     case GPUC_ATTR_MAX_TEXELS:
+    case GPUC_ATTR_COMPUTE_VERSION:
+    case GPUC_ATTR_MAX_THREAD_DIMENSIONS:
+    case GPUC_ATTR_MAX_REGISTERS:
+    case GPUC_ATTR_GCN_ARCH:
     case GPUC_ATTR_COUNT: break;
     }
     return NULL;

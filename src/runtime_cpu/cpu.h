@@ -9,7 +9,7 @@
 
 #include "abi/cpu_env.h"
 #include "abi/kernel.h"
-#include "runtime/driver.h"
+#include "runtime/services.h"
 #include "runtime_cpu/pool.h"
 
 typedef struct gpuc_cpu_stream gpuc_cpu_stream;

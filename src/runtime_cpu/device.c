@@ -35,7 +35,7 @@ gpuc_status gpuc_cpu_device_open(gpuc_runtime *rt, gpuc_device **out)
     const gpuc_runtime_desc *desc = gpuc_runtime_get_desc(rt);
     gpuc_cpu_device *dev = gpuc_mem_alloc(a, sizeof *dev);
     if (!dev) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory opening the CPU device");
-    dev->base = (gpuc_device){.api = &gpuc_cpu_api, .runtime = rt, .type = GPUC_DEVICE_CPU};
+    dev->base.runtime = rt;
     dev->allocator = a;
     dev->num_threads = desc->num_threads > 0 ? desc->num_threads : gpuc_cpu_online_processors();
     dev->env =
@@ -60,7 +60,6 @@ gpuc_status gpuc_cpu_device_open(gpuc_runtime *rt, gpuc_device **out)
 
 const gpuc_device_api gpuc_cpu_api = {
     .struct_size = sizeof(gpuc_device_api),
-    .name = "cpu",
     .get_attr = gpuc_cpu_get_attr,
     .alloc_data_space = gpuc_cpu_alloc,
     .free_data_space = gpuc_cpu_free,

@@ -20,20 +20,12 @@ static gpuc_status open_device(gpuc_runtime *rt, void *self, int index, gpuc_dev
     return gpuc_cpu_device_open(rt, out);
 }
 
-static void free_self(gpuc_runtime *rt, void *self)
-{
-    (void)rt;
-    (void)self;
-}
-
 gpuc_status gpuc_cpu_register(gpuc_runtime *rt)
 {
-    static const gpuc_device_driver driver = {
-        .type = GPUC_DEVICE_CPU,
-        .name = "cpu",
-        .count = count,
-        .open = open_device,
-        .free_self = free_self,
-    };
-    return gpuc_runtime_add_driver(rt, &driver, NULL);
+    static const gpuc_driver driver = {.struct_size = sizeof driver,
+                                       .name = "cpu",
+                                       .api = &gpuc_cpu_api,
+                                       .count = count,
+                                       .open = open_device};
+    return gpuc_driver_register(rt, &driver, NULL);
 }

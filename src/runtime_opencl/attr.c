@@ -8,6 +8,10 @@
 /* cl_ext_float_atomics */
 #define DEVICE_SINGLE_FP_ATOMIC_CAPABILITIES_EXT 0x4231
 #define DEVICE_GLOBAL_FP_ATOMIC_ADD_EXT (1u << 1)
+/* cl_nv_device_attribute_query */
+#define DEVICE_COMPUTE_CAPABILITY_MAJOR_NV 0x4000
+#define DEVICE_COMPUTE_CAPABILITY_MINOR_NV 0x4001
+#define DEVICE_REGISTERS_PER_BLOCK_NV 0x4002
 
 /* A query that fails leaves the value as it was: zero. */
 static void get(gpuc_cl_device *dev, cl_device_info what, size_t size, void *out)
@@ -87,6 +91,27 @@ static void query_platform(gpuc_cl_device *dev)
     copy_trimmed(dev->caps.platform, sizeof dev->caps.platform, text);
 }
 
+/* AMD's drivers name devices by their instruction set: "gfx1030", "gfx90a:sramecc+:xnack-". */
+static bool is_gfx(const gpuc_cl_caps *c)
+{
+    return strncmp(c->name, "gfx", 3) == 0;
+}
+
+static void query_compute(gpuc_cl_device *dev)
+{
+    gpuc_cl_caps *c = &dev->caps;
+    c->clock_mhz = get_uint(dev, CL_DEVICE_MAX_CLOCK_FREQUENCY);
+    c->l2_bytes = get_ulong(dev, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
+    c->registers = get_uint(dev, DEVICE_REGISTERS_PER_BLOCK_NV);
+    cl_uint major = get_uint(dev, DEVICE_COMPUTE_CAPABILITY_MAJOR_NV);
+    if (major) {
+        cl_uint minor = get_uint(dev, DEVICE_COMPUTE_CAPABILITY_MINOR_NV);
+        snprintf(c->compute, sizeof c->compute, "%u.%u", major, minor);
+    } else if (is_gfx(c)) {
+        snprintf(c->compute, sizeof c->compute, "%.*s", (int)strcspn(c->name, ":"), c->name);
+    }
+}
+
 gpuc_status gpuc_cl_caps_query(gpuc_cl_device *dev)
 {
     gpuc_cl_caps *c = &dev->caps;
@@ -120,6 +145,7 @@ gpuc_status gpuc_cl_caps_query(gpuc_cl_device *dev)
     c->compute_units = get_uint(dev, CL_DEVICE_MAX_COMPUTE_UNITS);
     c->base_align = get_uint(dev, CL_DEVICE_MEM_BASE_ADDR_ALIGN) / 8;
     c->vector_bits = 32 * get_uint(dev, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+    query_compute(dev);
     c->max_params = get_size(dev, CL_DEVICE_MAX_PARAMETER_SIZE);
     c->max_texels = get_size(dev, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE);
 
@@ -137,6 +163,12 @@ gpuc_status gpuc_cl_caps_query(gpuc_cl_device *dev)
 static gpuc_attr_value number(uint64_t i)
 {
     return (gpuc_attr_value){.known = i <= INT64_MAX, .i = (int64_t)i};
+}
+
+/* Unknown where it is 0. */
+static gpuc_attr_value positive(uint64_t i)
+{
+    return i ? number(i) : (gpuc_attr_value){0};
 }
 
 static gpuc_attr_value text(const char *s)
@@ -183,13 +215,20 @@ gpuc_status gpuc_cl_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_at
     /* The size is an attribute in the source (cl_intel_required_subgroup_size), which generated code does not
      * write. */
     case GPUC_ATTR_SUBGROUP_SIZE_CONTROL: *out = number(0); break;
-    case GPUC_ATTR_VECTOR_BITS:
-        if (c->vector_bits > 0) *out = number(c->vector_bits);
+    case GPUC_ATTR_VECTOR_BITS: *out = positive(c->vector_bits); break;
+    case GPUC_ATTR_COMPUTE_VERSION: *out = text(*c->compute ? c->compute : c->version); break;
+    case GPUC_ATTR_GCN_ARCH:
+        if (is_gfx(c)) *out = text(c->compute);
         break;
+    case GPUC_ATTR_MAX_CLOCK_RATE: *out = positive(UINT64_C(1000) * c->clock_mhz); break;
+    case GPUC_ATTR_MAX_REGISTERS: *out = positive(c->registers); break;
+    case GPUC_ATTR_L2_CACHE_BYTES: *out = positive(c->l2_bytes); break;
     case GPUC_ATTR_MAX_ITERATIONS:
         /* Mesa's rusticl on llvmpipe: as in Vulkan, no query tells. */
         if (strstr(c->name, "llvmpipe")) *out = number(65535);
         break;
+    case GPUC_ATTR_MAX_THREAD_DIMENSIONS:
+    case GPUC_ATTR_AVAILABLE_GLOBAL_BYTES:
     case GPUC_ATTR_INSTRUCTION_SETS:
     case GPUC_ATTR_COUNT: break;
     }

@@ -17,7 +17,7 @@
 #include "abi/code.h"
 #include "abi/kernel.h"
 #include "base/arena.h"
-#include "runtime/driver.h"
+#include "runtime/services.h"
 
 typedef struct gpuc_cl_fns {
 #define GPUC_CL_FN(name) __typeof__(cl##name) *name;
@@ -88,7 +88,10 @@ typedef struct gpuc_cl_caps {
     uint32_t features; /* gpuc_feature bits */
     size_t max_group, max_items[3];
     uint64_t local_bytes, global_bytes, max_alloc;
-    uint32_t compute_units, base_align, vector_bits;
+    uint32_t compute_units, base_align, vector_bits, clock_mhz;
+    uint64_t l2_bytes;
+    uint32_t registers;   /* of a work-group; 0: not told */
+    char compute[24];     /* NVIDIA: "8.6", AMD: "gfx1030"; empty: not told */
     size_t max_params, max_texels;
     bool has_compiler;
 } gpuc_cl_caps;

@@ -38,8 +38,7 @@ gpuc_status gpuc_cl_device_open(gpuc_cl *cl, int index, gpuc_device **out)
                          cl->num_devices - 1);
     gpuc_cl_device *dev = gpuc_mem_alloc(cl->allocator, sizeof *dev);
     if (!dev) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory opening OpenCL device %d", index);
-    dev->base =
-        (gpuc_device){.api = &gpuc_cl_api, .runtime = cl->rt, .type = GPUC_DEVICE_OPENCL, .index = index};
+    dev->base.runtime = cl->rt;
     dev->cl = cl;
     dev->fn = &cl->fn;
     dev->allocator = cl->allocator;
@@ -58,7 +57,6 @@ gpuc_status gpuc_cl_device_open(gpuc_cl *cl, int index, gpuc_device **out)
 
 const gpuc_device_api gpuc_cl_api = {
     .struct_size = sizeof(gpuc_device_api),
-    .name = "opencl",
     .get_attr = gpuc_cl_get_attr,
     .alloc_data_space = gpuc_cl_alloc,
     .free_data_space = gpuc_cl_free,

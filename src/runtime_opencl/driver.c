@@ -32,13 +32,12 @@ static void free_self(gpuc_runtime *rt, void *self)
 
 gpuc_status gpuc_cl_register_with(gpuc_runtime *rt, void *(*find)(void *user, const char *name), void *user)
 {
-    static const gpuc_device_driver driver = {
-        .type = GPUC_DEVICE_OPENCL,
-        .name = "opencl",
-        .count = count,
-        .open = open_device,
-        .free_self = free_self,
-    };
+    static const gpuc_driver driver = {.struct_size = sizeof driver,
+                                       .name = "opencl",
+                                       .api = &gpuc_cl_api,
+                                       .count = count,
+                                       .open = open_device,
+                                       .free_self = free_self};
     gpuc_allocator a = gpuc_runtime_allocator(rt);
     gpuc_cl *cl = gpuc_mem_alloc(a, sizeof *cl);
     if (!cl) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory registering OpenCL");
@@ -47,7 +46,7 @@ gpuc_status gpuc_cl_register_with(gpuc_runtime *rt, void *(*find)(void *user, co
     cl->find = find;
     cl->find_user = user;
     pthread_mutex_init(&cl->lock, NULL);
-    gpuc_status s = gpuc_runtime_add_driver(rt, &driver, cl);
+    gpuc_status s = gpuc_driver_register(rt, &driver, cl);
     if (s) free_self(rt, cl);
     return s;
 }

@@ -79,6 +79,23 @@ static void query_features(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk
     f->atomic_float.sparseImageFloat32Atomics = f->atomic_float.sparseImageFloat32AtomicAdd = VK_FALSE;
 }
 
+/* Vulkan has no query for multiprocessors; vendors have. */
+static void query_multiprocessors(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk_caps *caps,
+                                  const ext_list *list)
+{
+    VkPhysicalDeviceShaderSMBuiltinsPropertiesNV nvidia = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_SM_BUILTINS_PROPERTIES_NV};
+    VkPhysicalDeviceShaderCoreProperties2AMD amd = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_SHADER_CORE_PROPERTIES_2_AMD};
+    VkPhysicalDeviceProperties2 props = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2};
+    if (listed(list, VK_NV_SHADER_SM_BUILTINS_EXTENSION_NAME)) chain(&props.pNext, &nvidia);
+    if (listed(list, VK_AMD_SHADER_CORE_PROPERTIES_2_EXTENSION_NAME)) chain(&props.pNext, &amd);
+    if (props.pNext) vk->fn.GetPhysicalDeviceProperties2(physical, &props);
+    caps->multiprocessors = nvidia.shaderSMCount + amd.activeComputeUnitCount; /* no device has both */
+    if (caps->props.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
+        caps->multiprocessors = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 static void query_properties(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk_caps *caps,
                              const ext_list *list, const gpuc_vk_features *f,
                              VkPhysicalDeviceSubgroupProperties *subgroup)
@@ -173,6 +190,8 @@ gpuc_status gpuc_vk_caps_query(const gpuc_vk *vk, VkPhysicalDevice physical, gpu
         VkPhysicalDeviceSubgroupProperties subgroup = {0};
         query_features(vk, physical, caps, &list, features);
         query_properties(vk, physical, caps, &list, features, &subgroup);
+        query_multiprocessors(vk, physical, caps, &list);
+        caps->memory_budget = use(caps, &list, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, 0);
         caps->features |= feature_bits(features, &subgroup);
         status = gpuc_vk_coopmat_query(vk, physical, features, &caps->features);
         bool in_compute = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
@@ -184,11 +203,21 @@ gpuc_status gpuc_vk_caps_query(const gpuc_vk *vk, VkPhysicalDevice physical, gpu
 }
 
 /* The heap that tensors come from. */
-static uint64_t tensor_heap_bytes(const gpuc_vk_device *dev)
+static uint32_t tensor_heap(const gpuc_vk_device *dev)
 {
-    const VkPhysicalDeviceMemoryProperties *m = &dev->caps.memory;
-    uint32_t type = dev->memory.ranking[GPUC_VK_USE_TENSOR][0];
-    return m->memoryHeaps[m->memoryTypes[type].heapIndex].size;
+    return dev->caps.memory.memoryTypes[dev->memory.ranking[GPUC_VK_USE_TENSOR][0]].heapIndex;
+}
+
+static int64_t available_bytes(const gpuc_vk_device *dev)
+{
+    VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
+    VkPhysicalDeviceMemoryProperties2 memory = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2,
+                                                .pNext = &budget};
+    dev->vk->fn.GetPhysicalDeviceMemoryProperties2(dev->physical, &memory);
+    uint32_t heap = tensor_heap(dev);
+    VkDeviceSize all = budget.heapBudget[heap], used = budget.heapUsage[heap];
+    return (int64_t)(all > used ? all - used : 0);
 }
 
 static bool tensors_are_mapped(const gpuc_vk_device *dev)
@@ -210,6 +239,7 @@ gpuc_status gpuc_vk_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_at
     case GPUC_ATTR_NAME: out->s = dev->caps.props.deviceName; break;
     case GPUC_ATTR_DRIVER: out->s = dev->caps.driver; break;
     case GPUC_ATTR_IS_SOFTWARE: out->i = software; break;
+    case GPUC_ATTR_COMPUTE_VERSION:
     case GPUC_ATTR_API_VERSION: out->s = dev->caps.api_text; break;
     case GPUC_ATTR_MAX_THREADS_PER_BLOCK: out->i = limits->maxComputeWorkGroupInvocations; break;
     case GPUC_ATTR_MAX_BLOCK_X: out->i = limits->maxComputeWorkGroupSize[0]; break;
@@ -221,11 +251,14 @@ gpuc_status gpuc_vk_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_at
     case GPUC_ATTR_MAX_SHARED_BYTES: out->i = limits->maxComputeSharedMemorySize; break;
     case GPUC_ATTR_WARP_SIZE: out->i = dev->caps.subgroup_size; break;
     case GPUC_ATTR_MULTI_PROCESSOR_COUNT:
-        /* Vulkan has no such query; a software device runs on the processors. */
-        out->known = software;
-        out->i = software ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
+        out->known = dev->caps.multiprocessors > 0;
+        out->i = dev->caps.multiprocessors;
         break;
-    case GPUC_ATTR_TOTAL_GLOBAL_BYTES: out->i = (int64_t)tensor_heap_bytes(dev); break;
+    case GPUC_ATTR_TOTAL_GLOBAL_BYTES: out->i = (int64_t)dev->caps.memory.memoryHeaps[tensor_heap(dev)].size; break;
+    case GPUC_ATTR_AVAILABLE_GLOBAL_BYTES:
+        out->known = dev->caps.memory_budget;
+        out->i = out->known ? available_bytes(dev) : 0;
+        break;
     case GPUC_ATTR_MAX_ALLOC_BYTES:
         out->i = dev->caps.max_allocation > INT64_MAX ? INT64_MAX : (int64_t)dev->caps.max_allocation;
         break;
@@ -240,6 +273,11 @@ gpuc_status gpuc_vk_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_at
     case GPUC_ATTR_UNIFIED_MEMORY: out->i = tensors_are_mapped(dev); break;
     case GPUC_ATTR_FEATURES: out->i = dev->caps.features; break;
     case GPUC_ATTR_SUBGROUP_SIZE_CONTROL: out->i = dev->caps.size_control; break;
+    case GPUC_ATTR_MAX_CLOCK_RATE:
+    case GPUC_ATTR_MAX_THREAD_DIMENSIONS:
+    case GPUC_ATTR_MAX_REGISTERS:
+    case GPUC_ATTR_GCN_ARCH:
+    case GPUC_ATTR_L2_CACHE_BYTES:
     case GPUC_ATTR_INSTRUCTION_SETS:
     case GPUC_ATTR_VECTOR_BITS: out->known = false; break;
     case GPUC_ATTR_MAX_ITERATIONS:

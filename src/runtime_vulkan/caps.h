@@ -33,6 +33,8 @@ typedef struct gpuc_vk_caps {
     bool push_descriptors;
     uint32_t max_push_descriptors;
     uint64_t max_allocation;
+    bool memory_budget;       /* the driver tells what memory is free */
+    uint32_t multiprocessors; /* 0: not told */
     uint32_t features; /* gpuc_feature bits */
     uint32_t queue_family, timestamp_bits;
     const char *extensions[GPUC_VK_MAX_EXTENSIONS]; /* to enable */

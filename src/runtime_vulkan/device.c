@@ -47,8 +47,7 @@ gpuc_status gpuc_vk_device_open(gpuc_vk *vk, int index, gpuc_device **out)
                          vk->num_devices - 1);
     gpuc_vk_device *dev = gpuc_mem_alloc(vk->allocator, sizeof(*dev));
     if (!dev) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory opening Vulkan device %d", index);
-    dev->base =
-        (gpuc_device){.api = &gpuc_vk_api, .runtime = vk->rt, .type = GPUC_DEVICE_VULKAN, .index = index};
+    dev->base.runtime = vk->rt;
     dev->vk = vk;
     dev->allocator = vk->allocator;
     dev->physical = vk->devices[index];
@@ -99,7 +98,6 @@ void gpuc_vk_name_object(const gpuc_vk_device *dev, VkObjectType type, uint64_t 
 
 const gpuc_device_api gpuc_vk_api = {
     .struct_size = sizeof(gpuc_device_api),
-    .name = "vulkan",
     .get_attr = gpuc_vk_get_attr,
     .alloc_data_space = gpuc_vk_buffer_create,
     .free_data_space = gpuc_vk_buffer_free,

@@ -4,7 +4,7 @@
 #define GPUC_RUNTIME_VULKAN_ERROR_H
 
 #include "runtime_vulkan/functions.h"
-#include "runtime/driver.h"
+#include "runtime/services.h"
 
 GPUC_NODISCARD gpuc_status gpuc_vk_error_at(VkResult r, const char *call, const char *file, int line);
 /* expr is a VkResult; positive results (VK_INCOMPLETE, ...) pass. */

@@ -30,23 +30,12 @@ static void driver_free(gpuc_runtime *rt, void *self)
     gpuc_mem_free(vk->allocator, vk, sizeof(*vk));
 }
 
-static const gpuc_device_driver driver = {
-    .type = GPUC_DEVICE_VULKAN,
-    .name = "vulkan",
-    .count = driver_count,
-    .open = driver_open,
-    .free_self = driver_free,
-};
-
-/* device_api.vulkan(): the table of functions, as a handle. */
-static gpuc_status device_api(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
-{
-    (void)args;
-    (void)num_args;
-    (void)self;
-    *ret = (gpuc_value){.kind = GPUC_VALUE_HANDLE, .as.handle = (void *)&gpuc_vk_api};
-    return NULL;
-}
+static const gpuc_driver driver = {.struct_size = sizeof driver,
+                                   .name = "vulkan",
+                                   .api = &gpuc_vk_api,
+                                   .count = driver_count,
+                                   .open = driver_open,
+                                   .free_self = driver_free};
 
 gpuc_status gpuc_vulkan_register_with(gpuc_runtime *rt, void *get_instance_proc_addr)
 {
@@ -57,15 +46,8 @@ gpuc_status gpuc_vulkan_register_with(gpuc_runtime *rt, void *get_instance_proc_
     vk->allocator = allocator;
     *(void **)&vk->given_get_proc = get_instance_proc_addr;
     pthread_mutex_init(&vk->lock, NULL);
-    gpuc_status s = gpuc_runtime_add_driver(rt, &driver, vk);
-    if (s) {
-        driver_free(rt, vk);
-        return s;
-    }
-    gpuc_function *f;
-    GPUC_TRY(gpuc_function_create(rt, device_api, NULL, NULL, NULL, &f));
-    s = gpuc_registry_set(rt, "device_api.vulkan", f, true);
-    gpuc_function_release(f);
+    gpuc_status s = gpuc_driver_register(rt, &driver, vk);
+    if (s) driver_free(rt, vk);
     return s;
 }
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/driver.h"
+#include "runtime/services.h"
 #include "target/private.h"
 
 enum { MAX_NAME = 128 }; /* of a function in the registry */

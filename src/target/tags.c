@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/require.h"
-#include "runtime/driver.h"
+#include "runtime/services.h"
 #include "target/private.h"
 #include "target/store.h"
 

@@ -53,7 +53,7 @@ bool run_begin(const char *target)
 {
     run_target_text = target;
     run_in_ctx(find_type, NULL);
-    if (!is_wanted(gpuc_device_type_name(run.type))) {
+    if (!is_wanted(gpuc_device_type_name(NULL, run.type))) {
         printf("skipped: GPUC_TEST_DEVICE is %s\n", getenv("GPUC_TEST_DEVICE"));
         return false;
     }

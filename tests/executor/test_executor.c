@@ -377,11 +377,11 @@ static void a_device_that_the_package_has_nothing_for(void **state)
     (void)state;
     cts c;
     open_watched(&c);
-    gpuc_device other = {.api = c.api, .runtime = c.rt, .type = GPUC_DEVICE_VULKAN};
+    const gpuc_device_api named = {.name = "opencl"};
+    gpuc_device other = {.api = &named, .runtime = c.rt, .type = GPUC_DEVICE_OPENCL};
     gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
     const cts_package_options options = {.absent_first = true};
     gpuc_model *m;
-    other.type = GPUC_DEVICE_OPENCL;
     desc.path = cts_package(CTS_STATIC, &options);
     desc.device = &other;
     cts_fails(gpuc_model_load(c.rt, &desc, &m), GPUC_NOT_FOUND,

@@ -5,7 +5,7 @@
 #define GPUC_TESTS_FAKE_DEVICE_H
 
 #include "base/arena.h"
-#include "runtime/driver.h"
+#include "runtime/services.h"
 
 typedef struct fake_driver {
     int num_devices;
@@ -15,7 +15,7 @@ typedef struct fake_driver {
     size_t memory; /* bytes that can be allocated; 0: no limit */
     int opened, destroyed, freed;
     size_t live; /* bytes of buffers */
-    int allocs, copies;
+    int allocs, copies, launches;
 } fake_driver;
 
 typedef struct fake_device {
@@ -89,13 +89,45 @@ static inline void fake_destroy(gpuc_device *dev)
     gpuc_mem_free(gpuc_runtime_allocator(dev->runtime), dev, sizeof(fake_device));
 }
 
+static inline gpuc_status fake_module_load(gpuc_device *dev, const char *type_key, const void *bytes, size_t size,
+                                           const gpuc_kernel *const *kernels, uint32_t num_kernels,
+                                           gpuc_code_module **out)
+{
+    (void)dev, (void)type_key, (void)bytes, (void)size, (void)kernels, (void)num_kernels;
+    *out = NULL;
+    return gpuc_fail(GPUC_UNSUPPORTED, "a fake device runs nothing");
+}
+
+static inline void fake_module_release(gpuc_device *dev, gpuc_code_module *module)
+{
+    (void)dev, (void)module;
+}
+
+static inline gpuc_status fake_kernel_get(gpuc_code_module *module, const char *name, uint32_t *out)
+{
+    (void)module, (void)name;
+    *out = 0;
+    return gpuc_fail(GPUC_NOT_FOUND, "a fake device has no kernels");
+}
+
+static inline gpuc_status fake_launch(gpuc_device *dev, gpuc_stream *stream, const gpuc_step *step,
+                                      const gpuc_bindings *bindings)
+{
+    (void)stream, (void)step, (void)bindings;
+    ((fake_device *)dev)->driver->launches++;
+    return NULL;
+}
+
 static const gpuc_device_api fake_api = {
     .struct_size = sizeof(gpuc_device_api),
-    .name = "fake",
     .get_attr = fake_get_attr,
     .alloc_data_space = fake_alloc,
     .free_data_space = fake_free,
     .copy_data_from_to = fake_copy,
+    .module_load = fake_module_load,
+    .module_release = fake_module_release,
+    .kernel_get = fake_kernel_get,
+    .launch = fake_launch,
     .destroy = fake_destroy,
 };
 
@@ -109,28 +141,18 @@ static inline gpuc_status fake_count(gpuc_runtime *rt, void *self, int *out)
     return NULL;
 }
 
-static inline gpuc_status fake_open(gpuc_runtime *rt, gpuc_device_type type, fake_driver *d, int index,
-                                    gpuc_device **out)
+static inline gpuc_status fake_open(gpuc_runtime *rt, void *self, int index, gpuc_device **out)
 {
+    fake_driver *d = self;
+    (void)index;
     *out = NULL;
     if (d->fail_open) return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "it is broken");
     fake_device *dev = gpuc_mem_alloc(gpuc_runtime_allocator(rt), sizeof *dev);
     if (!dev) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a device");
-    dev->base = (gpuc_device){.api = &fake_api, .runtime = rt, .type = type, .index = index};
     dev->driver = d;
     d->opened++;
     *out = &dev->base;
     return NULL;
-}
-
-static inline gpuc_status fake_open_vulkan(gpuc_runtime *rt, void *self, int index, gpuc_device **out)
-{
-    return fake_open(rt, GPUC_DEVICE_VULKAN, self, index, out);
-}
-
-static inline gpuc_status fake_open_cpu(gpuc_runtime *rt, void *self, int index, gpuc_device **out)
-{
-    return fake_open(rt, GPUC_DEVICE_CPU, self, index, out);
 }
 
 static inline void fake_free_self(gpuc_runtime *rt, void *self)
@@ -139,16 +161,12 @@ static inline void fake_free_self(gpuc_runtime *rt, void *self)
     ((fake_driver *)self)->freed++;
 }
 
-static const gpuc_device_driver fake_vulkan = {.type = GPUC_DEVICE_VULKAN,
-                                               .name = "vulkan",
-                                               .count = fake_count,
-                                               .open = fake_open_vulkan,
-                                               .free_self = fake_free_self};
-static const gpuc_device_driver fake_cpu = {.type = GPUC_DEVICE_CPU,
-                                            .name = "cpu",
-                                            .count = fake_count,
-                                            .open = fake_open_cpu,
-                                            .free_self = fake_free_self};
+#define FAKE_DRIVER(its_name)                                                                                \
+    {                                                                                                        \
+        .struct_size = sizeof(gpuc_driver), .name = (its_name), .api = &fake_api, .count = fake_count,       \
+        .open = fake_open, .free_self = fake_free_self                                                       \
+    }
+static const gpuc_driver fake_vulkan = FAKE_DRIVER("vulkan"), fake_cpu = FAKE_DRIVER("cpu");
 
 /* A runtime over the counting heap, with two fake Vulkan devices and a fake CPU. */
 typedef struct fixture {
@@ -163,8 +181,8 @@ static inline void fixture_init(fixture *f)
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
     desc.allocator = test_heap_allocator(&f->heap);
     expect_success(gpuc_runtime_create(&desc, &f->rt));
-    expect_success(gpuc_runtime_add_driver(f->rt, &fake_vulkan, &f->vulkan));
-    expect_success(gpuc_runtime_add_driver(f->rt, &fake_cpu, &f->cpu));
+    expect_success(gpuc_driver_register(f->rt, &fake_vulkan, &f->vulkan));
+    expect_success(gpuc_driver_register(f->rt, &fake_cpu, &f->cpu));
 }
 
 static inline gpuc_device *fixture_device(fixture *f, gpuc_device_type type, int index)

@@ -114,29 +114,29 @@ static void device_names(void **state)
                 {"vulkan", GPUC_DEVICE_VULKAN, 0},
                 {"vulkan:12", GPUC_DEVICE_VULKAN, 12}};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
-        expect_success(gpuc_device_parse(good[i].text, &type, &index));
+        expect_success(gpuc_device_parse(NULL, good[i].text, &type, &index));
         assert_int_equal(type, good[i].type);
         assert_int_equal(index, good[i].index);
     }
-    expect_failure(gpuc_device_parse("vulcan", &type, &index), GPUC_INVALID_ARGUMENT,
+    expect_failure(gpuc_device_parse(NULL, "vulcan", &type, &index), GPUC_INVALID_ARGUMENT,
                    "did you mean 'vulkan'?");
-    expect_failure(gpuc_device_parse("opncl:1", &type, &index), GPUC_INVALID_ARGUMENT,
+    expect_failure(gpuc_device_parse(NULL, "opncl:1", &type, &index), GPUC_INVALID_ARGUMENT,
                    "did you mean 'opencl'?");
-    expect_failure(gpuc_device_parse("cuda", &type, &index), GPUC_INVALID_ARGUMENT,
+    expect_failure(gpuc_device_parse(NULL, "cuda", &type, &index), GPUC_INVALID_ARGUMENT,
                    "unknown device 'cuda'; devices are");
-    expect_failure(gpuc_device_parse("", &type, &index), GPUC_INVALID_ARGUMENT, "unknown device ''");
-    expect_failure(gpuc_device_parse("vulkan:", &type, &index), GPUC_INVALID_ARGUMENT, "no number");
-    expect_failure(gpuc_device_parse("vulkan:x", &type, &index), GPUC_INVALID_ARGUMENT,
+    expect_failure(gpuc_device_parse(NULL, "", &type, &index), GPUC_INVALID_ARGUMENT, "unknown device ''");
+    expect_failure(gpuc_device_parse(NULL, "vulkan:", &type, &index), GPUC_INVALID_ARGUMENT, "no number");
+    expect_failure(gpuc_device_parse(NULL, "vulkan:x", &type, &index), GPUC_INVALID_ARGUMENT,
                    "'x' is not a device number");
-    expect_failure(gpuc_device_parse("vulkan:-1", &type, &index), GPUC_INVALID_ARGUMENT,
+    expect_failure(gpuc_device_parse(NULL, "vulkan:-1", &type, &index), GPUC_INVALID_ARGUMENT,
                    "not a device number");
-    expect_failure(gpuc_device_parse("vulkan:99999999999", &type, &index), GPUC_INVALID_ARGUMENT,
+    expect_failure(gpuc_device_parse(NULL, "vulkan:99999999999", &type, &index), GPUC_INVALID_ARGUMENT,
                    "not a device");
-    expect_failure(gpuc_device_parse("a-very-long-name-that-is-no-device-at-all", &type, &index),
+    expect_failure(gpuc_device_parse(NULL, "a-very-long-name-that-is-no-device-at-all", &type, &index),
                    GPUC_INVALID_ARGUMENT, "unknown device");
-    assert_string_equal(gpuc_device_type_name(GPUC_DEVICE_CPU), "cpu");
-    assert_string_equal(gpuc_device_type_name(GPUC_DEVICE_VULKAN), "vulkan");
-    assert_string_equal(gpuc_device_type_name((gpuc_device_type)99), "unknown");
+    assert_string_equal(gpuc_device_type_name(NULL, GPUC_DEVICE_CPU), "cpu");
+    assert_string_equal(gpuc_device_type_name(NULL, GPUC_DEVICE_VULKAN), "vulkan");
+    assert_string_equal(gpuc_device_type_name(NULL, (gpuc_device_type)99), "unknown");
 }
 
 static void opening_devices(void **state)
@@ -160,7 +160,7 @@ static void opening_devices(void **state)
     expect_failure(gpuc_device_open(f.rt, GPUC_DEVICE_VULKAN, -1, &a), GPUC_NOT_FOUND, "no device vulkan:-1");
     expect_failure(gpuc_device_open(f.rt, GPUC_DEVICE_OPENCL, 0, &a), GPUC_DEVICE_UNAVAILABLE,
                    "gpuc_opencl_register");
-    expect_failure(gpuc_runtime_add_driver(f.rt, &fake_vulkan, &f.vulkan), GPUC_INVALID_ARGUMENT, "already");
+    expect_failure(gpuc_driver_register(f.rt, &fake_vulkan, &f.vulkan), GPUC_INVALID_ARGUMENT, "already");
 
     assert_string_equal(gpuc_device_get_attr(b, GPUC_ATTR_NAME).s, "fake");
     assert_false(gpuc_device_get_attr(b, GPUC_ATTR_DRIVER).known);
@@ -265,8 +265,8 @@ static gpuc_status make_much(gpuc_allocator a, fake_driver *vulkan, fake_driver 
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
     desc.allocator = a;
     GPUC_TRY(gpuc_runtime_create(&desc, &rt));
-    gpuc_status status = gpuc_runtime_add_driver(rt, &fake_vulkan, vulkan);
-    if (!status) status = gpuc_runtime_add_driver(rt, &fake_cpu, cpu);
+    gpuc_status status = gpuc_driver_register(rt, &fake_vulkan, vulkan);
+    if (!status) status = gpuc_driver_register(rt, &fake_cpu, cpu);
     if (!status) status = gpuc_device_open(rt, GPUC_DEVICE_VULKAN, 1, &dev);
     const int64_t dims[] = {3, 5};
     if (!status) status = gpuc_ndarray_create(rt, NULL, GPUC_FLOAT32, 2, dims, &host);
@@ -318,9 +318,9 @@ static void null_objects_are_refused(void **state)
     REFUSED(gpuc_runtime_create(NULL, NULL), "out");
     REFUSED(gpuc_device_open(rt, GPUC_DEVICE_CPU, 0, NULL), "out");
     REFUSED(gpuc_device_open(NULL, GPUC_DEVICE_CPU, 0, &dev), "rt");
-    REFUSED(gpuc_device_parse(NULL, &type, &index), "text");
-    REFUSED(gpuc_device_parse("cpu", NULL, &index), "type");
-    REFUSED(gpuc_device_parse("cpu", &type, NULL), "index");
+    REFUSED(gpuc_device_parse(NULL, NULL, &type, &index), "text");
+    REFUSED(gpuc_device_parse(NULL, "cpu", NULL, &index), "type");
+    REFUSED(gpuc_device_parse(NULL, "cpu", &type, NULL), "index");
 
     int64_t two = 2;
     gpuc_ndarray *a, *none;

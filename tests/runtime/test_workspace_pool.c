@@ -179,7 +179,7 @@ static void many_threads(void **state)
     gpuc_runtime *rt;
     gpuc_device *dev;
     expect_success(gpuc_runtime_create(NULL, &rt));
-    expect_success(gpuc_runtime_add_driver(rt, &fake_vulkan, &d));
+    expect_success(gpuc_driver_register(rt, &fake_vulkan, &d));
     expect_success(gpuc_device_open(rt, GPUC_DEVICE_VULKAN, 0, &dev));
     gpuc_device_api api = fake_api;
     api.alloc_data_space = locked_alloc;

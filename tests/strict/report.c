@@ -115,6 +115,12 @@ VKAPI_ATTR void VKAPI_CALL strict_memory_properties(VkPhysicalDevice physical,
     out->memoryHeaps[1] = (VkMemoryHeap){(uint64_t)1 << 30, 0};
 }
 
+VKAPI_ATTR void VKAPI_CALL strict_memory_properties2(VkPhysicalDevice physical,
+                                                     VkPhysicalDeviceMemoryProperties2 *out)
+{
+    strict_memory_properties(physical, &out->memoryProperties);
+}
+
 VKAPI_ATTR void VKAPI_CALL strict_queue_families(VkPhysicalDevice physical, uint32_t *count,
                                                  VkQueueFamilyProperties *out)
 {

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <gpuc/driver.h>
+
 #include "cli.h"
 #include "json.h"
 
@@ -13,33 +15,35 @@ static const cli_option options[] = {
     {"verbose", 'v', NULL, "say more"},
 };
 
-static const gpuc_device_type kinds[] = {GPUC_DEVICE_VULKAN, GPUC_DEVICE_OPENCL, GPUC_DEVICE_CPU};
-
 static const struct {
     gpuc_device_attr attr;
-    const char *name, *label;
+    const char *label;
     bool bytes;
 } limits[] = {
-    {GPUC_ATTR_MAX_THREADS_PER_BLOCK, "max_threads_per_block", "threads of a work-group", false},
-    {GPUC_ATTR_MAX_BLOCK_X, "max_block_x", "work-group size, x", false},
-    {GPUC_ATTR_MAX_BLOCK_Y, "max_block_y", "work-group size, y", false},
-    {GPUC_ATTR_MAX_BLOCK_Z, "max_block_z", "work-group size, z", false},
-    {GPUC_ATTR_MAX_GRID_X, "max_grid_x", "work-groups, x", false},
-    {GPUC_ATTR_MAX_GRID_Y, "max_grid_y", "work-groups, y", false},
-    {GPUC_ATTR_MAX_GRID_Z, "max_grid_z", "work-groups, z", false},
-    {GPUC_ATTR_MAX_SHARED_BYTES, "max_shared_bytes", "shared memory", true},
-    {GPUC_ATTR_WARP_SIZE, "warp_size", "subgroup size", false},
-    {GPUC_ATTR_SUBGROUP_SIZE_CONTROL, "subgroup_size_control", "subgroup size can be required", false},
-    {GPUC_ATTR_MULTI_PROCESSOR_COUNT, "multi_processor_count", "compute units", false},
-    {GPUC_ATTR_VECTOR_BITS, "vector_bits", "vector bits of a lane", false},
-    {GPUC_ATTR_TOTAL_GLOBAL_BYTES, "total_global_bytes", "memory", true},
-    {GPUC_ATTR_MAX_ALLOC_BYTES, "max_alloc_bytes", "largest allocation", true},
-    {GPUC_ATTR_MAX_BUFFER_RANGE, "max_buffer_range", "largest binding", true},
-    {GPUC_ATTR_MAX_STORAGE_BUFFERS, "max_storage_buffers", "buffers of a kernel", false},
-    {GPUC_ATTR_MAX_PUSH_BYTES, "max_push_bytes", "parameters of a launch", true},
-    {GPUC_ATTR_MAX_TEXELS, "max_texels", "texels of a view", false},
-    {GPUC_ATTR_BUFFER_ALIGN, "buffer_align", "alignment of a binding", true},
-    {GPUC_ATTR_UNIFIED_MEMORY, "unified_memory", "unified memory", false},
+    {GPUC_ATTR_MAX_THREADS_PER_BLOCK, "threads of a work-group", false},
+    {GPUC_ATTR_MAX_BLOCK_X, "work-group size, x", false},
+    {GPUC_ATTR_MAX_BLOCK_Y, "work-group size, y", false},
+    {GPUC_ATTR_MAX_BLOCK_Z, "work-group size, z", false},
+    {GPUC_ATTR_MAX_GRID_X, "work-groups, x", false},
+    {GPUC_ATTR_MAX_GRID_Y, "work-groups, y", false},
+    {GPUC_ATTR_MAX_GRID_Z, "work-groups, z", false},
+    {GPUC_ATTR_MAX_SHARED_BYTES, "shared memory", true},
+    {GPUC_ATTR_WARP_SIZE, "subgroup size", false},
+    {GPUC_ATTR_SUBGROUP_SIZE_CONTROL, "subgroup size can be required", false},
+    {GPUC_ATTR_MULTI_PROCESSOR_COUNT, "compute units", false},
+    {GPUC_ATTR_VECTOR_BITS, "vector bits of a lane", false},
+    {GPUC_ATTR_MAX_REGISTERS, "registers of a work-group", false},
+    {GPUC_ATTR_MAX_CLOCK_RATE, "clock, kHz", false},
+    {GPUC_ATTR_L2_CACHE_BYTES, "level 2 cache", true},
+    {GPUC_ATTR_TOTAL_GLOBAL_BYTES, "memory", true},
+    {GPUC_ATTR_AVAILABLE_GLOBAL_BYTES, "memory that is free", true},
+    {GPUC_ATTR_MAX_ALLOC_BYTES, "largest allocation", true},
+    {GPUC_ATTR_MAX_BUFFER_RANGE, "largest binding", true},
+    {GPUC_ATTR_MAX_STORAGE_BUFFERS, "buffers of a kernel", false},
+    {GPUC_ATTR_MAX_PUSH_BYTES, "parameters of a launch", true},
+    {GPUC_ATTR_MAX_TEXELS, "texels of a view", false},
+    {GPUC_ATTR_BUFFER_ALIGN, "alignment of a binding", true},
+    {GPUC_ATTR_UNIFIED_MEMORY, "unified memory", false},
 };
 
 static void print_features(int64_t bits)
@@ -53,11 +57,13 @@ static void print_features(int64_t bits)
 static void print_device(gpuc_device *dev)
 {
     bool software = gpuc_device_get_attr(dev, GPUC_ATTR_IS_SOFTWARE).i != 0;
-    printf("%s%s:%d%s  %s (%s)\n", cli_colour_on(STDOUT_FILENO, CLI_BOLD), gpuc_device_type_name(dev->type),
+    printf("%s%s:%d%s  %s (%s)\n", cli_colour_on(STDOUT_FILENO, CLI_BOLD), dev->api->name,
            dev->index, cli_colour_off(STDOUT_FILENO), cli_device_text(dev, GPUC_ATTR_NAME),
            software ? "software" : "hardware");
     printf("    %-30s %s\n", "driver", cli_device_text(dev, GPUC_ATTR_DRIVER));
     printf("    %-30s %s\n", "version", cli_device_text(dev, GPUC_ATTR_API_VERSION));
+    if (gpuc_device_get_attr(dev, GPUC_ATTR_COMPUTE_VERSION).known)
+        printf("    %-30s %s\n", "computes by", cli_device_text(dev, GPUC_ATTR_COMPUTE_VERSION));
     for (size_t i = 0; i < CLI_COUNT(limits); i++) {
         char text[32];
         gpuc_attr_value v = gpuc_device_get_attr(dev, limits[i].attr);
@@ -76,11 +82,12 @@ static void json_device(cli_json *j, gpuc_device *dev)
     cli_json_string(j, "name", cli_device_text(dev, GPUC_ATTR_NAME));
     cli_json_string(j, "driver", cli_device_text(dev, GPUC_ATTR_DRIVER));
     cli_json_string(j, "api_version", cli_device_text(dev, GPUC_ATTR_API_VERSION));
+    cli_json_string(j, "compute_version", cli_device_text(dev, GPUC_ATTR_COMPUTE_VERSION));
     cli_json_bool(j, "software", gpuc_device_get_attr(dev, GPUC_ATTR_IS_SOFTWARE).i != 0);
     cli_json_object(j, "limits");
     for (size_t i = 0; i < CLI_COUNT(limits); i++) {
         gpuc_attr_value v = gpuc_device_get_attr(dev, limits[i].attr);
-        if (v.known) cli_json_int(j, limits[i].name, v.i);
+        if (v.known) cli_json_int(j, gpuc_device_attr_name(limits[i].attr), v.i);
     }
     cli_json_end_object(j);
     gpuc_attr_value features = gpuc_device_get_attr(dev, GPUC_ATTR_FEATURES);
@@ -96,7 +103,7 @@ static void show(gpuc_runtime *rt, gpuc_device_type type, int index, cli_json *j
     gpuc_device *dev;
     gpuc_status status = gpuc_device_open(rt, type, index, &dev);
     cli_json_object(j, NULL);
-    cli_json_string(j, "kind", gpuc_device_type_name(type));
+    cli_json_string(j, "kind", gpuc_device_type_name(rt, type));
     cli_json_int(j, "index", index);
     cli_json_bool(j, "available", !status);
     if (status)
@@ -112,7 +119,7 @@ static void print(gpuc_runtime *rt, gpuc_device_type type, int index)
     gpuc_device *dev;
     gpuc_status status = gpuc_device_open(rt, type, index, &dev);
     if (status)
-        printf("%s:%d  not available: %s\n", gpuc_device_type_name(type), index, gpuc_status_message(status));
+        printf("%s:%d  not available: %s\n", gpuc_device_type_name(rt, type), index, gpuc_status_message(status));
     else
         print_device(dev);
     gpuc_status_release(status);
@@ -134,13 +141,14 @@ static int run(const cli_command *c, int argc, char **argv)
     cli_json j;
     cli_json_init(&j);
     cli_json_array(&j, NULL);
-    for (size_t k = 0; k < CLI_COUNT(kinds); k++) {
-        int count = gpuc_device_count(r.rt, kinds[k]);
+    for (size_t k = 0; k < gpuc_driver_count(r.rt); k++) {
+        gpuc_device_type type = gpuc_device_type_named(gpuc_driver_name(r.rt, k));
+        int count = gpuc_device_count(r.rt, type);
         for (int i = 0; i < (count ? count : 1); i++) { /* of none, the first tells why */
             if (json)
-                show(r.rt, kinds[k], i, &j);
+                show(r.rt, type, i, &j);
             else
-                print(r.rt, kinds[k], i);
+                print(r.rt, type, i);
         }
     }
     cli_json_end_array(&j);

@@ -64,7 +64,7 @@ gpuc_status cli_open_device(cli_runtime *r, const char *text, gpuc_device **out)
     int index;
     *out = NULL;
     if (!text) return NULL;
-    GPUC_TRY(gpuc_device_parse(text, &type, &index));
+    GPUC_TRY(gpuc_device_parse(r->rt, text, &type, &index));
     return gpuc_device_open(r->rt, type, index, out);
 }
 

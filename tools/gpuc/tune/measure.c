@@ -67,7 +67,7 @@ static gpuc_status open_for(tune_bench *b, const gpuc_target *t)
         GPUC_TRY(gpuc_device_open(b->runtime.rt, type, 0, &b->device));
     if (b->device->type == type) return NULL;
     return gpuc_fail(GPUC_INVALID_ARGUMENT, "--device %s cannot run target '%s'; give a device of kind %s",
-                     s->device, s->target, gpuc_device_type_name(type));
+                     s->device, s->target, gpuc_device_type_name(b->runtime.rt, type));
 }
 
 static gpuc_status open_device(tune_bench *b)

@@ -83,7 +83,7 @@ static gpuc_status open_for(const verify_options *o, const gpuc_target *t, verif
     GPUC_TRY(cli_open_device(&d->runtime, o->device, &d->device));
     if (d->device->type == type) return NULL;
     return gpuc_fail(GPUC_INVALID_ARGUMENT, "--device %s cannot run target '%s'; give a device of kind %s",
-                     o->device, o->target, gpuc_device_type_name(type));
+                     o->device, o->target, gpuc_device_type_name(d->runtime.rt, type));
 }
 
 static gpuc_status open_device(const verify_options *o, verify_device *d, verify_result *r)
