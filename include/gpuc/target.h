@@ -41,6 +41,8 @@ GPUC_API const char *gpuc_target_tag(const gpuc_target *t);  /* "vulkan/llvmpipe
 GPUC_API gpuc_device_type gpuc_target_device_type(const gpuc_target *t);
 /* Whether code for the target can compute in a type: it has the type, or lowering replaces it by another. */
 GPUC_API bool gpuc_target_computes(const gpuc_target *t, gpuc_dtype dtype);
+/* Whether its kind runs the operator, by its name in Relay ("nn.conv2d"), in types that the target computes in. */
+GPUC_API bool gpuc_target_runs(const gpuc_target *t, const char *op);
 
 /* ---- Attributes ---- */
 
@@ -169,6 +171,10 @@ typedef struct gpuc_target_kind_row {
     /* (optional) -from_device: what an open device says, by gpuc_target_draft_fill. Without it, the text is an
      * error. */
     gpuc_status (*from_device)(gpuc_target_draft *d, gpuc_device *device);
+    /* (optional) Whether an operator, by its name in Relay ("nn.conv2d"), runs on the target; without it all do. What
+     * does not runs on the CPU, as what has a type that the target does not compute in, with copies between. It
+     * depends on nothing but its arguments, and any thread may ask. */
+    bool (*runs)(const gpuc_target *t, const char *op);
     gpuc_device_type device_type; /* of device; registering fills it in */
 } gpuc_target_kind_row;
 

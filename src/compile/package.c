@@ -93,7 +93,7 @@ const gpuc_target *gpuc_build_fallback(gpuc_ctx *ctx, int n, const gpuc_target *
 {
     for (int i = 0; i < n; i++)
         if (gpuc_target_device_type(targets[i]) == GPUC_DEVICE_CPU &&
-            gpuc_target_computes(targets[i], GPUC_FLOAT64))
+            gpuc_target_computes(targets[i], GPUC_FLOAT64) && !targets[i]->kind->runs)
             return targets[i];
     return gpuc_target_parse(ctx, "c", NULL);
 }

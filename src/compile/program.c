@@ -89,13 +89,13 @@ static void run_link(gpuc_ctx *ctx, void *arg)
     gpuc_compile_link(ctx, a->target, a->n, a->code, a->out);
 }
 
-/* Names, for messages, an operator and a type of it that the program's own target lacks. */
+/* Names, for messages, operators that the program's own target does not run. */
 static const char *why_helped(gpuc_graph *g)
 {
     for (size_t i = 0; i < g->functions.count; i++) {
         const gpuc_graph_function *f = g->functions.at[i];
         if (f->device)
-            return gpuc_ctx_printf(g->ctx, "%s has a type that target %s does not compute in, and runs on %s",
+            return gpuc_ctx_printf(g->ctx, "%s: target %s does not run it, or does not compute in its types; it runs on %s",
                                    f->label, gpuc_target_text(g->ctx, g->target),
                                    gpuc_target_text(g->ctx, g->fallback));
     }

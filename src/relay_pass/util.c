@@ -71,6 +71,8 @@ static bool computes_type(const gpuc_target *target, const gpuc_rtype *t)
 bool gpuc_relay_pass_needs_fallback(const gpuc_target *target, const gpuc_rexpr *call)
 {
     const gpuc_rcall *c = gpuc_as_rcall(call);
+    const gpuc_op *op = gpuc_relay_call_op(call);
+    if (op && !op->alias && !gpuc_target_runs(target, op->name)) return true;
     for (int i = 0; i < c->n; i++)
         if (!computes_type(target, c->args[i]->type)) return true;
     return !computes_type(target, call->type);

@@ -15,8 +15,8 @@ static inline uintptr_t gpuc_relay_uses(const gpuc_map *uses, const gpuc_rexpr *
 {
     return (uintptr_t)gpuc_map_get(uses, e);
 }
-/* Whether an operator has an operand or a result of a type that the target cannot compute in: then it runs on
- * the fallback device. */
+/* Whether the target does not run an operator, or cannot compute in the type of an operand or of a result: then it
+ * runs on the fallback device. */
 bool gpuc_relay_pass_needs_fallback(const gpuc_target *target, const gpuc_rexpr *call);
 /* The same of any operator in a primitive function. */
 bool gpuc_relay_pass_function_needs_fallback(gpuc_ctx *ctx, const gpuc_target *target,

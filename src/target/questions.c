@@ -18,6 +18,11 @@ bool gpuc_target_computes(const gpuc_target *t, gpuc_dtype dtype)
     return t->float64 || dtype.code != GPUC_DTYPE_FLOAT || dtype.bits != 64;
 }
 
+bool gpuc_target_runs(const gpuc_target *t, const char *op)
+{
+    return !t->kind->runs || t->kind->runs(t, op);
+}
+
 uint32_t gpuc_target_features(const gpuc_target *t)
 {
     uint32_t bits = 0;

@@ -44,7 +44,7 @@ grep -q 'cpu_so' out && grep -q 'spirv' out || complain 'two kinds of modules'
 expect_no_compiler() {
     checks=$((checks + 1))
     PATH=$dir/empty "$gpuc" build mixed/model.onnx --target vulkan -o bad.gpuc >out 2>err
-    [ $? = 1 ] && grep -q '^gpuc: .*cast.* has a type that target vulkan does not compute in, and runs on c' err ||
+    [ $? = 1 ] && grep -q '^gpuc: .*cast.*: target vulkan does not run it, or does not compute in its types; it runs on c' err ||
         complain 'no clear message without a C compiler'
 }
 expect_no_compiler
