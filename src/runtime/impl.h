@@ -22,6 +22,11 @@ typedef struct gpuc_driver_entry {
     struct gpuc_driver_entry *next;
 } gpuc_driver_entry;
 
+typedef struct gpuc_plugin {
+    void *handle; /* of dlopen */
+    struct gpuc_plugin *next;
+} gpuc_plugin;
+
 typedef struct gpuc_open_device {
     gpuc_device_type type;
     int index;
@@ -40,11 +45,14 @@ struct gpuc_runtime {
     _Atomic(gpuc_open_device *) devices; /* only ever grows at the head: read without the mutex */
     gpuc_registry_entry *entries;        /* sorted by name */
     size_t num_entries, entry_capacity;
+    gpuc_plugin *plugins; /* newest first */
 };
 
 void gpuc_registry_clear(gpuc_runtime *rt);
 /* Destroys pools, devices and drivers. */
 void gpuc_runtime_close_devices(gpuc_runtime *rt);
+/* Closes the plug-ins' libraries, the newest first: nothing of their code may run any more. */
+void gpuc_runtime_close_plugins(gpuc_runtime *rt);
 /* The record of a device that this runtime opened, or NULL. */
 gpuc_open_device *gpuc_runtime_find_open(gpuc_runtime *rt, const gpuc_device *dev);
 
