@@ -106,11 +106,13 @@ static void json_row(gpuc_ctx *ctx, cli_json *j, const gpuc_op *op)
 static void print_all(gpuc_ctx *ctx, void *arg)
 {
     const print_args *p = arg;
-    for (size_t i = 0; i < gpuc_op_count(); i++) {
+    size_t n = gpuc_op_count(), added = gpuc_op_added_count(ctx);
+    for (size_t i = 0; i < n + added; i++) {
+        const gpuc_op *op = i < n ? gpuc_op_at(i) : gpuc_op_added_at(ctx, i - n);
         if (p->json)
-            json_row(ctx, p->json, gpuc_op_at(i));
+            json_row(ctx, p->json, op);
         else
-            print_row(ctx, gpuc_op_at(i));
+            print_row(ctx, op);
     }
 }
 

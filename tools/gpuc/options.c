@@ -53,7 +53,7 @@ static void print_wrapped(const char *text)
 /* The options that every command has follow its own. */
 static const cli_option common_options[] = {
     {"plugin", CLI_PLUGIN, "FILE",
-     "load a shared library that adds targets, code generators, functions, ... (gpuc/plugin.h); repeatable"},
+     "load a shared library that adds operators, targets, functions, ... (gpuc/plugin.h); repeatable"},
     {"help", CLI_HELP, NULL, "print this"},
 };
 
