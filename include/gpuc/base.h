@@ -38,6 +38,12 @@ extern "C" {
 #define GPUC_NORETURN
 #endif
 
+/* ---- Version ------------------------------------------------------------------------------ */
+
+/* The number of the binary interface. It changes with every change of a public struct, constant or function that a
+ * program or plug-in that was compiled before would notice. Plug-ins compare it (gpuc/plugin.h). */
+#define GPUC_ABI_VERSION 1
+
 /* ---- Status ------------------------------------------------------------------------------- */
 
 /* Why a call failed. Programs branch on the code; the message is for people. */
@@ -61,7 +67,7 @@ typedef enum gpuc_code {
 typedef struct gpuc_error *gpuc_status;
 
 /* Makes an error with a formatted message; callers use gpuc_fail. An unknown code, or GPUC_OK, becomes
- * GPUC_INTERNAL. file is kept, not copied. */
+ * GPUC_INTERNAL. The texts are copied. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_error_make(gpuc_code code, const char *file, int line,
                                                     const char *fmt, ...) GPUC_PRINTF(4, 5);
 /* Puts "<text>: " in front of the message. Takes and returns the status; NULL stays NULL. */

@@ -109,6 +109,11 @@ typedef struct gpuc_op {
 /* Adds a row, which is borrowed and must outlive the context. Raises if it has no name, no infer, no compute,
  * or the name of another row. */
 GPUC_API void gpuc_op_register(gpuc_ctx *ctx, const gpuc_op *op);
+/* Adds a row for all contexts of a runtime (gpuc_ctx_set_runtime): how a plug-in brings an operator. It stands in the
+ * registry as op.<name>, a function without arguments that gives the row as a handle. The row is borrowed and must
+ * outlive the runtime. INVALID_ARGUMENT where gpuc_op_register raises. As for the registry: not beside other threads
+ * that use the runtime. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_op_register_in(gpuc_runtime *rt, const gpuc_op *op);
 
 /* ---- The table ---- */
 
@@ -119,6 +124,11 @@ GPUC_API const char *gpuc_op_next_name(const char *list, char name[GPUC_OP_NAME]
 GPUC_API size_t gpuc_op_count(void);
 /* Row i of them, which lives as long as the library; NULL where there is none. */
 GPUC_API const gpuc_op *gpuc_op_at(size_t i);
+/* The number of rows that were added to the context and to its runtime. */
+GPUC_API size_t gpuc_op_added_count(gpuc_ctx *ctx);
+/* Row i of them: the context's in the order in which they were added, then the runtime's by name; NULL where there is
+ * none. */
+GPUC_API const gpuc_op *gpuc_op_added_at(gpuc_ctx *ctx, size_t i);
 /* The element types that input i may have. Where it must have the type of another input, they are those of
  * that input; where the row has no inputs, those of its result. */
 GPUC_API gpuc_dtypes gpuc_op_types(const gpuc_op *op, int i);

@@ -54,13 +54,15 @@ gpuc_status gpuc_error_make(gpuc_code code, const char *file, int line, const ch
     int length = vsnprintf(NULL, 0, fmt, args);
     va_end(args);
     if (length < 0) return &static_errors[code];
-    struct gpuc_error *e = malloc(sizeof *e + (size_t)length + 1);
+    /* The file's name is copied, since it may lie in a plug-in that is closed before the error is looked at. */
+    size_t size = (size_t)length + 1, file_size = file ? strlen(file) + 1 : 1;
+    struct gpuc_error *e = malloc(sizeof *e + size + file_size);
     if (!e) return &static_errors[code];
-    *e = (struct gpuc_error){.code = code, .line = line, .file = file ? file : ""};
-    e->message = (char *)(e + 1);
+    *e = (struct gpuc_error){.code = code, .line = line, .message = (char *)(e + 1)};
     va_start(args, fmt);
-    vsnprintf(e->message, (size_t)length + 1, fmt, args);
+    vsnprintf(e->message, size, fmt, args);
     va_end(args);
+    e->file = memcpy(e->message + size, file ? file : "", file_size);
     return e;
 }
 
@@ -72,8 +74,8 @@ gpuc_status gpuc_error_prefix(gpuc_status status, const char *fmt, ...)
     int prefix = vsnprintf(NULL, 0, fmt, args);
     va_end(args);
     if (prefix < 0) return status;
-    size_t rest = strlen(status->message) + 1;
-    struct gpuc_error *e = malloc(sizeof *e + (size_t)prefix + 2 + rest);
+    size_t rest = strlen(status->message) + 1, file_size = strlen(status->file) + 1;
+    struct gpuc_error *e = malloc(sizeof *e + (size_t)prefix + 2 + rest + file_size);
     if (!e) return status;
     *e = *status;
     e->message = (char *)(e + 1);
@@ -82,6 +84,7 @@ gpuc_status gpuc_error_prefix(gpuc_status status, const char *fmt, ...)
     va_end(args);
     memcpy(e->message + prefix, ": ", 2);
     memcpy(e->message + prefix + 2, status->message, rest);
+    e->file = memcpy(e->message + prefix + 2 + rest, status->file, file_size);
     free(status);
     return e;
 }

@@ -2,10 +2,14 @@
 /* Finds operators by name, completes their attributes, checks calls and infers result types. */
 #include "op/op.h"
 
+#include <stdio.h>
 #include <string.h>
+
+#include <gpuc/runtime.h>
 
 #include "base/file.h"
 #include "base/names.h"
+#include "base/require.h"
 #include "op/table.h"
 
 const gpuc_op *gpuc_op_find(const char *name)
@@ -60,7 +64,9 @@ const gpuc_op *gpuc_op_at(size_t i)
     return NULL;
 }
 
-/* ---- Rows of a context ---- */
+/* ---- Rows that were added to a context or to its runtime ---- */
+
+#define PREFIX "op." /* of their names in the registry */
 
 static const gpuc_ptrs *own_rows(const gpuc_ctx *ctx)
 {
@@ -68,14 +74,53 @@ static const gpuc_ptrs *own_rows(const gpuc_ctx *ctx)
     return ctx->slots[GPUC_CTX_OPS] ? ctx->slots[GPUC_CTX_OPS] : &none;
 }
 
-const gpuc_op *gpuc_op_lookup(gpuc_ctx *ctx, const char *name)
+/* A function of that name may be of others, who use it for something else: then it gives no handle. */
+static const gpuc_op *row_of(gpuc_runtime *rt, const char *name)
+{
+    gpuc_value value = {0};
+    gpuc_status status = gpuc_function_call(gpuc_registry_get(rt, name), NULL, 0, &value);
+    const gpuc_op *op = !status && value.kind == GPUC_VALUE_HANDLE ? value.as.handle : NULL;
+    gpuc_status_release(status);
+    gpuc_value_clear(rt, &value);
+    return op;
+}
+
+/* The next row; *at, 0 at first, counts rows of the context, then names of the registry. */
+static const gpuc_op *next_added(const gpuc_ctx *ctx, size_t *at)
 {
     const gpuc_ptrs *own = own_rows(ctx);
+    gpuc_runtime *rt = ctx->runtime;
+    const gpuc_op *op = NULL;
+    if (*at < own->count) return own->at[(*at)++];
+    while (!op && rt && *at - own->count < gpuc_registry_count(rt)) {
+        const char *name = gpuc_registry_name(rt, (*at)++ - own->count);
+        if (!strncmp(name, PREFIX, strlen(PREFIX))) op = row_of(rt, name);
+    }
+    return op;
+}
+
+size_t gpuc_op_added_count(gpuc_ctx *ctx)
+{
+    size_t n = 0, at = 0;
+    while (next_added(ctx, &at)) n++;
+    return n;
+}
+
+const gpuc_op *gpuc_op_added_at(gpuc_ctx *ctx, size_t i)
+{
+    size_t at = 0;
+    const gpuc_op *op = next_added(ctx, &at);
+    for (; op && i > 0; i--) op = next_added(ctx, &at);
+    return op;
+}
+
+const gpuc_op *gpuc_op_lookup(gpuc_ctx *ctx, const char *name)
+{
+    size_t at = 0;
     const gpuc_op *op = gpuc_op_find(name);
     if (op) return op;
-    for (size_t i = 0; i < own->count; i++)
-        if (!strcmp(((const gpuc_op *)own->at[i])->name, name)) return own->at[i];
-    return NULL;
+    while ((op = next_added(ctx, &at)) && strcmp(op->name, name) != 0) continue;
+    return op;
 }
 
 /* The only row of gpuc's own that lists the name. */
@@ -95,21 +140,49 @@ static const gpuc_op *find_standard(const char *name)
 const gpuc_op *gpuc_op_find_onnx(gpuc_ctx *ctx, const char *domain, const char *name)
 {
     if (!*domain) return find_standard(name);
-    const gpuc_ptrs *own = own_rows(ctx);
+    size_t at = 0;
+    const gpuc_op *op;
     const char *full = gpuc_ctx_printf(ctx, "%s:%s", domain, name);
-    for (size_t i = 0; i < own->count; i++)
-        if (lists(((const gpuc_op *)own->at[i])->onnx, full)) return own->at[i];
+    while ((op = next_added(ctx, &at)) && !lists(op->onnx, full)) continue;
+    return op;
+}
+
+static gpuc_status check_row(const gpuc_op *op)
+{
+    if (op->name && op->infer && op->compute) return NULL;
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "an operator needs a name, infer and compute; '%s' lacks %s",
+                     op->name ? op->name : "",
+                     !op->name   ? "a name"
+                     : op->infer ? "compute"
+                                 : "infer");
+}
+
+static gpuc_status give_row(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
+{
+    (void)args;
+    if (num_args) return gpuc_fail(GPUC_INVALID_ARGUMENT, PREFIX "<name> takes no arguments");
+    *ret = (gpuc_value){.kind = GPUC_VALUE_HANDLE, .as.handle = self};
     return NULL;
+}
+
+gpuc_status gpuc_op_register_in(gpuc_runtime *rt, const gpuc_op *op)
+{
+    GPUC_REQUIRE(rt);
+    GPUC_REQUIRE(op);
+    char full[sizeof PREFIX + GPUC_OP_NAME];
+    GPUC_TRY(check_row(op));
+    if (strlen(op->name) >= GPUC_OP_NAME)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "the name of an operator has at most %d bytes, not '%s'",
+                         GPUC_OP_NAME - 1, op->name);
+    snprintf(full, sizeof full, PREFIX "%s", op->name);
+    if (gpuc_op_find(op->name) || gpuc_registry_get(rt, full))
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "there is an operator '%s' already", op->name);
+    return gpuc_registry_set_fn(rt, full, give_row, (void *)op, NULL, false);
 }
 
 void gpuc_op_register(gpuc_ctx *ctx, const gpuc_op *op)
 {
-    if (!op->name || !op->infer || !op->compute)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "an operator needs a name, infer and compute; '%s' lacks %s",
-                   op->name ? op->name : "",
-                   !op->name   ? "a name"
-                   : op->infer ? "compute"
-                               : "infer");
+    GPUC_RAISE_IF(ctx, check_row(op));
     if (gpuc_op_lookup(ctx, op->name))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is an operator '%s' already", op->name);
     if (!ctx->slots[GPUC_CTX_OPS]) ctx->slots[GPUC_CTX_OPS] = gpuc_new(ctx, gpuc_ptrs);
@@ -118,12 +191,12 @@ void gpuc_op_register(gpuc_ctx *ctx, const gpuc_op *op)
 
 const char *gpuc_op_nearest(gpuc_ctx *ctx, const char *name)
 {
-    const gpuc_ptrs *own = own_rows(ctx);
-    size_t n = gpuc_op_count();
-    const char **names = gpuc_new_array(ctx, const char *, n + own->count);
+    const gpuc_op *op;
+    size_t n = gpuc_op_count(), at = 0;
+    const char **names = gpuc_new_array(ctx, const char *, n + gpuc_op_added_count(ctx));
     for (size_t i = 0; i < n; i++) names[i] = gpuc_op_at(i)->name;
-    for (size_t i = 0; i < own->count; i++) names[n + i] = ((const gpuc_op *)own->at[i])->name;
-    return gpuc_suggest(name, names, n + own->count);
+    while ((op = next_added(ctx, &at))) names[n++] = op->name;
+    return gpuc_suggest(name, names, n);
 }
 
 /* ---- Types ---- */

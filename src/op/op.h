@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operator table: gpuc's own rows live in topi, next to their computes (topi/table.c lists the families); rows that an application adds belong to its context. */
+/* The operator table: gpuc's own rows live in topi, next to their computes (topi/table.c lists the families); rows that an application adds belong to its context or runtime. */
 #ifndef GPUC_OP_OP_H
 #define GPUC_OP_OP_H
 
@@ -15,9 +15,9 @@ typedef struct gpuc_op_condition {
 } gpuc_op_condition;
 
 const gpuc_op *gpuc_op_find(const char *name);                  /* of the table; NULL */
-const gpuc_op *gpuc_op_lookup(gpuc_ctx *ctx, const char *name); /* of the table, or of the context; NULL */
+const gpuc_op *gpuc_op_lookup(gpuc_ctx *ctx, const char *name); /* of the table, or added; NULL */
 /* The row that an operator of ONNX is made of: in ONNX's own domain, "", the one of the table that lists it
- * (NULL if several do, or none); in others the first of the context that lists "domain:name". */
+ * (NULL if several do, or none); in others the first that was added and lists "domain:name". */
 const gpuc_op *gpuc_op_find_onnx(gpuc_ctx *ctx, const char *domain, const char *name);
 const char *gpuc_op_nearest(gpuc_ctx *ctx, const char *name); /* for messages; NULL */
 /* By Relay's name, or one that it answers to in TOPI or NNVM: the first row of the table that does; NULL. */

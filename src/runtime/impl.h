@@ -27,6 +27,11 @@ typedef struct gpuc_driver_entry {
     struct gpuc_driver_entry *next;
 } gpuc_driver_entry;
 
+typedef struct gpuc_plugin {
+    void *handle; /* of dlopen */
+    struct gpuc_plugin *next;
+} gpuc_plugin;
+
 typedef struct gpuc_open_device {
     gpuc_device_type type;
     int index;
@@ -46,6 +51,7 @@ struct gpuc_runtime {
     _Atomic(gpuc_open_device *) devices;
     gpuc_registry_entry *entries;        /* sorted by name */
     size_t num_entries, entry_capacity;
+    gpuc_plugin *plugins; /* newest first */
 };
 
 void gpuc_registry_clear(gpuc_runtime *rt);
@@ -55,6 +61,8 @@ void gpuc_runtime_close_devices(gpuc_runtime *rt);
 gpuc_driver_entry *gpuc_runtime_find_driver(gpuc_runtime *rt, gpuc_device_type type);
 /* Writes the record's dimensions, which follow from other attributes. */
 void gpuc_runtime_fill_dimensions(gpuc_open_device *open);
+/* Closes the plug-ins' libraries, the newest first: nothing of their code may run any more. */
+void gpuc_runtime_close_plugins(gpuc_runtime *rt);
 /* The record of a device that this runtime opened, or NULL. */
 gpuc_open_device *gpuc_runtime_find_open(gpuc_runtime *rt, const gpuc_device *dev);
 

@@ -70,6 +70,7 @@ void gpuc_runtime_unpin(gpuc_runtime *rt)
     if (atomic_fetch_sub_explicit(&rt->pins, 1, memory_order_acq_rel) != 1) return;
     gpuc_runtime_close_devices(rt);
     pthread_mutex_destroy(&rt->mutex);
+    gpuc_runtime_close_plugins(rt); /* last: devices and functions above may be code of theirs */
     gpuc_mem_free(rt->allocator, rt, sizeof *rt);
 }
 

@@ -36,3 +36,11 @@ if "$work/gpuc/bin/gpuc" tune "$work/app/add2.onnx" -t c --log "$work/log.jsonl"
     fail "gpuc tunes an operator that it does not know"
 fi
 grep -q "first.*Add2.*com.example" "$work/out" || fail "$(cat "$work/out")"
+
+# As a plug-in it is known to every command.
+for command in "build $work/app/add2.onnx -t c -o $work/plugged.gpuc" "tune $work/app/add2.onnx -t c --log $work/log.jsonl --trials 1 --no-wait"; do
+    # shellcheck disable=SC2086
+    "$work/gpuc/bin/gpuc" $command --plugin "$work/app/build/add2.so" >"$work/out" 2>&1 || fail "$command: $(cat "$work/out")"
+done
+"$work/gpuc/bin/gpuc" ops --plugin "$work/app/build/add2.so" | grep -q '^example.add2$' || fail "gpuc ops lists no add2"
+"$work/gpuc/bin/gpuc" run "$work/plugged.gpuc" --random 1 >/dev/null || fail "the package needs the plug-in"

@@ -26,6 +26,8 @@ grep -q 'is not built' "$work/log" || fail "$(cat "$work/log")"
 
 "$root/bin/gpuc" --version >/dev/null || fail "bin/gpuc does not start"
 libdir=$(dirname "$(find "$root" -name libgpuc_runtime.a)")
+used=$(ldd "$root/bin/gpuc" | sed -n 's/^[[:space:]]*libgpuc.* => \(.*\) (.*/\1/p')
+[ "$(realpath "$(dirname "$used")")" = "$(realpath "$libdir")" ] || fail "bin/gpuc uses $used"
 readelf -d "$libdir/libgpuc_runtime.so" | grep -q 'SONAME.*libgpuc_runtime\.so\.[0-9]' || fail "no SONAME"
 for header in ctx tir te schedule target op build; do
     if [ "$has_compiler" = 1 ]; then
@@ -100,5 +102,23 @@ if [ "$has_compiler" = 1 ]; then
         LD_LIBRARY_PATH=$libdir "$program" "$work/add.gpuc-lib" >"$work/out" || fail "$program: $(cat "$work/out")"
         grep -q 'cpu *ok' "$work/out" || fail "$program: $(cat "$work/out")"
     done
+fi
+# A plug-in of somebody else, linked with the program's library or with none.
+plugin() { # source, package, words, command...
+    plugin_source=$source/$1 plugin_package=$2 words=$3
+    shift 3
+    for libs in --libs ''; do
+        # shellcheck disable=SC2046
+        "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror -shared -fPIC "$plugin_source" -o "$work/plugin.so" \
+            $(pkg-config --cflags $libs "$plugin_package") || fail "$plugin_source"
+        "$root/bin/gpuc" "$@" --plugin "$work/plugin.so" >"$work/out" 2>&1 || fail "plug-in: $(cat "$work/out")"
+        grep -q "$words" "$work/out" || fail "plug-in: $(cat "$work/out")"
+    done
+}
+if [ "$has_compiler" = 1 ]; then
+    plugin tests/plugin/bare.c gpuc cpu:0 devices
+    plugin examples/plugin.c gpuc 'vulkan/my_board.*revision 2' targets
+else
+    plugin tests/plugin/bare.c gpuc-runtime cpu:0 devices
 fi
 echo "installed $(find "$root" -type f | wc -l) files"

@@ -144,15 +144,15 @@ static gpuc_status make_pins(const gpuc_onnx_description *m, const cli_shapes *s
     return NULL;
 }
 
-gpuc_status cli_fix_inputs(const char *model, const cli_shapes *shapes, const cli_strings *binds,
-                           cli_fixed *out)
+gpuc_status cli_fix_inputs(cli_runtime *r, const char *model, const cli_shapes *shapes,
+                           const cli_strings *binds, cli_fixed *out)
 {
     gpuc_ctx *ctx;
     const gpuc_onnx_description *m;
     *out =
         (cli_fixed){.pins = cli_alloc((size_t)shapes->count * sizeof *out->pins), .num_pins = shapes->count};
     if (shapes->count == 0 && binds->count == 0) return NULL;
-    GPUC_TRY(cli_ctx_create(&ctx));
+    GPUC_TRY(cli_ctx_create(r, &ctx));
     gpuc_status status = cli_onnx_describe(ctx, model, &m);
     if (!status) status = make_pins(m, shapes, out->pins);
     if (!status) status = load_binds(m, binds, &out->binds);

@@ -26,7 +26,7 @@ typedef struct cli_fixed {
     int num_pins;
     cli_binds binds;
 } cli_fixed;
-GPUC_NODISCARD gpuc_status cli_fix_inputs(const char *model, const cli_shapes *shapes,
+GPUC_NODISCARD gpuc_status cli_fix_inputs(cli_runtime *r, const char *model, const cli_shapes *shapes,
                                           const cli_strings *binds, cli_fixed *out);
 void cli_fixed_free(cli_fixed *f);
 

@@ -25,7 +25,8 @@ typedef struct cli_option {
 } cli_option;
 
 #define CLI_LONG 256
-#define CLI_HELP 'h' /* every command has it */
+#define CLI_HELP 'h'       /* every command has it */
+#define CLI_PLUGIN 0x10000 /* and --plugin, which cli_next passes to cli_plugin_add */
 
 typedef struct cli_command {
     const char *name;
@@ -157,10 +158,14 @@ typedef struct cli_runtime_options {
     bool staging;    /* Vulkan: no direct access to device memory */
     bool verbose;    /* print what the drivers say for information, too */
     bool no_cache;
-    int threads; /* of the CPU device; 0: one per processor */
+    bool no_devices; /* only the plug-ins */
+    int threads;     /* of the CPU device; 0: one per processor */
 } cli_runtime_options;
 
-/* A runtime with every device kind of this build, caches in the user's cache folder, messages to stderr. */
+/* Another plug-in for all runtimes of this process and of those that it forks; keeps the pointer. */
+void cli_plugin_add(const char *path);
+/* A runtime with every device kind of this build and the plug-ins, caches in the user's cache folder, messages to
+ * stderr. */
 GPUC_NODISCARD gpuc_status cli_runtime_init(cli_runtime *r, const cli_runtime_options *options);
 void cli_runtime_deinit(cli_runtime *r);
 /* 1, with a message, if the validation layer complained; else code. */

@@ -145,9 +145,10 @@ static void json_report(const build_args *b, const cli_compile *c, double second
 
 /* ---- Build ---- */
 
-static gpuc_status open_devices(cli_runtime *r, const cli_strings *targets, gpuc_device **devices)
+static gpuc_status open_devices(cli_runtime *r, gpuc_ctx *ctx, const cli_strings *targets,
+                                gpuc_device **devices)
 {
-    for (int i = 0; i < targets->count; i++) GPUC_TRY(cli_target_device(r, targets->at[i], &devices[i]));
+    for (int i = 0; i < targets->count; i++) GPUC_TRY(cli_target_device(r, ctx, targets->at[i], &devices[i]));
     return NULL;
 }
 
@@ -176,9 +177,9 @@ static gpuc_status build(const build_args *b, cli_runtime *r)
     c.options.model_name = slash ? slash + 1 : b->model; /* not the path: equal models give equal packages */
     c.options.progress = cli_progress_show;
     c.options.progress_user = &progress;
-    gpuc_status status = cli_ctx_create(&ctx);
-    if (!status) status = open_devices(r, &b->targets, devices);
-    if (!status) status = cli_fix_inputs(b->model, &b->shapes, &b->binds, &fixed);
+    gpuc_status status = cli_ctx_create(r, &ctx);
+    if (!status) status = open_devices(r, ctx, &b->targets, devices);
+    if (!status) status = cli_fix_inputs(r, b->model, &b->shapes, &b->binds, &fixed);
     c.pins = fixed.pins;
     c.num_pins = fixed.num_pins;
     c.binds = fixed.binds.at;

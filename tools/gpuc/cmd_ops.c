@@ -7,6 +7,7 @@
 #include <gpuc/op.h>
 
 #include "cli.h"
+#include "compile.h"
 #include "json.h"
 
 enum { OPT_JSON = CLI_LONG };
@@ -105,18 +106,21 @@ static void json_row(gpuc_ctx *ctx, cli_json *j, const gpuc_op *op)
 static void print_all(gpuc_ctx *ctx, void *arg)
 {
     const print_args *p = arg;
-    for (size_t i = 0; i < gpuc_op_count(); i++) {
+    size_t n = gpuc_op_count(), added = gpuc_op_added_count(ctx);
+    for (size_t i = 0; i < n + added; i++) {
+        const gpuc_op *op = i < n ? gpuc_op_at(i) : gpuc_op_added_at(ctx, i - n);
         if (p->json)
-            json_row(ctx, p->json, gpuc_op_at(i));
+            json_row(ctx, p->json, op);
         else
-            print_row(ctx, gpuc_op_at(i));
+            print_row(ctx, op);
     }
 }
 
 static int run(const cli_command *c, int argc, char **argv)
 {
     const char *value;
-    gpuc_ctx *ctx;
+    gpuc_ctx *ctx = NULL;
+    cli_runtime r;
     cli_json j;
     print_args p = {0};
     for (int key; (key = cli_next(c, argc, argv, &value)) != -1;)
@@ -124,12 +128,14 @@ static int run(const cli_command *c, int argc, char **argv)
     cli_no_operands(c, argc, argv);
     cli_json_init(&j);
     cli_json_array(&j, NULL);
-    gpuc_status status = gpuc_ctx_create(NULL, &ctx);
+    gpuc_status status = cli_runtime_init(&r, &(cli_runtime_options){.no_devices = true});
+    if (!status) status = cli_ctx_create(&r, &ctx);
     if (!status) status = gpuc_ctx_protect(ctx, print_all, &p);
     cli_json_end_array(&j);
     if (!status && p.json) cli_json_print(&j, stdout);
     cli_json_deinit(&j);
     gpuc_ctx_destroy(ctx);
+    cli_runtime_deinit(&r);
     return cli_report(status);
 }
 

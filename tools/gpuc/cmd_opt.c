@@ -51,11 +51,14 @@ static gpuc_status opt(opt_args *a)
 {
     cli_text text = {0};
     gpuc_ctx *ctx = NULL;
-    gpuc_status status = read_text(a->path, &text);
+    cli_runtime r;
+    gpuc_status status = cli_runtime_init(&r, &(cli_runtime_options){.no_devices = true});
+    if (!status) status = read_text(a->path, &text);
     a->text = cli_text_get(&text);
-    if (!status) status = cli_ctx_create(&ctx);
+    if (!status) status = cli_ctx_create(&r, &ctx);
     if (!status) status = gpuc_ctx_protect(ctx, run_passes, a);
     gpuc_ctx_destroy(ctx);
+    cli_runtime_deinit(&r);
     cli_text_free(&text);
     return status;
 }

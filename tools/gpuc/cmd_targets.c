@@ -7,6 +7,7 @@
 #include <gpuc/target.h>
 
 #include "cli.h"
+#include "compile.h"
 #include "json.h"
 
 enum { OPT_JSON = CLI_LONG };
@@ -17,19 +18,19 @@ static const cli_option options[] = {
 };
 
 /* Whether the attribute means something for every kind. */
-static bool is_common(const char *name)
+static bool is_common(gpuc_ctx *ctx, const char *name)
 {
-    size_t have = 0, n = gpuc_target_kind_count(NULL);
+    size_t have = 0, n = gpuc_target_kind_count(ctx);
     for (size_t k = 0; k < n; k++)
-        for (const gpuc_target_attr_row *a = gpuc_target_kind_at(NULL, k)->attrs; a->name; a++)
+        for (const gpuc_target_attr_row *a = gpuc_target_kind_at(ctx, k)->attrs; a->name; a++)
             have += !a->kept && strcmp(a->name, name) == 0;
     return have == n;
 }
 
-static void print_own(const gpuc_target_kind_row *kind)
+static void print_own(gpuc_ctx *ctx, const gpuc_target_kind_row *kind)
 {
     for (const gpuc_target_attr_row *a = kind->attrs; a->name; a++)
-        if (!a->kept && !is_common(a->name))
+        if (!a->kept && !is_common(ctx, a->name))
             printf("  %-22s of kind %s: %s\n", a->name, kind->name, a->about);
 }
 
@@ -47,21 +48,21 @@ static void print_kept(const gpuc_target_kind_row *kind)
 }
 
 /* The attributes of all kinds are the first ones of each, in one order. */
-static void print_attributes(void)
+static void print_attributes(gpuc_ctx *ctx)
 {
-    size_t n = gpuc_target_kind_count(NULL);
-    const gpuc_target_kind_row *first = gpuc_target_kind_at(NULL, 0);
+    size_t n = gpuc_target_kind_count(ctx);
+    const gpuc_target_kind_row *first = gpuc_target_kind_at(ctx, 0);
     printf("\n%-24s", "attributes (-name=value)");
-    for (size_t k = 0; k < n; k++) printf("%*s", k ? 12 : 15, gpuc_target_kind_at(NULL, k)->name);
+    for (size_t k = 0; k < n; k++) printf("%*s", k ? 12 : 15, gpuc_target_kind_at(ctx, k)->name);
     printf("\n");
     for (size_t i = 0; first->attrs[i].name; i++) {
-        if (!is_common(first->attrs[i].name)) continue;
+        if (!is_common(ctx, first->attrs[i].name)) continue;
         printf("  %-22s", first->attrs[i].name);
         for (size_t k = 0; k < n; k++)
-            printf("%*lld", k ? 12 : 15, (long long)gpuc_target_kind_at(NULL, k)->attrs[i].i);
+            printf("%*lld", k ? 12 : 15, (long long)gpuc_target_kind_at(ctx, k)->attrs[i].i);
         printf("  %s\n", first->attrs[i].about);
     }
-    for (size_t k = 0; k < n; k++) print_own(gpuc_target_kind_at(NULL, k));
+    for (size_t k = 0; k < n; k++) print_own(ctx, gpuc_target_kind_at(ctx, k));
     print_kept(first);
 }
 
@@ -71,12 +72,12 @@ static void print_row(const char *name, const char *about)
            about);
 }
 
-static void print_rows(void)
+static void print_rows(gpuc_ctx *ctx)
 {
-    for (size_t i = 0; i < gpuc_target_kind_count(NULL); i++)
-        print_row(gpuc_target_kind_at(NULL, i)->name, gpuc_target_kind_at(NULL, i)->about);
-    for (size_t i = 0; i < gpuc_target_tag_count(NULL); i++)
-        print_row(gpuc_target_tag_at(NULL, i)->name, gpuc_target_tag_at(NULL, i)->about);
+    for (size_t i = 0; i < gpuc_target_kind_count(ctx); i++)
+        print_row(gpuc_target_kind_at(ctx, i)->name, gpuc_target_kind_at(ctx, i)->about);
+    for (size_t i = 0; i < gpuc_target_tag_count(ctx); i++)
+        print_row(gpuc_target_tag_at(ctx, i)->name, gpuc_target_tag_at(ctx, i)->about);
     printf("\nAttributes follow the name, as in 'vulkan -max_num_threads=1024'; -from_device=0 fills them "
            "from a device.\n");
 }
@@ -110,19 +111,16 @@ static void json_rows(gpuc_ctx *ctx, void *arg)
         json_row(ctx, arg, gpuc_target_tag_at(ctx, i)->name, gpuc_target_tag_at(ctx, i)->about);
 }
 
-static int print_json(void)
+static gpuc_status print_json(gpuc_ctx *ctx)
 {
-    gpuc_ctx *ctx;
     cli_json j;
     cli_json_init(&j);
     cli_json_array(&j, NULL);
-    gpuc_status status = gpuc_ctx_create(NULL, &ctx);
-    if (!status) status = gpuc_ctx_protect(ctx, json_rows, &j);
+    gpuc_status status = gpuc_ctx_protect(ctx, json_rows, &j);
     cli_json_end_array(&j);
     if (!status) cli_json_print(&j, stdout);
     cli_json_deinit(&j);
-    gpuc_ctx_destroy(ctx);
-    return cli_report(status);
+    return status;
 }
 
 static int run(const cli_command *c, int argc, char **argv)
@@ -134,10 +132,16 @@ static int run(const cli_command *c, int argc, char **argv)
         if (key == 'a') attributes = true;
     }
     cli_no_operands(c, argc, argv);
-    if (json) return print_json();
-    print_rows();
-    if (attributes) print_attributes();
-    return 0;
+    cli_runtime r;
+    gpuc_ctx *ctx = NULL;
+    gpuc_status status = cli_runtime_init(&r, &(cli_runtime_options){.no_devices = true});
+    if (!status) status = cli_ctx_create(&r, &ctx);
+    if (!status && json) status = print_json(ctx);
+    if (!status && !json) print_rows(ctx);
+    if (!status && !json && attributes) print_attributes(ctx);
+    gpuc_ctx_destroy(ctx);
+    cli_runtime_deinit(&r);
+    return cli_report(status);
 }
 
 const cli_command cli_targets_command = {

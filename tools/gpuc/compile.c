@@ -7,11 +7,12 @@
 
 #include <gpuc/tune.h>
 
-gpuc_status cli_ctx_create(gpuc_ctx **out)
+gpuc_status cli_ctx_create(cli_runtime *r, gpuc_ctx **out)
 {
     const char *debug = getenv(CLI_DEBUG_VARIABLE), *temporary = getenv("TMPDIR");
     GPUC_TRY(gpuc_ctx_create(NULL, out));
     gpuc_ctx_set_pending(*out, cli_pending);
+    gpuc_ctx_set_runtime(*out, r->rt);
     gpuc_status status = temporary && temporary[0] == '/' ? gpuc_ctx_set_temporary(*out, temporary) : NULL;
     if (status)
         status = gpuc_error_prefix(status, "TMPDIR");
@@ -44,12 +45,12 @@ gpuc_status cli_target_parse(gpuc_ctx *ctx, const char *text, gpuc_device *devic
     return NULL;
 }
 
-gpuc_status cli_target_device(cli_runtime *r, const char *target, gpuc_device **out)
+gpuc_status cli_target_device(cli_runtime *r, gpuc_ctx *ctx, const char *target, gpuc_device **out)
 {
     gpuc_device_type type;
     int index;
     *out = NULL;
-    if (!gpuc_target_wants_device(NULL, target, &type, &index)) return NULL;
+    if (!gpuc_target_wants_device(ctx, target, &type, &index)) return NULL;
     return gpuc_error_prefix(gpuc_device_open(r->rt, type, index, out), "target '%s'", target);
 }
 

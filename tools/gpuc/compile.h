@@ -28,15 +28,17 @@ typedef struct cli_compile {
     cli_text open_sizes;        /* "x=N,3,H y=N": inputs with open dimensions */
 } cli_compile;
 
-/* A context with the developer switches of the environment. */
-GPUC_NODISCARD gpuc_status cli_ctx_create(gpuc_ctx **out);
+/* A context with the developer switches of the environment, which finds what plug-ins added to the runtime; that one
+ * must outlive it. */
+GPUC_NODISCARD gpuc_status cli_ctx_create(cli_runtime *r, gpuc_ctx **out);
 GPUC_NODISCARD gpuc_status cli_compile_run(gpuc_ctx *ctx, cli_compile *c);
 void cli_compile_deinit(cli_compile *c);
 /* The configurations of logs, in the context; NULL without logs. Raises. */
 gpuc_tuning *cli_tuning_load(gpuc_ctx *ctx, const cli_strings *logs);
 void cli_warn(void *user, const char *text); /* as gpuc_build_options wants it */
 /* Opens the device that the target's -from_device names; *out NULL if it names none. */
-GPUC_NODISCARD gpuc_status cli_target_device(cli_runtime *r, const char *target, gpuc_device **out);
+GPUC_NODISCARD gpuc_status cli_target_device(cli_runtime *r, gpuc_ctx *ctx, const char *target,
+                                             gpuc_device **out);
 /* Parses a target. Errors are those of gpuc_target_parse. */
 GPUC_NODISCARD gpuc_status cli_target_parse(gpuc_ctx *ctx, const char *text, gpuc_device *device,
                                             const gpuc_target **out);

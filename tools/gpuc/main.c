@@ -71,7 +71,8 @@ static void print_help(FILE *to)
                 "Compiles networks to packages of GPU and CPU kernels, and runs them.\n\ncommands:\n");
     for (size_t i = 0; i < CLI_COUNT(commands); i++)
         fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->about);
-    fprintf(to, "\n`gpuc COMMAND --help` tells more. Other options: --help, --version.\n");
+    fprintf(to,
+            "\n`gpuc COMMAND --help` tells more. In front of COMMAND: --help, --version, --plugin FILE.\n");
 }
 
 static int unknown_command(const char *word)
@@ -91,9 +92,27 @@ static int unknown_command(const char *word)
     return 2;
 }
 
+/* --plugin FILE may stand in front of the command, too. Gives the number of words before it. */
+static int add_plugins(int argc, char **argv)
+{
+    static const char option[] = "--plugin";
+    size_t n = strlen(option);
+    int i = 1;
+    for (; i < argc && strncmp(argv[i], option, n) == 0; i++) {
+        if (argv[i][n] == '=')
+            cli_plugin_add(argv[i] + n + 1);
+        else if (!argv[i][n] && i + 1 < argc)
+            cli_plugin_add(argv[++i]);
+        else
+            break;
+    }
+    return i;
+}
+
 int main(int argc, char **argv)
 {
-    const char *word = argc > 1 ? argv[1] : NULL;
+    int at = add_plugins(argc, argv);
+    const char *word = at < argc ? argv[at] : NULL;
     gpuc_file_open_standard();
     gpuc_status status = gpuc_pending_create(NULL, &cli_pending);
     if (status) return cli_report(status);
@@ -113,7 +132,11 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < CLI_COUNT(commands); i++)
         if (strcmp(commands[i]->name, word) == 0)
-            return cli_finish(commands[i]->run(commands[i], argc - 1, argv + 1));
+            return cli_finish(commands[i]->run(commands[i], argc - at, argv + at));
+    if (strcmp(word, "--plugin") == 0) {
+        cli_error("option '--plugin' needs an argument: FILE");
+        return 2;
+    }
     if (word[0] == '-') {
         cli_error("unknown option '%s'; `gpuc --help` lists the commands", word);
         return 2;

@@ -50,6 +50,23 @@ static void print_wrapped(const char *text)
     printf("%s\n", text);
 }
 
+/* The options that every command has follow its own. */
+static const cli_option common_options[] = {
+    {"plugin", CLI_PLUGIN, "FILE",
+     "load a shared library that adds operators, targets, functions, ... (gpuc/plugin.h); repeatable"},
+    {"help", CLI_HELP, NULL, "print this"},
+};
+
+static int count_options(const cli_command *c)
+{
+    return c->num_options + (int)CLI_COUNT(common_options);
+}
+
+static const cli_option *option_at(const cli_command *c, int i)
+{
+    return i < c->num_options ? &c->options[i] : &common_options[i - c->num_options];
+}
+
 static void print_option(const cli_option *o)
 {
     char left[96];
@@ -65,11 +82,9 @@ static void print_option(const cli_option *o)
 
 void cli_help(const cli_command *c)
 {
-    static const cli_option help = {"help", CLI_HELP, NULL, "print this"};
     printf("usage: gpuc %s %s\n\n%s\n\noptions:\n", c->name, c->operands, c->about);
-    for (int i = 0; i < c->num_options; i++)
-        if (c->options[i].help) print_option(&c->options[i]);
-    print_option(&help);
+    for (int i = 0; i < count_options(c); i++)
+        if (option_at(c, i)->help) print_option(option_at(c, i));
     if (c->details) printf("\n%s", c->details);
 }
 
@@ -79,10 +94,10 @@ static void unknown_option(const cli_command *c, const char *word)
     char name[64];
     if (strncmp(word, "--", 2) == 0) word += 2;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(word, "="), word);
-    const char **names = cli_alloc((size_t)(c->num_options + 1) * sizeof *names);
-    for (int i = 0; i < c->num_options; i++) names[i] = c->options[i].name;
-    names[c->num_options] = "help";
-    const char *near = gpuc_suggest(name, names, (size_t)c->num_options + 1);
+    int n = count_options(c);
+    const char **names = cli_alloc((size_t)n * sizeof *names);
+    for (int i = 0; i < n; i++) names[i] = option_at(c, i)->name;
+    const char *near = gpuc_suggest(name, names, (size_t)n);
     free(names);
     cli_usage(c, "unknown or ambiguous option '--%s'%s%s%s", name, near ? "; did you mean '--" : "",
               near ? near : "", near ? "'?" : "");
@@ -90,8 +105,8 @@ static void unknown_option(const cli_command *c, const char *word)
 
 static const cli_option *find_key(const cli_command *c, int key)
 {
-    for (int i = 0; i < c->num_options; i++)
-        if (c->options[i].key == key) return &c->options[i];
+    for (int i = 0; i < count_options(c); i++)
+        if (option_at(c, i)->key == key) return option_at(c, i);
     return NULL;
 }
 
@@ -106,26 +121,32 @@ static void wrong_option(const cli_command *c, char **argv, int key)
     unknown_option(c, word);
 }
 
-int cli_next(const cli_command *c, int argc, char **argv, const char **value)
+static int next_option(const cli_command *c, int argc, char **argv, const char **value)
 {
-    struct option *longs = cli_alloc((size_t)(c->num_options + 2) * sizeof *longs);
-    char *shorts = cli_alloc((size_t)c->num_options * 2 + 3), *s = shorts;
+    int n = count_options(c);
+    struct option *longs = cli_alloc((size_t)(n + 1) * sizeof *longs);
+    char *shorts = cli_alloc((size_t)n * 2 + 2), *s = shorts;
     *s++ = ':'; /* a missing argument is ':' */
-    for (int i = 0; i < c->num_options; i++) {
-        const cli_option *o = &c->options[i];
+    for (int i = 0; i < n; i++) {
+        const cli_option *o = option_at(c, i);
         longs[i] = (struct option){o->name, o->arg ? required_argument : no_argument, NULL, o->key};
         if (!is_short(o->key)) continue;
         *s++ = (char)o->key;
         if (o->arg) *s++ = ':';
     }
-    longs[c->num_options] = (struct option){"help", no_argument, NULL, CLI_HELP};
-    *s++ = CLI_HELP;
     opterr = 0;
     int key = getopt_long(argc, argv, shorts, longs, NULL);
     *value = optarg;
     free(longs);
     free(shorts);
     if (key == '?' || key == ':') wrong_option(c, argv, key);
+    return key;
+}
+
+int cli_next(const cli_command *c, int argc, char **argv, const char **value)
+{
+    int key;
+    while ((key = next_option(c, argc, argv, value)) == CLI_PLUGIN) cli_plugin_add(*value);
     if (key == CLI_HELP) {
         cli_help(c);
         exit(cli_finish(0));

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runtime of a tool: every device kind of the build, caches, messages. */
+/* The runtime of a tool: every device kind of the build, plug-ins, caches, messages. */
 #include <stdio.h>
 #include <string.h>
+
+#include <gpuc/plugin.h>
+#ifdef GPUC_CLI_COMPILER
+#include <gpuc/build.h>
+#endif
 
 #include "cli.h"
 #include "loader.h"
@@ -23,10 +28,27 @@ static void on_log(void *user, gpuc_log_level level, const char *id, const char 
              id, message);
 }
 
+static cli_strings plugins;
+
+void cli_plugin_add(const char *path)
+{
+    cli_strings_add(&plugins, path);
+}
+
+static gpuc_status load_plugins(gpuc_runtime *rt)
+{
+    gpuc_status status = NULL;
+#ifdef GPUC_CLI_COMPILER
+    if (plugins.count) status = gpuc_compiler_register(rt);
+#endif
+    for (int i = 0; i < plugins.count && !status; i++) status = gpuc_plugin_load(rt, plugins.at[i]);
+    return status;
+}
+
 gpuc_status cli_runtime_init(cli_runtime *r, const cli_runtime_options *options)
 {
     *r = (cli_runtime){.verbose = options->verbose};
-    cli_cache_prepare();
+    if (!options->no_devices) cli_cache_prepare();
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
     desc.log = on_log;
     desc.log_user = r;
@@ -38,7 +60,8 @@ gpuc_status cli_runtime_init(cli_runtime *r, const cli_runtime_options *options)
     desc.vulkan_validation = options->validation;
     desc.vulkan_staging = options->staging;
     GPUC_TRY(gpuc_runtime_create(&desc, &r->rt));
-    gpuc_status status = cli_devices_register(r->rt);
+    gpuc_status status = options->no_devices ? NULL : cli_devices_register(r->rt);
+    if (!status) status = load_plugins(r->rt);
     if (status) cli_runtime_deinit(r);
     return status;
 }

@@ -35,7 +35,12 @@ static int run(const cli_command *c, int argc, char **argv)
         if (key == OPT_CHECK) check = true;
         if (key == OPT_JSON) json = true;
     }
-    return cli_report(inspect(cli_only_operand(c, argc, argv, "package"), check, json));
+    const char *path = cli_only_operand(c, argc, argv, "package");
+    cli_runtime r;
+    gpuc_status status = cli_runtime_init(&r, &(cli_runtime_options){.no_devices = true});
+    if (!status) status = inspect(path, check, json);
+    cli_runtime_deinit(&r);
+    return cli_report(status);
 }
 
 const cli_command cli_inspect_command = {

@@ -69,6 +69,7 @@ typedef struct tune_args {
 
 typedef struct tune_run {
     const tune_args *args;
+    cli_runtime *runtime; /* without devices */
     tune_pool pool;
     int log;
     cli_progress line;
@@ -336,7 +337,7 @@ static gpuc_status tune_with(tune_args *a, tune_run *r, gpuc_ctx *ctx)
 {
     cli_fixed fixed;
     tune_body_arg t = {.args = a, .run = r, .fixed = &fixed};
-    gpuc_status status = cli_fix_inputs(a->model, &a->shapes, &a->binds, &fixed);
+    gpuc_status status = cli_fix_inputs(r->runtime, a->model, &a->shapes, &a->binds, &fixed);
     if (!status) status = gpuc_tune_log_open(a->log, &r->log);
     if (!status) status = tune_worker_probe(r->pool.at[0]);
     a->setup.target = tune_worker_texts(r->pool.at[0])->target;
@@ -352,15 +353,15 @@ static gpuc_status tune_with(tune_args *a, tune_run *r, gpuc_ctx *ctx)
     return status;
 }
 
-static gpuc_status tune(tune_args *a)
+static gpuc_status tune(tune_args *a, cli_runtime *runtime)
 {
     gpuc_ctx *ctx = NULL;
-    tune_run r = {.args = a, .log = -1};
+    tune_run r = {.args = a, .runtime = runtime, .log = -1};
     a->search.measure = measure;
     a->search.progress = progress;
     a->search.stop = stop;
     a->search.user = &r;
-    GPUC_TRY(cli_ctx_create(&ctx));
+    GPUC_TRY(cli_ctx_create(runtime, &ctx));
     tune_pool_init(&r.pool, &a->setup);
     cli_progress_start(&r.line, "opening the device");
     gpuc_status status = tune_with(a, &r, ctx);
@@ -381,7 +382,11 @@ static int run(const cli_command *c, int argc, char **argv)
     a.setup.rounds = a.search.confirm ? ROUNDS : 1;
     a.search.together = a.setup.processes;
     cli_defer_interrupts(true);
-    gpuc_status status = a.picked.count ? tune_pick_best(&a.picked, a.log, a.gain) : tune(&a);
+    cli_runtime r;
+    gpuc_status status =
+        cli_runtime_init(&r, &(cli_runtime_options){.no_devices = true, .verbose = a.setup.verbose});
+    if (!status) status = a.picked.count ? tune_pick_best(&r, &a.picked, a.log, a.gain) : tune(&a, &r);
+    cli_runtime_deinit(&r);
     cli_strings_free(&a.picked);
     cli_shapes_free(&a.shapes);
     cli_strings_free(&a.binds);

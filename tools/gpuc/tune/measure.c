@@ -75,8 +75,8 @@ static gpuc_status open_device(tune_bench *b)
     gpuc_ctx *ctx = NULL;
     const gpuc_target *target = NULL;
     tune_shared *shared = b->shared;
-    GPUC_TRY(cli_ctx_create(&ctx));
-    gpuc_status status = cli_target_device(&b->runtime, b->setup->target, &b->filled_from);
+    GPUC_TRY(cli_ctx_create(&b->runtime, &ctx));
+    gpuc_status status = cli_target_device(&b->runtime, ctx, b->setup->target, &b->filled_from);
     if (!status) status = cli_target_parse(ctx, b->setup->target, b->filled_from, &target);
     if (!status) status = open_for(b, target);
     if (!status) {
@@ -165,7 +165,7 @@ static gpuc_status open_program(tune_bench *b, const char *target, gpuc_device *
     gpuc_ctx *ctx = NULL;
     *p = (program){0};
     if (config) set_stage(b, TUNE_BUILDING);
-    GPUC_TRY(cli_ctx_create(&ctx));
+    GPUC_TRY(cli_ctx_create(&b->runtime, &ctx));
     gpuc_status status = gpuc_ctx_protect(ctx, build_body, &job);
     if (!status) {
         p->package = cli_alloc(job.out.size);

@@ -110,11 +110,11 @@ static void free_pick(pick *p)
     cli_text_free(&p->out);
 }
 
-gpuc_status tune_pick_best(const cli_strings *logs, const char *out, int gain)
+gpuc_status tune_pick_best(cli_runtime *r, const cli_strings *logs, const char *out, int gain)
 {
     pick p = {.logs = logs, .gain = gain};
     gpuc_ctx *ctx;
-    GPUC_TRY(cli_ctx_create(&ctx));
+    GPUC_TRY(cli_ctx_create(r, &ctx));
     gpuc_status status = gpuc_ctx_protect(ctx, body, &p);
     if (!status) status = gpuc_file_put(cli_pending, out, cli_text_get(&p.out), p.out.size);
     gpuc_ctx_destroy(ctx);

@@ -106,6 +106,6 @@ char *tune_config_text(const gpuc_config *c);
 /* Writes the best record of each function and target to a file, if it takes at least so many percent less
  * time than the first one. Of what was measured several times the last record counts, and only such are
  * chosen from where the best of a function was confirmed. */
-GPUC_NODISCARD gpuc_status tune_pick_best(const cli_strings *logs, const char *out, int gain);
+GPUC_NODISCARD gpuc_status tune_pick_best(cli_runtime *r, const cli_strings *logs, const char *out, int gain);
 
 #endif

@@ -93,8 +93,8 @@ static gpuc_status open_device(const verify_options *o, verify_device *d, verify
     cli_runtime_options ro = {
         .validation = o->validation, .staging = o->staging, .verbose = o->verbose, .threads = o->threads};
     GPUC_TRY(cli_runtime_init(&d->runtime, &ro));
-    gpuc_status status = cli_ctx_create(&ctx);
-    if (!status) status = cli_target_device(&d->runtime, o->target, &d->filled_from);
+    gpuc_status status = cli_ctx_create(&d->runtime, &ctx);
+    if (!status) status = cli_target_device(&d->runtime, ctx, o->target, &d->filled_from);
     if (!status) status = cli_target_parse(ctx, o->target, d->filled_from, &target);
     if (!status) status = open_for(o, target, d);
     if (!status) {
@@ -230,7 +230,7 @@ static gpuc_status compile(test_run *t, const build_inputs *b, const char *folde
     c.options.model_name = t->test->name;
     double start = cli_now();
     gpuc_status status = gpuc_dir_make(folder);
-    if (!status) status = cli_ctx_create(&ctx);
+    if (!status) status = cli_ctx_create(&t->d->runtime, &ctx);
     if (!status) status = cli_compile_run(ctx, &c);
     cli_compile_deinit(&c);
     gpuc_ctx_destroy(ctx);
@@ -466,7 +466,7 @@ static gpuc_status describe_model(test_run *t)
                                         "Squeeze",  "Unsqueeze", NULL};
     static const char *const transforms[] = {"DFT", "STFT", NULL};
     const gpuc_onnx_description *m;
-    GPUC_TRY(cli_ctx_create(&t->ctx));
+    GPUC_TRY(cli_ctx_create(&t->d->runtime, &t->ctx));
     GPUC_TRY(cli_onnx_describe(t->ctx, t->test->model, &m));
     gpuc_onnx_value *inputs = cli_alloc((size_t)m->num_inputs * sizeof *inputs);
     t->inputs = inputs;

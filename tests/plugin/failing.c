@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plug-in whose initialisation fails when it has registered a part. */
+#include <gpuc/plugin.h>
+
+static gpuc_status one(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
+{
+    (void)args;
+    (void)num_args;
+    (void)self;
+    *ret = gpuc_arg_int(1);
+    return NULL;
+}
+
+GPUC_PLUGIN_EXPORT gpuc_status gpuc_plugin_init(gpuc_runtime *rt, uint32_t abi)
+{
+    GPUC_TRY(gpuc_plugin_check_abi(abi));
+    GPUC_TRY(gpuc_registry_set_fn(rt, "failing.one", one, NULL, NULL, false));
+    return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "the card is not plugged in");
+}
