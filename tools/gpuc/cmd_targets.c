@@ -89,7 +89,7 @@ static void json_row(gpuc_ctx *ctx, cli_json *j, const char *name, const char *a
     cli_json_string(j, "name", name);
     cli_json_string(j, "kind", gpuc_target_kind(t));
     cli_json_string(j, "about", about);
-    cli_json_string(j, "device", gpuc_device_type_name(NULL, gpuc_target_device_type(t)));
+    cli_json_string(j, "device", gpuc_target_kind_find(ctx, gpuc_target_kind(t))->device);
     cli_json_object(j, "attributes");
     for (const gpuc_target_attr_row *a = gpuc_target_kind_find(ctx, gpuc_target_kind(t))->attrs; a->name;
          a++) {

@@ -117,7 +117,7 @@ static void json_nodes(cli_json *j, const gpuc_package_program *p)
         cli_json_object(j, NULL);
         cli_json_string(j, "name", n->name);
         cli_json_string(j, "source", n->source);
-        cli_json_string(j, "device", gpuc_device_type_name(NULL, n->device));
+        cli_json_string(j, "device", cli_inspect_device(p, n->device));
         cli_json_array(j, "kernels");
         for (uint32_t s = 0; s < n->num_steps; s++)
             cli_json_string(j, NULL, n->kernels[s] ? n->kernels[s] : "copy");
@@ -158,7 +158,7 @@ static void json_program(cli_json *j, const gpuc_package_program *p)
 {
     cli_json_object(j, NULL);
     cli_json_string(j, "target", p->target);
-    cli_json_string(j, "device", gpuc_device_type_name(NULL, p->device));
+    cli_json_string(j, "device", cli_inspect_device(p, p->device));
     cli_json_object(j, "requires");
     for (uint32_t i = 0; i < p->num_requirements; i++)
         cli_json_int(j, p->requirements[i].name, p->requirements[i].at_least);
