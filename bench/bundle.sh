@@ -13,9 +13,9 @@ root=build/gpuc-bundle
 build_preset bundle OFF gpuc gpuc-bench
 rm -rf $root
 mkdir -p $root/bin $root/lib $root/scripts $root/packages $root/tests/models $root/bench
-cp build/bundle/tools/gpuc/gpuc build/bundle/bench/gpuc-bench $root/bin
-for program in $root/bin/*; do
-    ldd "$program" | awk '$3 ~ /^\// && $1 !~ /^(libc|libm|libdl|libpthread|librt|ld-linux.*)\.so/ { print $3 }'
+for program in build/bundle/tools/gpuc/gpuc build/bundle/bench/gpuc-bench; do
+    cp $program $root/bin
+    ldd $program | awk '$3 ~ /^\// && $1 !~ /^(libc|libm|libdl|libpthread|librt|ld-linux.*)\.so/ { print $3 }'
 done | sort -u | while read -r library; do cp -L "$library" $root/lib; done
 for program in $root/bin/*; do
     LD_LIBRARY_PATH=$root/lib ldd "$program" | awk '/not found/ { print "bundle: no " $1; bad = 1 } END { exit bad }'

@@ -56,8 +56,8 @@ typedef struct gpuc_runtime_desc {
  * it is copied, what it points to must live as long as the runtime. UNSUPPORTED if desc uses a field that
  * this version lacks. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_runtime_create(const gpuc_runtime_desc *desc, gpuc_runtime **out);
-/* Empties the registry. Arrays, functions, modules and models that are still held keep the devices
- * open; the last of them closes them. */
+/* Empties the registry. Arrays, functions, modules and models that are still held keep the devices and
+ * plug-ins (gpuc/plugin.h) open; the last of them closes them. */
 GPUC_API void gpuc_runtime_release(gpuc_runtime *rt);
 
 /* Opens device number index of a kind, or returns the open one. NOT_FOUND or DEVICE_UNAVAILABLE
