@@ -126,6 +126,14 @@ gpuc_status gpuc_abi_xexpr_eval(gpuc_xexpr e, const int64_t *symbols, uint32_t n
 {
     operand result;
     *out = 0;
+    if (e.count == 1) { /* most are a number or a symbol */
+        int64_t value = e.code->value;
+        bool is_symbol = e.code->op == GPUC_XOP_DIM && value >= 0 && value < num_symbols;
+        if (is_symbol || e.code->op == GPUC_XOP_CONST) {
+            *out = is_symbol ? symbols[value] : value;
+            return NULL;
+        }
+    }
     if (!eval(e, symbols, num_symbols, &result)) {
         GPUC_TRY(gpuc_abi_xexpr_verify(e, num_symbols));
         return gpuc_fail(GPUC_INTERNAL, "a sound size expression did not evaluate");

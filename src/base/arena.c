@@ -85,8 +85,9 @@ static void free_blocks(gpuc_arena *arena, gpuc_arena_block **list, const gpuc_a
 
 void gpuc_arena_deinit(gpuc_arena *arena)
 {
-    free_blocks(arena, &arena->block, NULL);
+    free_blocks(arena, &arena->block, arena->given);
     free_blocks(arena, &arena->large, NULL);
+    if (arena->given) ASAN_UNPOISON_MEMORY_REGION(arena->given, arena->given->size);
     gpuc_arena_init(arena, arena->allocator);
 }
 
@@ -99,6 +100,13 @@ static gpuc_arena_block *add_block(gpuc_arena *arena, gpuc_arena_block **list, v
     return *list = block;
 }
 
+void gpuc_arena_init_at(gpuc_arena *arena, gpuc_allocator allocator, void *memory, size_t size)
+{
+    gpuc_arena_init(arena, allocator);
+    arena->given = add_block(arena, &arena->block, memory, size);
+    ASAN_POISON_MEMORY_REGION(block_bytes(arena->block), size - sizeof(gpuc_arena_block));
+}
+
 void *gpuc_arena_alloc(gpuc_arena *arena, size_t size)
 {
     size_t need;
@@ -106,7 +114,7 @@ void *gpuc_arena_alloc(gpuc_arena *arena, size_t size)
     need &= ~(size_t)(ALIGNMENT - 1);
 
     if (!arena->block || need > arena->block->size - sizeof(gpuc_arena_block) - arena->used) {
-        size_t next = !arena->block                        ? FIRST_BLOCK
+        size_t next = arena->block == arena->given         ? FIRST_BLOCK
                       : arena->block->size < LARGEST_BLOCK ? arena->block->size * 2
                                                            : LARGEST_BLOCK;
         if (need > next / 4) {

@@ -10,6 +10,7 @@ typedef struct gpuc_arena_block gpuc_arena_block;
 typedef struct gpuc_arena {
     gpuc_allocator allocator;
     gpuc_arena_block *block; /* newest first */
+    gpuc_arena_block *given; /* the first one, if it is the caller's memory */
     gpuc_arena_block *large; /* requests with a block of their own, newest first */
     size_t used;             /* in the newest block */
     size_t total;            /* bytes of all blocks */
@@ -21,7 +22,10 @@ typedef struct gpuc_arena_mark {
 } gpuc_arena_mark;
 
 void gpuc_arena_init(gpuc_arena *arena, gpuc_allocator allocator);
-void gpuc_arena_deinit(gpuc_arena *arena); /* frees everything; the arena is as after init */
+/* The same with a first block that is the caller's, such as an array of the stack; aligned to 16, and at least 64
+ * bytes. It must live until gpuc_arena_deinit, which does not free it. */
+void gpuc_arena_init_at(gpuc_arena *arena, gpuc_allocator allocator, void *memory, size_t size);
+void gpuc_arena_deinit(gpuc_arena *arena); /* frees everything; the arena is as after gpuc_arena_init */
 /* Zeroed, aligned to 16. Size 0 gives an address that nothing else has. */
 void *gpuc_arena_alloc(gpuc_arena *arena, size_t size);
 void *gpuc_arena_alloc_array(gpuc_arena *arena, size_t count, size_t item_size); /* checked product */

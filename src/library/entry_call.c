@@ -225,7 +225,9 @@ gpuc_status gpuc_library_call(const gpuc_value *args, int num_args, gpuc_value *
                     .written = function->written,
                     .stream = gpuc_runtime_current_stream(dev)};
     if (ret) *ret = (gpuc_value){.kind = GPUC_VALUE_NULL};
-    gpuc_arena_init(&c.arena, gpuc_runtime_allocator(c.library->rt));
+    /* Most calls need no more: an allocation would cost as much as all the rest. */
+    _Alignas(16) unsigned char memory[2048];
+    gpuc_arena_init_at(&c.arena, gpuc_runtime_allocator(c.library->rt), memory, sizeof memory);
     gpuc_status status = call(&c, args, num_args);
     gpuc_arena_deinit(&c.arena);
     return status;

@@ -133,6 +133,32 @@ static void floor_division_rounds_down(void **state)
         }
 }
 
+static void the_first_block_can_be_the_callers(void **state)
+{
+    (void)state;
+    test_heap heap = {0};
+    gpuc_arena arena;
+    alignas(16) unsigned char memory[256];
+    memset(memory, 0xff, sizeof memory);
+    gpuc_arena_init_at(&arena, test_heap_allocator(&heap), memory, sizeof memory);
+    unsigned char *a = gpuc_arena_alloc(&arena, 64);
+    assert_true(a > memory && a + 64 <= memory + sizeof memory && (uintptr_t)a % 16 == 0);
+    for (int i = 0; i < 64; i++) assert_int_equal(a[i], 0);
+    assert_int_equal(heap.calls, 0);
+    gpuc_arena_mark mark = gpuc_arena_save(&arena);
+    assert_non_null(gpuc_arena_alloc(&arena, 300));
+    assert_non_null(gpuc_arena_alloc(&arena, 100000));
+    assert_int_equal(heap.calls, 2);
+    gpuc_arena_restore(&arena, mark);
+    assert_int_equal(heap.live, 0);
+    unsigned char *b = gpuc_arena_alloc(&arena, 16);
+    assert_true(b > a && b < memory + sizeof memory);
+    gpuc_arena_deinit(&arena);
+    memset(memory, 1, sizeof memory); /* the caller's again */
+    gpuc_arena_deinit(&arena);
+    assert_int_equal(heap.live, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -142,6 +168,7 @@ int main(void)
         cmocka_unit_test(blocks_grow_up_to_a_mebibyte),
         cmocka_unit_test(out_of_memory_gives_null_and_keeps_the_arena),
         cmocka_unit_test(sizes_of_zero_are_memory),
+        cmocka_unit_test(the_first_block_can_be_the_callers),
         cmocka_unit_test(floor_division_rounds_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
