@@ -60,7 +60,14 @@ static gpuc_status append(void *self, int count)
     return NULL;
 }
 
-static gpuc_status finish(void *self)
+static gpuc_status submit(void *self)
+{
+    state *s = self;
+    GPUC_CL_TRY("clFlush", s->dev->fn->Flush(s->queue));
+    return NULL;
+}
+
+static gpuc_status wait_for(void *self)
 {
     state *s = self;
     GPUC_CL_TRY("clFinish", s->dev->fn->Finish(s->queue));
@@ -75,4 +82,4 @@ static void close_bare(void *self)
     free(s);
 }
 
-const bare bare_opencl = {open_bare, begin, append, finish, close_bare};
+const bare bare_opencl = {open_bare, begin, append, submit, wait_for, close_bare};

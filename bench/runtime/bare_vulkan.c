@@ -133,7 +133,7 @@ static gpuc_status append(void *self, int count)
     return NULL;
 }
 
-static gpuc_status finish(void *self)
+static gpuc_status submit(void *self)
 {
     state *s = self;
     gpuc_vk_device *dev = s->dev;
@@ -141,6 +141,13 @@ static gpuc_status finish(void *self)
     VkSubmitInfo info = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &s->commands};
     GPUC_VK_TRY("vkQueueSubmit", dev->fn.QueueSubmit(dev->queue.handle, 1, &info, s->fence));
+    return NULL;
+}
+
+static gpuc_status wait_for(void *self)
+{
+    state *s = self;
+    gpuc_vk_device *dev = s->dev;
     GPUC_VK_TRY("vkWaitForFences", dev->fn.WaitForFences(dev->handle, 1, &s->fence, VK_TRUE, UINT64_MAX));
     GPUC_VK_TRY("vkResetFences", dev->fn.ResetFences(dev->handle, 1, &s->fence));
     if (s->descriptors) dev->fn.DestroyDescriptorPool(dev->handle, s->descriptors, NULL);
@@ -160,4 +167,4 @@ static void close_bare(void *self)
     free(s);
 }
 
-const bare bare_vulkan = {open_bare, begin, append, finish, close_bare};
+const bare bare_vulkan = {open_bare, begin, append, submit, wait_for, close_bare};

@@ -24,9 +24,17 @@ typedef struct bare {
     gpuc_status (*open)(launches *l, void **out);
     gpuc_status (*begin)(void *self); /* of a chain */
     gpuc_status (*append)(void *self, int count);
-    gpuc_status (*finish)(void *self); /* submits, and waits */
+    gpuc_status (*submit)(void *self);
+    gpuc_status (*wait)(void *self); /* for what was submitted */
     void (*close)(void *self);
 } bare;
 extern const bare bare_vulkan, bare_opencl, bare_cpu;
+
+/* orders.c: how long a short piece of work is waited for, alone, in front of a long one, and behind it. Chains of
+ * launches, by the driver's own calls (but for the CPU) and by streams with tickets; then two sessions on two
+ * threads. Prints them. */
+GPUC_NODISCARD gpuc_status orders_of_chains(launches *l, const bare *b);
+GPUC_NODISCARD gpuc_status orders_of_sessions(gpuc_runtime *rt, gpuc_device *dev);
+double bench_now(void); /* seconds */
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuc-bench-runtime: what a launch costs, beside the calls of the driver that do the same: appending one, and a chain
- * of 1000 of an almost empty kernel, each behind a barrier. Host seconds are the fastest of many chains. */
-#include <pthread.h>
-#include <stdatomic.h>
+ * of 1000 of an almost empty kernel, each behind a barrier. Host seconds are the fastest of many chains. Then what
+ * one of two waits for (orders.c). */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -12,7 +11,7 @@
 
 enum { CHAIN = 1000, ROUNDS = 40, N = 1 };
 
-static double now(void)
+double bench_now(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -89,12 +88,13 @@ static void note(times *t, double append, double chain)
 
 static gpuc_status chain_bare(const bare *b, void *self, times *t)
 {
-    double from = now();
+    double from = bench_now();
     GPUC_TRY(b->begin(self));
     GPUC_TRY(b->append(self, CHAIN));
-    double appended = now();
-    GPUC_TRY(b->finish(self));
-    note(t, appended - from, now() - from);
+    double appended = bench_now();
+    GPUC_TRY(b->submit(self));
+    GPUC_TRY(b->wait(self));
+    note(t, appended - from, bench_now() - from);
     return NULL;
 }
 
@@ -111,12 +111,12 @@ static gpuc_status append(launches *l, gpuc_stream *s, bool packed)
 static gpuc_status chain(launches *l, gpuc_stream *s, bool packed, times *t)
 {
     gpuc_ticket ticket;
-    double from = now();
+    double from = bench_now();
     GPUC_TRY(append(l, s, packed));
-    double appended = now();
+    double appended = bench_now();
     GPUC_TRY(gpuc_stream_signal(s, &ticket));
     GPUC_TRY(gpuc_ticket_wait(ticket, GPUC_FOREVER));
-    note(t, appended - from, now() - from);
+    note(t, appended - from, bench_now() - from);
     return NULL;
 }
 
@@ -130,59 +130,6 @@ static void row(const char *name, times t, const times *driver)
     printf(" %9.3f ms", 1e3 * t.chain);
     if (driver) printf(" (%.2f)", t.chain / driver->chain);
     puts("");
-}
-
-/* ---- Two streams ---- */
-
-typedef struct rival {
-    launches *l;
-    gpuc_stream *stream;
-    pthread_t thread;
-    atomic_bool stop;
-    times times;
-    gpuc_status status;
-} rival;
-
-static void *compete(void *arg)
-{
-    rival *r = arg;
-    while (!atomic_load(&r->stop) && !r->status) r->status = chain(r->l, r->stream, false, &r->times);
-    return NULL;
-}
-
-static gpuc_status short_chains(launches *l, gpuc_stream *s, double *out_mean)
-{
-    const gpuc_bindings bindings = {.slots = l->slots, .count = 3};
-    double from = now();
-    for (int i = 0; i < ROUNDS; i++) {
-        gpuc_ticket ticket;
-        for (int k = 0; k < CHAIN / 10; k++) GPUC_TRY(l->dev->api->launch(l->dev, s, &l->step, &bindings));
-        GPUC_TRY(gpuc_stream_signal(s, &ticket));
-        GPUC_TRY(gpuc_ticket_wait(ticket, GPUC_FOREVER));
-    }
-    *out_mean = (now() - from) / ROUNDS;
-    return NULL;
-}
-
-/* A short chain waits for its own ticket, beside a thread whose chains are ten times as long. */
-static gpuc_status measure_two(launches *l, gpuc_stream *s)
-{
-    rival r = {.l = l};
-    double alone, beside = 0;
-    GPUC_TRY(short_chains(l, s, &alone));
-    GPUC_TRY(gpuc_stream_create(l->dev, &r.stream));
-    gpuc_status status = NULL;
-    if (pthread_create(&r.thread, NULL, compete, &r) == 0) {
-        status = short_chains(l, s, &beside);
-        atomic_store(&r.stop, true);
-        pthread_join(r.thread, NULL);
-    }
-    gpuc_stream_release(r.stream);
-    gpuc_status_release(r.status);
-    if (status) return status;
-    printf("  a chain of %d until its ticket: %.3f ms alone, %.3f ms beside chains of %d on another stream\n",
-           CHAIN / 10, 1e3 * alone, 1e3 * beside, CHAIN);
-    return NULL;
 }
 
 static gpuc_status measure(launches *l, const bare *b, const char *name)
@@ -206,9 +153,8 @@ static gpuc_status measure(launches *l, const bare *b, const char *name)
     row("driver", driver, NULL);
     row("launch of the table", launch, &driver);
     row("gpuc_launch", packed, &driver);
-    status = measure_two(l, s);
     gpuc_stream_release(s);
-    return status;
+    return orders_of_chains(l, b);
 }
 
 static gpuc_status run(gpuc_device_type type, const bare *b, bool push, const char *name)
@@ -223,6 +169,7 @@ static gpuc_status run(gpuc_device_type type, const bare *b, bool push, const ch
     if (!status && !push) gpuc_vk_set_push_descriptors(dev, false);
     if (!status) status = prepare(&l, rt, dev, &module);
     if (!status) status = measure(&l, b, name);
+    if (!status && push) status = orders_of_sessions(rt, dev);
     for (int i = 0; i < 3; i++) gpuc_ndarray_release(l.arrays[i]);
     gpuc_function_release(l.function);
     gpuc_module_release(module);
