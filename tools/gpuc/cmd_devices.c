@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists devices with their limits and features: gpuc devices. */
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <gpuc/driver.h>
@@ -15,40 +16,28 @@ static const cli_option options[] = {
     {"verbose", 'v', NULL, "say more"},
 };
 
-static const struct {
-    gpuc_device_attr attr;
-    const char *label;
-    bool bytes;
-} limits[] = {
-    {GPUC_ATTR_MAX_THREADS_PER_BLOCK, "threads of a work-group", false},
-    {GPUC_ATTR_MAX_BLOCK_X, "work-group size, x", false},
-    {GPUC_ATTR_MAX_BLOCK_Y, "work-group size, y", false},
-    {GPUC_ATTR_MAX_BLOCK_Z, "work-group size, z", false},
-    {GPUC_ATTR_MAX_GRID_X, "work-groups, x", false},
-    {GPUC_ATTR_MAX_GRID_Y, "work-groups, y", false},
-    {GPUC_ATTR_MAX_GRID_Z, "work-groups, z", false},
-    {GPUC_ATTR_MAX_SHARED_BYTES, "shared memory", true},
-    {GPUC_ATTR_WARP_SIZE, "subgroup size", false},
-    {GPUC_ATTR_SUBGROUP_SIZE_CONTROL, "subgroup size can be required", false},
-    {GPUC_ATTR_MULTI_PROCESSOR_COUNT, "compute units", false},
-    {GPUC_ATTR_VECTOR_BITS, "vector bits of a lane", false},
-    {GPUC_ATTR_MAX_REGISTERS, "registers of a work-group", false},
-    {GPUC_ATTR_MAX_CLOCK_RATE, "clock, kHz", false},
-    {GPUC_ATTR_L2_CACHE_BYTES, "level 2 cache", true},
-    {GPUC_ATTR_TOTAL_GLOBAL_BYTES, "memory", true},
-    {GPUC_ATTR_AVAILABLE_GLOBAL_BYTES, "memory that is free", true},
-    {GPUC_ATTR_MAX_ALLOC_BYTES, "largest allocation", true},
-    {GPUC_ATTR_MAX_BUFFER_RANGE, "largest binding", true},
-    {GPUC_ATTR_MAX_STORAGE_BUFFERS, "buffers of a kernel", false},
-    {GPUC_ATTR_MAX_PUSH_BYTES, "parameters of a launch", true},
-    {GPUC_ATTR_MAX_TEXELS, "texels of a view", false},
-    {GPUC_ATTR_BUFFER_ALIGN, "alignment of a binding", true},
-    {GPUC_ATTR_UNIFIED_MEMORY, "unified memory", false},
-};
+/* Whether it is listed by its name; the others have lines of their own. */
+static bool is_listed(gpuc_device_attr attr, const gpuc_attr_value *v)
+{
+    return v->known && attr != GPUC_ATTR_EXISTS && attr != GPUC_ATTR_NAME && attr != GPUC_ATTR_DRIVER &&
+           attr != GPUC_ATTR_API_VERSION && attr != GPUC_ATTR_IS_SOFTWARE && attr != GPUC_ATTR_FEATURES;
+}
+
+static void print_limit(gpuc_device_attr attr, const gpuc_attr_value *v)
+{
+    char text[32];
+    const char *name = gpuc_device_attr_name(attr);
+    if (v->s)
+        printf("    %-22s %s\n", name, v->s + strspn(v->s, " "));
+    else if (strstr(name, "bytes"))
+        printf("    %-22s %s\n", name, cli_size_text((uint64_t)v->i, text));
+    else
+        printf("    %-22s %lld\n", name, (long long)v->i);
+}
 
 static void print_features(int64_t bits)
 {
-    printf("    %-30s", "features");
+    printf("    %-22s", "features");
     for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
         if (bits >> i & 1) printf(" %s", gpuc_feature_name((gpuc_feature)(1u << i)));
     printf("%s\n", bits ? "" : " none");
@@ -60,18 +49,11 @@ static void print_device(gpuc_device *dev)
     printf("%s%s:%d%s  %s (%s)\n", cli_colour_on(STDOUT_FILENO, CLI_BOLD), dev->api->name,
            dev->index, cli_colour_off(STDOUT_FILENO), cli_device_text(dev, GPUC_ATTR_NAME),
            software ? "software" : "hardware");
-    printf("    %-30s %s\n", "driver", cli_device_text(dev, GPUC_ATTR_DRIVER));
-    printf("    %-30s %s\n", "version", cli_device_text(dev, GPUC_ATTR_API_VERSION));
-    if (gpuc_device_get_attr(dev, GPUC_ATTR_COMPUTE_VERSION).known)
-        printf("    %-30s %s\n", "computes by", cli_device_text(dev, GPUC_ATTR_COMPUTE_VERSION));
-    for (size_t i = 0; i < CLI_COUNT(limits); i++) {
-        char text[32];
-        gpuc_attr_value v = gpuc_device_get_attr(dev, limits[i].attr);
-        if (!v.known) continue;
-        if (limits[i].bytes)
-            printf("    %-30s %s\n", limits[i].label, cli_size_text((uint64_t)v.i, text));
-        else
-            printf("    %-30s %lld\n", limits[i].label, (long long)v.i);
+    printf("    %-22s %s\n", "driver", cli_device_text(dev, GPUC_ATTR_DRIVER));
+    printf("    %-22s %s\n", "api_version", cli_device_text(dev, GPUC_ATTR_API_VERSION));
+    for (int i = 0; i < GPUC_ATTR_COUNT; i++) {
+        gpuc_attr_value v = gpuc_device_get_attr(dev, (gpuc_device_attr)i);
+        if (is_listed((gpuc_device_attr)i, &v)) print_limit((gpuc_device_attr)i, &v);
     }
     gpuc_attr_value features = gpuc_device_get_attr(dev, GPUC_ATTR_FEATURES);
     if (features.known) print_features(features.i);
@@ -82,12 +64,15 @@ static void json_device(cli_json *j, gpuc_device *dev)
     cli_json_string(j, "name", cli_device_text(dev, GPUC_ATTR_NAME));
     cli_json_string(j, "driver", cli_device_text(dev, GPUC_ATTR_DRIVER));
     cli_json_string(j, "api_version", cli_device_text(dev, GPUC_ATTR_API_VERSION));
-    cli_json_string(j, "compute_version", cli_device_text(dev, GPUC_ATTR_COMPUTE_VERSION));
     cli_json_bool(j, "software", gpuc_device_get_attr(dev, GPUC_ATTR_IS_SOFTWARE).i != 0);
     cli_json_object(j, "limits");
-    for (size_t i = 0; i < CLI_COUNT(limits); i++) {
-        gpuc_attr_value v = gpuc_device_get_attr(dev, limits[i].attr);
-        if (v.known) cli_json_int(j, gpuc_device_attr_name(limits[i].attr), v.i);
+    for (int i = 0; i < GPUC_ATTR_COUNT; i++) {
+        gpuc_attr_value v = gpuc_device_get_attr(dev, (gpuc_device_attr)i);
+        if (!is_listed((gpuc_device_attr)i, &v)) continue;
+        if (v.s)
+            cli_json_string(j, gpuc_device_attr_name((gpuc_device_attr)i), v.s + strspn(v.s, " "));
+        else
+            cli_json_int(j, gpuc_device_attr_name((gpuc_device_attr)i), v.i);
     }
     cli_json_end_object(j);
     gpuc_attr_value features = gpuc_device_get_attr(dev, GPUC_ATTR_FEATURES);
