@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make_packages DIR: small packages for the fuzz target to start from, made anew in each build so that they
- * have the format as it is. None has native code. */
+/* make_packages DIR CODE_DIR: small packages, and modules of code, for the fuzz targets to start from, made anew in each
+ * build so that they have the format as it is. No package has native code. */
 #include "../relay/fixture.h"
 
 #include <sys/stat.h>
 
 #include <gpuc/build.h>
+#include <gpuc/codegen.h>
+#include <gpuc/files.h>
+#include <gpuc/lower.h>
 
 #include "sample.h"
 
-static const char *folder;
+static const char *folder, *code_folder;
 
 static const char *path_of(gpuc_ctx *ctx, const char *name, const char *target)
 {
@@ -68,9 +71,8 @@ static gpuc_rmodule *computed(gpuc_ctx *ctx)
 }
 
 /* Two kernels, with a tensor of n floats between them. */
-static void write_library(gpuc_ctx *ctx)
+static gpuc_tir_func *halves(gpuc_ctx *ctx)
 {
-    gpuc_library *l = gpuc_library_create(ctx);
     gpuc_expr n = gpuc_var(ctx, "n", GPUC_INDEX), half = gpuc_imm(ctx, GPUC_FLOAT32, 0.5);
     gpuc_tensor *a = gpuc_te_placeholder(ctx, "A", 1, &n, GPUC_FLOAT32);
     gpuc_iter *i = gpuc_te_axis(ctx, n, "i"), *j = gpuc_te_axis(ctx, n, "j");
@@ -78,10 +80,40 @@ static void write_library(gpuc_ctx *ctx)
     gpuc_tensor *t = gpuc_te_compute(ctx, "T", 1, &i, gpuc_mul(ctx, gpuc_te_read(ctx, a, 1, &at[0]), half));
     gpuc_tensor *c = gpuc_te_compute(ctx, "C", 1, &j, gpuc_add(ctx, gpuc_te_read(ctx, t, 1, &at[1]), half));
     gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &c);
-    gpuc_tir_func *f = gpuc_schedule_lower(s, "halves", 2, (gpuc_tensor *[]){a, c});
+    return gpuc_schedule_lower(s, "halves", 2, (gpuc_tensor *[]){a, c});
+}
+
+static void write_library(gpuc_ctx *ctx)
+{
+    gpuc_library *l = gpuc_library_create(ctx);
+    gpuc_tir_func *f = halves(ctx);
     gpuc_library_add(l, gpuc_target_parse(ctx, "opencl", NULL), f);
     gpuc_library_add(l, gpuc_target_parse(ctx, "vulkan", NULL), f);
     gpuc_library_save(l, path_of(ctx, "library", "opencl_vulkan"));
+}
+
+static void write_code(gpuc_ctx *ctx, gpuc_runtime *rt, const char *target, const char *extension)
+{
+    const gpuc_target *t = gpuc_target_parse(ctx, target, NULL);
+    const gpuc_tir_func *const *kernels;
+    gpuc_ir_module *ir = gpuc_ir_module_create(ctx, t);
+    int n = gpuc_lower_passes(ctx, t, halves(ctx), "lower", &kernels);
+    for (int i = 0; i < n; i++) gpuc_ir_module_add(ir, kernels[i]);
+    gpuc_module *m = gpuc_ir_module_build(ir, rt);
+    const char *path = gpuc_ctx_printf(ctx, "%s/halves.%s", code_folder, extension);
+    GPUC_RAISE_IF(ctx, gpuc_module_save_file(m, path));
+    gpuc_module_release(m);
+}
+
+static void write_modules(gpuc_ctx *ctx)
+{
+    gpuc_runtime *rt;
+    GPUC_RAISE_IF(ctx, gpuc_runtime_create(NULL, &rt));
+    GPUC_RAISE_IF(ctx, gpuc_compiler_register(rt));
+    write_code(ctx, rt, "vulkan", "spirv");
+    write_code(ctx, rt, "opencl", "opencl_c");
+    write_code(ctx, rt, "c", "so");
+    gpuc_runtime_release(rt);
 }
 
 static void make_all(gpuc_ctx *ctx, void *arg)
@@ -96,16 +128,19 @@ static void make_all(gpuc_ctx *ctx, void *arg)
     write_for_all(ctx, "symbolic", symbolic);
     write_for_all(ctx, "computed", computed);
     write_library(ctx);
+    write_modules(ctx);
 }
 
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {fx_test(make_all)};
-    if (argc != 2) {
-        fprintf(stderr, "usage: make_packages DIR\n");
+    if (argc != 3) {
+        fprintf(stderr, "usage: make_packages DIR CODE_DIR\n");
         return 2;
     }
     folder = argv[1];
+    code_folder = argv[2];
     mkdir(folder, 0777);
+    mkdir(code_folder, 0777);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
