@@ -141,8 +141,9 @@ gpuc_status gpuc_vk_launch(gpuc_device *device, gpuc_stream *stream, const gpuc_
 {
     gpuc_vk_device *dev = (gpuc_vk_device *)device;
     gpuc_arena arena;
+    _Alignas(16) unsigned char memory[4096]; /* most launches need no more, and allocating takes long */
     GPUC_TRY(gpuc_device_check_stream(device, stream));
-    gpuc_arena_init(&arena, dev->allocator);
+    gpuc_arena_init_at(&arena, dev->allocator, memory, sizeof memory);
     gpuc_status s = launch(dev, gpuc_vk_stream_of(dev, stream), step, bindings, &arena);
     gpuc_arena_deinit(&arena);
     return gpuc_error_prefix(s, "launch");
