@@ -125,7 +125,8 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_ndarray_read(const gpuc_ndarray *a, voi
 /* ---- Streams ------------------------------------------------------------------------------ */
 
 /* A stream (gpuc/device.h) of a device: launches and copies run in the order in which they are appended, beside
- * those of other streams. Appending does not wait: what gathers is handed to the device when the stream is
+ * those of other streams: on the CPU device their parallel loops take turns, on a device with one queue what was
+ * handed over first comes first. Appending does not wait: what gathers is handed to the device when the stream is
  * flushed or signalled, or is much. One thread at a time uses a stream. On the CPU device who waits runs the
  * work, and a thread of the stream once it is flushed; where the application runs the loops or asked for one
  * thread, flushing runs it. */
@@ -446,7 +447,7 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_input(gpuc_session *s, int
  * INVALID_ARGUMENT where it shares memory with the array of an input or of another output. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_output(gpuc_session *s, int i, gpuc_ndarray *value);
 /* Queues one inference, on the default streams of the devices of the model, in order with the thread's current
- * ones. It waits where a size that the program computes must be read, and where memory must
+ * ones. On the CPU device it runs in the call. It waits where a size that the program computes must be read, and where memory must
  * grow. Every input that has no default must have been set. New shapes are planned first. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_run(gpuc_session *s);
 /* Waits for the work that the session has queued, and for no other, and reports what went wrong in it. */

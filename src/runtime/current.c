@@ -2,81 +2,158 @@
 /* Keeps the current device and stream of each thread. */
 #include "runtime/current.h"
 
+#include "base/arena.h"
 #include "base/require.h"
 #include "runtime/impl.h"
 
-#define NUM_RUNTIMES 4
-#define NUM_STREAMS 8
+typedef struct device_stream {
+    struct device_stream *next;
+    const gpuc_device *device;
+    gpuc_stream *stream; /* NULL: the default one */
+} device_stream;
 
-/* Keyed by the runtime's serial number, so that a new runtime at an old address starts afresh. */
-typedef struct thread_current {
-    uint64_t runtime;
+/* What one thread has set in one runtime. It lives as long as the runtime. */
+struct gpuc_thread_current {
+    gpuc_thread_current *next;
+    uint64_t thread;
     gpuc_device *device;
-    struct {
-        const gpuc_device *device;
-        gpuc_stream *stream;
-    } streams[NUM_STREAMS];
-} thread_current;
+    device_stream *streams;
+};
 
-static _Thread_local thread_current current[NUM_RUNTIMES];
-static _Thread_local unsigned next_current;
+/* Threads and runtimes have numbers that are never used twice in a process. */
+static _Thread_local uint64_t thread_number;
+static _Thread_local const gpuc_launch_stream *launching;
 
-static thread_current *find(const gpuc_runtime *rt)
+/* What a thread has found lately; NULL: nothing is set. Only the thread itself sets something. */
+enum { CACHED = 4 };
+static _Thread_local struct {
+    uint64_t runtime;
+    gpuc_thread_current *current;
+} cache[CACHED];
+static _Thread_local unsigned next_cached;
+
+static uint64_t this_thread(void)
 {
-    for (int i = 0; i < NUM_RUNTIMES; i++)
-        if (current[i].runtime == rt->serial) return &current[i];
+    static atomic_uint_fast64_t last;
+    if (!thread_number) thread_number = atomic_fetch_add(&last, 1) + 1;
+    return thread_number;
+}
+
+static void remember(const gpuc_runtime *rt, gpuc_thread_current *c)
+{
+    unsigned i = 0;
+    while (i < CACHED && cache[i].runtime != rt->serial) i++;
+    if (i == CACHED) i = next_cached++ % CACHED;
+    cache[i].runtime = rt->serial;
+    cache[i].current = c;
+}
+
+static gpuc_thread_current *find(gpuc_runtime *rt)
+{
+    for (int i = 0; i < CACHED; i++)
+        if (cache[i].runtime == rt->serial) return cache[i].current;
+    uint64_t thread = this_thread();
+    pthread_mutex_lock(&rt->current_mutex);
+    gpuc_thread_current *c = rt->currents;
+    while (c && c->thread != thread) c = c->next;
+    pthread_mutex_unlock(&rt->current_mutex);
+    remember(rt, c);
+    return c;
+}
+
+static gpuc_status find_or_add(gpuc_runtime *rt, gpuc_thread_current **out)
+{
+    *out = find(rt);
+    if (*out) return NULL;
+    gpuc_thread_current *c = gpuc_mem_alloc(rt->allocator, sizeof *c);
+    if (!c) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the current device of a thread");
+    c->thread = this_thread();
+    pthread_mutex_lock(&rt->current_mutex);
+    c->next = rt->currents;
+    rt->currents = c;
+    pthread_mutex_unlock(&rt->current_mutex);
+    remember(rt, c);
+    *out = c;
     return NULL;
 }
 
-static thread_current *find_or_add(const gpuc_runtime *rt)
+void gpuc_runtime_free_currents(gpuc_runtime *rt)
 {
-    thread_current *c = find(rt);
-    if (c) return c;
-    c = &current[next_current++ % NUM_RUNTIMES];
-    *c = (thread_current){.runtime = rt->serial};
-    return c;
+    while (rt->currents) {
+        gpuc_thread_current *c = rt->currents;
+        rt->currents = c->next;
+        while (c->streams) {
+            device_stream *s = c->streams;
+            c->streams = s->next;
+            gpuc_mem_free(rt->allocator, s, sizeof *s);
+        }
+        gpuc_mem_free(rt->allocator, c, sizeof *c);
+    }
 }
 
 gpuc_status gpuc_runtime_set_device(gpuc_device *dev)
 {
+    gpuc_thread_current *c;
     GPUC_REQUIRE(dev);
-    find_or_add(dev->runtime)->device = dev;
+    GPUC_TRY(find_or_add(dev->runtime, &c));
+    c->device = dev;
     return NULL;
 }
 
 gpuc_device *gpuc_runtime_current_device(gpuc_runtime *rt)
 {
-    const thread_current *c = find(rt);
+    const gpuc_thread_current *c = find(rt);
     return c ? c->device : NULL;
+}
+
+static device_stream *find_stream(const gpuc_thread_current *c, const gpuc_device *dev)
+{
+    device_stream *s = c ? c->streams : NULL;
+    while (s && s->device != dev) s = s->next;
+    return s;
 }
 
 gpuc_status gpuc_runtime_set_stream(gpuc_device *dev, gpuc_stream *stream)
 {
+    gpuc_thread_current *c;
     GPUC_REQUIRE(dev);
     GPUC_TRY(gpuc_device_check_stream(dev, stream));
-    thread_current *c = find_or_add(dev->runtime);
-    for (int i = 0; i < NUM_STREAMS; i++) {
-        if (c->streams[i].device && c->streams[i].device != dev) continue;
-        c->streams[i].device = dev;
-        c->streams[i].stream = stream;
-        return NULL;
+    GPUC_TRY(find_or_add(dev->runtime, &c));
+    device_stream *s = find_stream(c, dev);
+    if (!s) {
+        s = gpuc_mem_alloc(dev->runtime->allocator, sizeof *s);
+        if (!s) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the current stream of a thread");
+        s->device = dev;
+        s->next = c->streams;
+        c->streams = s;
     }
-    return gpuc_fail(GPUC_UNSUPPORTED, "this thread has set the streams of %d devices already", NUM_STREAMS);
+    s->stream = stream;
+    return NULL;
 }
 
-void gpuc_runtime_clear_stream(gpuc_device *dev)
+void gpuc_runtime_forget_stream(const gpuc_stream *stream)
 {
-    thread_current *c = find(dev->runtime);
-    for (int i = 0; c && i < NUM_STREAMS; i++)
-        if (c->streams[i].device == dev) c->streams[i].stream = NULL;
+    device_stream *s = find_stream(find(stream->device->runtime), stream->device);
+    if (s && s->stream == stream) s->stream = NULL;
 }
 
 gpuc_stream *gpuc_runtime_current_stream(gpuc_device *dev)
 {
-    const thread_current *c = find(dev->runtime);
-    for (int i = 0; c && i < NUM_STREAMS; i++)
-        if (c->streams[i].device == dev) return c->streams[i].stream;
-    return NULL;
+    for (const gpuc_launch_stream *l = launching; l; l = l->outer)
+        if (l->stream->device == dev) return l->stream;
+    const device_stream *s = find_stream(find(dev->runtime), dev);
+    return s ? s->stream : NULL;
+}
+
+void gpuc_runtime_enter_launch(gpuc_launch_stream *l, gpuc_stream *stream)
+{
+    *l = (gpuc_launch_stream){.outer = launching, .stream = stream};
+    launching = l;
+}
+
+void gpuc_runtime_leave_launch(const gpuc_launch_stream *l)
+{
+    launching = l->outer;
 }
 
 static gpuc_status check_args(const char *name, const gpuc_value *args, int num_args, int want)

@@ -16,6 +16,9 @@ typedef struct gpuc_registry_entry {
     gpuc_function *function;
 } gpuc_registry_entry;
 
+/* current.c: the device and the streams that a thread has set. */
+typedef struct gpuc_thread_current gpuc_thread_current;
+
 #define GPUC_DRIVER_NAME_SIZE 32
 
 typedef struct gpuc_driver_entry {
@@ -49,6 +52,8 @@ struct gpuc_runtime {
     pthread_mutex_t mutex;               /* guards opening, and what adds to these two: */
     _Atomic(gpuc_driver_entry *) drivers; /* newest first; both only ever grow at the head: read without it */
     _Atomic(gpuc_open_device *) devices;
+    pthread_mutex_t current_mutex; /* guards the list, not what is in it */
+    gpuc_thread_current *currents; /* of all threads */
     gpuc_registry_entry *entries;        /* sorted by name */
     size_t num_entries, entry_capacity;
     gpuc_plugin *plugins; /* newest first */

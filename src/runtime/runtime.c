@@ -48,7 +48,9 @@ gpuc_status gpuc_runtime_create(const gpuc_runtime_desc *desc, gpuc_runtime **ou
     atomic_init(&rt->pins, 1);
     atomic_init(&rt->drivers, NULL);
     atomic_init(&rt->devices, NULL);
-    if (pthread_mutex_init(&rt->mutex, NULL) != 0) {
+    int failed = pthread_mutex_init(&rt->mutex, NULL);
+    if (!failed && (failed = pthread_mutex_init(&rt->current_mutex, NULL)) != 0) pthread_mutex_destroy(&rt->mutex);
+    if (failed) {
         gpuc_mem_free(copy.allocator, rt, sizeof *rt);
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a mutex");
     }
@@ -69,6 +71,8 @@ void gpuc_runtime_unpin(gpuc_runtime *rt)
 {
     if (atomic_fetch_sub_explicit(&rt->pins, 1, memory_order_acq_rel) != 1) return;
     gpuc_runtime_close_devices(rt);
+    gpuc_runtime_free_currents(rt);
+    pthread_mutex_destroy(&rt->current_mutex);
     pthread_mutex_destroy(&rt->mutex);
     gpuc_runtime_close_plugins(rt); /* last: devices and functions above may be code of theirs */
     gpuc_mem_free(rt->allocator, rt, sizeof *rt);

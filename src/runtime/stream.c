@@ -22,7 +22,7 @@ void gpuc_stream_release(gpuc_stream *stream)
 {
     if (!stream) return;
     gpuc_device *dev = stream->device;
-    if (gpuc_runtime_current_stream(dev) == stream) gpuc_runtime_clear_stream(dev);
+    gpuc_runtime_forget_stream(stream);
     gpuc_status_release(
         dev->api->stream_sync(dev, stream)); /* what lies in the pool has no order otherwise */
     gpuc_runtime_workspace_forget(dev, stream);
@@ -100,13 +100,10 @@ gpuc_status gpuc_runtime_leave_default(gpuc_device *dev)
 
 static gpuc_status call_on(gpuc_stream *stream, gpuc_function *f, const gpuc_value *args, int num_args)
 {
-    gpuc_device *dev = stream->device;
-    gpuc_stream *before = gpuc_runtime_current_stream(dev);
-    GPUC_TRY(gpuc_runtime_set_stream(dev, stream));
+    gpuc_launch_stream current;
+    gpuc_runtime_enter_launch(&current, stream);
     gpuc_status status = gpuc_function_call(f, args, num_args, NULL);
-    gpuc_status restored = gpuc_runtime_set_stream(dev, before);
-    if (!status) return restored;
-    gpuc_status_release(restored);
+    gpuc_runtime_leave_launch(&current);
     return status;
 }
 

@@ -59,7 +59,7 @@ static size_t first_fit(const gpuc_workspace_pool *pool, size_t bytes)
 static gpuc_buffer *take(gpuc_workspace_pool *pool, const gpuc_stream *stream, size_t bytes, size_t waste)
 {
     size_t i = first_fit(pool, bytes);
-    while (i < pool->count && pool->free[i].stream != stream) i++;
+    while (i < pool->count && !pool->free[i].idle && pool->free[i].stream != stream) i++;
     if (i == pool->count || pool->free[i].buffer->size - bytes > waste) return NULL;
     gpuc_buffer *buffer = pool->free[i].buffer;
     pool->count--;
@@ -154,6 +154,6 @@ void gpuc_runtime_workspace_forget(gpuc_device *dev, const gpuc_stream *stream)
     if (!open) return;
     pthread_mutex_lock(&open->pool.mutex);
     for (size_t i = 0; i < open->pool.count; i++)
-        if (open->pool.free[i].stream == stream) open->pool.free[i].stream = NULL;
+        if (open->pool.free[i].stream == stream) open->pool.free[i].idle = true;
     pthread_mutex_unlock(&open->pool.mutex);
 }

@@ -12,6 +12,7 @@
 typedef struct gpuc_workspace {
     gpuc_buffer *buffer;
     const gpuc_stream *stream; /* of the work that used it last; NULL: the default one */
+    bool idle;                 /* that work is done: any stream may have it */
 } gpuc_workspace;
 
 typedef struct gpuc_workspace_pool {

@@ -16,9 +16,10 @@ typedef struct gpuc_cpu_stream gpuc_cpu_stream;
 
 /* A ticket that may not be done yet. */
 typedef struct gpuc_cpu_ticket {
-    struct gpuc_cpu_ticket *next; /* with a higher number */
-    uint64_t number, position;    /* done when the stream has run so much */
+    struct gpuc_cpu_ticket *next;
+    uint64_t number, position; /* done when the stream has run so much */
     gpuc_cpu_stream *stream;
+    gpuc_status error; /* of one among the failures, which no longer know their stream */
 } gpuc_cpu_ticket;
 
 typedef struct gpuc_cpu_device {
@@ -30,7 +31,10 @@ typedef struct gpuc_cpu_device {
     gpuc_cpu_stream *main;    /* the default one */
     pthread_mutex_t lock;     /* of what follows */
     gpuc_cpu_stream *streams; /* all */
-    gpuc_cpu_ticket *tickets; /* oldest first */
+    gpuc_cpu_ticket *tickets; /* that may not be done, oldest first */
+    gpuc_cpu_ticket **tickets_end;
+    gpuc_cpu_ticket *failures; /* tickets of work that failed, newest first */
+    uint32_t num_failures;
     uint64_t last_ticket;     /* that was given */
     uint32_t features;
     int vector_bits;
@@ -63,23 +67,29 @@ gpuc_status gpuc_cpu_read_later(gpuc_device *dev, gpuc_copy_end from, void *host
                                 gpuc_stream *stream);
 
 /* module.c */
+typedef struct gpuc_cpu_module gpuc_cpu_module;
+
 typedef struct gpuc_cpu_kernel {
-    const gpuc_kernel *meta;
+    const gpuc_kernel *meta; /* may go before queued launches do */
+    const char *name;        /* the module's copy */
     gpuc_cpu_kernel_fn fn;
+    gpuc_cpu_module *module;
 } gpuc_cpu_kernel;
 
-typedef struct gpuc_cpu_module {
+struct gpuc_cpu_module {
     gpuc_cpu_device *dev;
+    atomic_uint refs; /* the owner's, and one per queued launch */
+    size_t bytes;     /* of this struct, its kernels and their names */
     void *library;
     int fd; /* of the library's memory; -1 if it came from a file */
     uint32_t num_kernels;
     gpuc_cpu_kernel kernels[];
-} gpuc_cpu_module;
+};
 
 gpuc_status gpuc_cpu_module_load(gpuc_device *dev, const char *type_key, const void *bytes, size_t size,
                                  const gpuc_kernel *const *kernels, uint32_t num_kernels,
                                  gpuc_code_module **out);
-void gpuc_cpu_module_release(gpuc_device *dev, gpuc_code_module *module);
+void gpuc_cpu_module_release(gpuc_device *dev, gpuc_code_module *module); /* drops a reference */
 gpuc_status gpuc_cpu_kernel_get(gpuc_code_module *module, const char *name, uint32_t *out);
 
 /* elf.c: whether bytes look like a shared object for this processor, before dlopen sees them. */
@@ -108,7 +118,7 @@ gpuc_status gpuc_cpu_launch(gpuc_device *dev, gpuc_stream *stream, const gpuc_st
 gpuc_status gpuc_cpu_stream_create(gpuc_device *dev, gpuc_stream **out);
 void gpuc_cpu_stream_free(gpuc_device *dev, gpuc_stream *stream);
 gpuc_status gpuc_cpu_stream_sync(gpuc_device *dev, gpuc_stream *stream);
-void gpuc_cpu_finish_all(gpuc_cpu_device *dev); /* runs what all streams have */
+void gpuc_cpu_tickets_free(gpuc_cpu_device *dev); /* ticket.c; all streams must be gone */
 gpuc_status gpuc_cpu_stream_flush(gpuc_device *dev, gpuc_stream *stream);
 gpuc_status gpuc_cpu_stream_signal(gpuc_device *dev, gpuc_stream *stream, uint64_t *out);
 gpuc_status gpuc_cpu_stream_wait(gpuc_device *dev, gpuc_stream *stream, uint64_t ticket);

@@ -23,6 +23,7 @@ static void destroy(gpuc_device *device)
 {
     gpuc_cpu_device *dev = (gpuc_cpu_device *)device;
     if (dev->main) gpuc_cpu_stream_free(device, (gpuc_stream *)dev->main);
+    gpuc_cpu_tickets_free(dev);
     gpuc_cpu_pool_destroy(dev->pool);
     pthread_mutex_destroy(&dev->lock);
     gpuc_mem_free(dev->allocator, dev, sizeof *dev);
@@ -40,6 +41,7 @@ gpuc_status gpuc_cpu_device_open(gpuc_runtime *rt, gpuc_device **out)
     dev->num_threads = desc->num_threads > 0 ? desc->num_threads : gpuc_cpu_online_processors();
     dev->env =
         (gpuc_cpu_env){.struct_size = sizeof dev->env, .parallel_for = loop_in_application, .host = dev};
+    dev->tickets_end = &dev->tickets;
     pthread_mutex_init(&dev->lock, NULL);
     gpuc_cpu_query(dev);
     gpuc_status s = NULL;

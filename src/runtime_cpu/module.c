@@ -91,7 +91,12 @@ static gpuc_status open_library(gpuc_cpu_module *m, const void *bytes, size_t si
 
 static gpuc_status find_kernels(gpuc_cpu_module *m, const gpuc_kernel *const *kernels)
 {
+    char *names = (char *)&m->kernels[m->num_kernels];
     for (uint32_t i = 0; i < m->num_kernels; i++) {
+        size_t size = strlen(kernels[i]->name) + 1;
+        m->kernels[i].name = memcpy(names, kernels[i]->name, size);
+        m->kernels[i].module = m;
+        names += size;
         void *symbol = dlsym(m->library, kernels[i]->name);
         if (!symbol)
             return gpuc_fail(GPUC_INVALID_DATA, "the CPU code has no function '%s' (%s)", kernels[i]->name,
@@ -102,9 +107,11 @@ static gpuc_status find_kernels(gpuc_cpu_module *m, const gpuc_kernel *const *ke
     return NULL;
 }
 
-static size_t module_bytes(uint32_t num_kernels)
+static size_t module_bytes(const gpuc_kernel *const *kernels, uint32_t num_kernels)
 {
-    return sizeof(gpuc_cpu_module) + num_kernels * sizeof(gpuc_cpu_kernel);
+    size_t bytes = sizeof(gpuc_cpu_module) + num_kernels * sizeof(gpuc_cpu_kernel);
+    for (uint32_t i = 0; i < num_kernels; i++) bytes += strlen(kernels[i]->name) + 1;
+    return bytes;
 }
 
 gpuc_status gpuc_cpu_module_load(gpuc_device *device, const char *type_key, const void *bytes, size_t size,
@@ -117,9 +124,12 @@ gpuc_status gpuc_cpu_module_load(gpuc_device *device, const char *type_key, cons
         return gpuc_fail(GPUC_UNSUPPORTED, "the CPU device loads modules of kind 'cpu_so', not '%s'",
                          type_key);
     GPUC_TRY(gpuc_cpu_elf_check(bytes, size));
-    gpuc_cpu_module *m = gpuc_mem_alloc(dev->allocator, module_bytes(num_kernels));
+    size_t own_bytes = module_bytes(kernels, num_kernels);
+    gpuc_cpu_module *m = gpuc_mem_alloc(dev->allocator, own_bytes);
     if (!m) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a module of %u kernels", num_kernels);
     m->dev = dev;
+    m->bytes = own_bytes;
+    atomic_init(&m->refs, 1);
     m->fd = -1;
     m->num_kernels = num_kernels;
     gpuc_status s = open_library(m, bytes, size);
@@ -136,11 +146,10 @@ void gpuc_cpu_module_release(gpuc_device *device, gpuc_code_module *module)
 {
     gpuc_cpu_device *dev = (gpuc_cpu_device *)device;
     gpuc_cpu_module *m = (gpuc_cpu_module *)module;
-    if (!m) return;
-    gpuc_cpu_finish_all(dev);
+    if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) != 1) return;
     if (m->library) dlclose(m->library);
     if (m->fd >= 0) close(m->fd);
-    gpuc_mem_free(dev->allocator, m, module_bytes(m->num_kernels));
+    gpuc_mem_free(dev->allocator, m, m->bytes);
 }
 
 gpuc_status gpuc_cpu_kernel_get(gpuc_code_module *module, const char *name, uint32_t *out)
@@ -148,7 +157,7 @@ gpuc_status gpuc_cpu_kernel_get(gpuc_code_module *module, const char *name, uint
     const gpuc_cpu_module *m = (const gpuc_cpu_module *)module;
     *out = 0;
     for (uint32_t i = 0; i < m->num_kernels; i++)
-        if (strcmp(m->kernels[i].meta->name, name) == 0) {
+        if (strcmp(m->kernels[i].name, name) == 0) {
             *out = i;
             return NULL;
         }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The queue of a stream: records in chunks, which one thread at a time appends to and another one runs. */
+/* The queue of a stream: records in chunks, which one thread at a time appends to and another one runs. A fork may
+ * come at any moment of who runs: where record n begins is written before n records are done, and what it kept is
+ * given back after it counts as done, so that a child finds a queue that it can go on with. */
 #include <string.h>
 
 #include "base/arena.h"
@@ -40,13 +42,13 @@ static gpuc_status out_of_memory(void)
 
 gpuc_status gpuc_cpu_queue_init(gpuc_cpu_stream *s)
 {
-    s->first = s->last = make_chunk(s, 0);
-    return s->first ? NULL : out_of_memory();
+    s->last = s->places[0].chunk = make_chunk(s, 0);
+    return s->last ? NULL : out_of_memory();
 }
 
 void gpuc_cpu_queue_deinit(gpuc_cpu_stream *s)
 {
-    free_chunk(s, s->first); /* all is done: it is the last one, too */
+    free_chunk(s, s->last); /* all is done: there is no other */
     free_chunk(s, atomic_load(&s->spare));
 }
 
@@ -79,46 +81,68 @@ void gpuc_cpu_queue_publish(gpuc_cpu_stream *s, const gpuc_cpu_record *r)
     for (uint32_t i = 0; i < r->num_tensors; i++)
         if (buffers[i])
             atomic_fetch_add_explicit(&((gpuc_cpu_buffer *)buffers[i])->refs, 1, memory_order_relaxed);
+    if (r->kernel) atomic_fetch_add_explicit(&r->kernel->module->refs, 1, memory_order_relaxed);
     s->last->used += r->size;
     atomic_fetch_add(&s->queued, 1);
 }
 
-static gpuc_cpu_record *front(gpuc_cpu_stream *s)
+/* The record at the place, which moves to a later chunk if that is where it lies. */
+static const gpuc_cpu_record *record_at(gpuc_cpu_place *place)
 {
-    while (s->at == atomic_load(&s->first->end)) {
-        gpuc_cpu_chunk *old = s->first;
-        s->first = old->next;
-        s->at = 0;
+    while (place->at == atomic_load(&place->chunk->end)) *place = (gpuc_cpu_place){.chunk = place->chunk->next};
+    return (const gpuc_cpu_record *)(place->chunk->bytes + place->at);
+}
+
+static void free_chunks(gpuc_cpu_stream *s, gpuc_cpu_chunk *from, const gpuc_cpu_chunk *to)
+{
+    while (from != to) {
+        gpuc_cpu_chunk *old = from;
+        from = old->next;
         free_chunk(s, old->size == CHUNK_BYTES ? atomic_exchange(&s->spare, old) : old);
     }
-    return (gpuc_cpu_record *)(s->first->bytes + s->at);
+}
+
+static void release_kept(gpuc_cpu_stream *s, const gpuc_cpu_record *r)
+{
+    for (uint32_t i = 0; i < r->num_tensors; i++)
+        gpuc_cpu_free(&s->dev->base, gpuc_cpu_record_buffers(r)[i]);
+    if (r->kernel) gpuc_cpu_module_release(&s->dev->base, (gpuc_code_module *)r->kernel->module);
+    if (r->other) gpuc_cpu_stream_unref(r->other);
 }
 
 static void run(gpuc_cpu_stream *s, const gpuc_cpu_record *r)
 {
     void **tensors = gpuc_cpu_record_tensors(r);
-    if (r->kernel) {
-        gpuc_status status = gpuc_cpu_call(s->dev, r->kernel, tensors, gpuc_cpu_record_more(r));
-        if (status) gpuc_cpu_stream_fail(s, status);
-    } else if (r->other) {
-        gpuc_cpu_stream_run_to(r->other, r->amount);
-        gpuc_cpu_stream_unref(r->other);
-    } else {
+    gpuc_status status = NULL;
+    if (r->kernel)
+        status = gpuc_cpu_call(s->dev, r->kernel, tensors, gpuc_cpu_record_more(r));
+    else if (r->other)
+        status = gpuc_cpu_stream_error(r->other, r->amount); /* what comes behind it stands on what failed */
+    else
         memmove(tensors[1], tensors[0], r->amount);
-    }
+    if (status) gpuc_cpu_stream_fail(s, status);
 }
 
-void gpuc_cpu_queue_run(gpuc_cpu_stream *s, uint64_t position)
+const gpuc_cpu_record *gpuc_cpu_queue_run(gpuc_cpu_stream *s, uint64_t position)
 {
+    const gpuc_cpu_record *waits = NULL;
+    uint64_t done;
     if (s->dev->pool) gpuc_cpu_pool_begin_burst(s->dev->pool);
-    while (atomic_load(&s->done) < position) {
-        gpuc_cpu_record *r = front(s);
+    while (!waits && (done = atomic_load(&s->done)) < position) {
+        gpuc_cpu_place place = s->places[done % 2];
+        gpuc_cpu_chunk *first = place.chunk;
+        const gpuc_cpu_record *r = record_at(&place);
+        if (r->other && atomic_load(&r->other->done) < r->amount) {
+            waits = r;
+            continue;
+        }
         run(s, r);
-        s->at += r->size;
-        for (uint32_t i = 0; i < r->num_tensors; i++)
-            gpuc_cpu_free(&s->dev->base, gpuc_cpu_record_buffers(r)[i]);
-        atomic_fetch_add(&s->done, 1);
+        s->places[(done + 1) % 2] = (gpuc_cpu_place){.chunk = place.chunk, .at = place.at + r->size};
+        atomic_store(&s->done, done + 1);
+        release_kept(s, r);
+        free_chunks(s, first, place.chunk);
         if (atomic_load(&s->sleepers)) gpuc_cpu_stream_wake(s);
     }
     if (s->dev->pool) gpuc_cpu_pool_end_burst(s->dev->pool);
+    return waits;
 }

@@ -56,6 +56,6 @@ gpuc_status gpuc_cpu_call(gpuc_cpu_device *dev, const gpuc_cpu_kernel *k, void *
 {
     int rc = k->fn(&dev->env, tensors, scalars);
     __atomic_fetch_add(&dev->base.launches, 1, __ATOMIC_RELAXED);
-    if (rc != 0) return gpuc_fail(GPUC_INTERNAL, "kernel '%s' returned %d", k->meta->name, rc);
+    if (rc != 0) return gpuc_fail(GPUC_INTERNAL, "kernel '%s' returned %d", k->name, rc);
     return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Streams of the CPU device, and tickets for what they have. */
+/* Streams of the CPU device: who runs them, and what is appended. */
 #include "runtime_cpu/stream.h"
 
 #include <errno.h>
@@ -8,12 +8,16 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/size.h"
 
 /* What is appended between two flushes at most, and what an unknown kernel counts for. */
 #define FLUSH_OPS 1e8
 #define FLUSH_RECORDS 1024
 #define UNKNOWN_OPS 1e6
 #define OPS_PER_BYTE 1.0
+
+/* Allocators give memory at multiples of 16. */
+#define BLOCK_BYTES (sizeof(gpuc_cpu_stream) + _Alignof(gpuc_cpu_stream))
 
 /* ---- Running ---- */
 
@@ -54,20 +58,41 @@ void gpuc_cpu_stream_fail(gpuc_cpu_stream *s, gpuc_status status)
 {
     pthread_mutex_lock(&s->lock);
     gpuc_status second = s->error ? status : NULL;
-    if (!second) s->error = status;
+    if (!second) {
+        s->error = status;
+        s->failed_at = atomic_load(&s->done);
+    }
     atomic_store(&s->failed, true);
     pthread_mutex_unlock(&s->lock);
     gpuc_status_release(second);
 }
 
+gpuc_status gpuc_cpu_stream_error(gpuc_cpu_stream *s, uint64_t position)
+{
+    gpuc_status status = NULL;
+    if (!atomic_load(&s->failed)) return NULL;
+    enter_process(s);
+    pthread_mutex_lock(&s->lock);
+    if (s->error && s->failed_at < position)
+        status = gpuc_error_make(gpuc_status_code(s->error), gpuc_status_file(s->error), gpuc_status_line(s->error),
+                                 "%s", gpuc_status_message(s->error));
+    pthread_mutex_unlock(&s->lock);
+    return status;
+}
+
+/* For who synchronizes the stream: what comes later starts afresh; tickets that were given keep the error. */
 static gpuc_status take_error(gpuc_cpu_stream *s)
 {
     if (!atomic_load(&s->failed)) return NULL;
+    enter_process(s);
+    pthread_mutex_lock(&s->dev->lock);
+    gpuc_cpu_tickets_settle_locked(s->dev, s);
     pthread_mutex_lock(&s->lock);
     gpuc_status status = s->error;
     s->error = NULL;
     atomic_store(&s->failed, false);
     pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&s->dev->lock);
     return status;
 }
 
@@ -83,24 +108,51 @@ static bool sleep_locked(gpuc_cpu_stream *s, uint64_t position, const struct tim
     return rc != ETIMEDOUT;
 }
 
-void gpuc_cpu_stream_run_to(gpuc_cpu_stream *s, uint64_t position)
+/* Makes the calling thread the one that runs the stream; false: so many records are done. */
+static bool claim(gpuc_cpu_stream *s, uint64_t position)
 {
-    if (atomic_load(&s->done) >= position) return;
+    if (atomic_load(&s->done) >= position) return false;
     enter_process(s);
     pthread_mutex_lock(&s->lock);
-    while (atomic_load(&s->done) < position) {
-        if (s->running) {
-            sleep_locked(s, position, NULL);
+    while (atomic_load(&s->done) < position && s->running) sleep_locked(s, position, NULL);
+    bool mine = atomic_load(&s->done) < position;
+    if (mine) s->running = true;
+    pthread_mutex_unlock(&s->lock);
+    return mine;
+}
+
+static void leave(gpuc_cpu_stream *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->running = false;
+    pthread_cond_broadcast(&s->changed);
+    pthread_mutex_unlock(&s->lock);
+}
+
+/* A stream that waits for another one stays claimed while that one is run. They make no circle: what a ticket stands
+ * for was appended before any wait for it. */
+void gpuc_cpu_stream_run_to(gpuc_cpu_stream *s, uint64_t position)
+{
+    gpuc_cpu_stream *waiting = NULL; /* innermost first */
+    bool claimed = claim(s, position);
+    for (;;) {
+        const gpuc_cpu_record *wait = claimed ? gpuc_cpu_queue_run(s, position) : NULL;
+        if (wait) {
+            s->behind = waiting;
+            s->goal = position;
+            waiting = s;
+            s = wait->other;
+            position = wait->amount;
+            claimed = claim(s, position);
             continue;
         }
-        s->running = true;
-        pthread_mutex_unlock(&s->lock);
-        gpuc_cpu_queue_run(s, position);
-        pthread_mutex_lock(&s->lock);
-        s->running = false;
-        pthread_cond_broadcast(&s->changed);
+        if (claimed) leave(s);
+        if (!waiting) return;
+        s = waiting;
+        position = s->goal;
+        waiting = s->behind;
+        claimed = true;
     }
-    pthread_mutex_unlock(&s->lock);
 }
 
 static void *serve(void *self)
@@ -122,7 +174,7 @@ static void *serve(void *self)
 }
 
 /* Where the application runs the loops, or wants one thread, there is none but its own: the queue runs here. */
-static void flush(gpuc_cpu_stream *s)
+void gpuc_cpu_stream_hand_over(gpuc_cpu_stream *s)
 {
     uint64_t position = atomic_load(&s->queued);
     if (atomic_load(&s->done) >= position) return;
@@ -135,6 +187,35 @@ static void flush(gpuc_cpu_stream *s)
     pthread_cond_broadcast(&s->changed);
     pthread_mutex_unlock(&s->lock);
     if (!served) gpuc_cpu_stream_run_to(s, position);
+}
+
+gpuc_status gpuc_cpu_stream_flush(gpuc_device *device, gpuc_stream *stream)
+{
+    GPUC_TRY(gpuc_device_check_stream(device, stream));
+    gpuc_cpu_stream_hand_over(gpuc_cpu_stream_of((gpuc_cpu_device *)device, stream));
+    return NULL;
+}
+
+static struct timespec deadline_after(int64_t ns)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_sec += (time_t)(ns / 1000000000);
+    t.tv_nsec += (long)(ns % 1000000000);
+    if (t.tv_nsec >= 1000000000) {
+        t.tv_nsec -= 1000000000;
+        t.tv_sec++;
+    }
+    return t;
+}
+
+void gpuc_cpu_stream_wait_until(gpuc_cpu_stream *s, uint64_t position, int64_t timeout_ns)
+{
+    struct timespec deadline = deadline_after(timeout_ns);
+    gpuc_cpu_stream_hand_over(s); /* a launch that is begun here may last longer */
+    pthread_mutex_lock(&s->lock);
+    while (atomic_load(&s->done) < position && sleep_locked(s, position, &deadline)) continue;
+    pthread_mutex_unlock(&s->lock);
 }
 
 /* ---- Life ---- */
@@ -153,13 +234,15 @@ gpuc_status gpuc_cpu_stream_create(gpuc_device *device, gpuc_stream **out)
 {
     gpuc_cpu_device *dev = (gpuc_cpu_device *)device;
     *out = NULL;
-    gpuc_cpu_stream *s = gpuc_mem_alloc(dev->allocator, sizeof *s);
-    if (!s) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a stream of the CPU device");
+    void *block = gpuc_mem_alloc(dev->allocator, BLOCK_BYTES);
+    if (!block) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a stream of the CPU device");
+    gpuc_cpu_stream *s = (void *)(uintptr_t)gpuc_align_up((uintptr_t)block, _Alignof(gpuc_cpu_stream));
+    s->block = block;
     s->base.device = device;
     s->dev = dev;
     gpuc_status status = gpuc_cpu_queue_init(s);
     if (status) {
-        gpuc_mem_free(dev->allocator, s, sizeof *s);
+        gpuc_mem_free(dev->allocator, block, BLOCK_BYTES);
         return status;
     }
     atomic_init(&s->refs, 1);
@@ -182,24 +265,7 @@ void gpuc_cpu_stream_unref(gpuc_cpu_stream *s)
     pthread_cond_destroy(&s->changed);
     pthread_mutex_destroy(&s->lock);
     pthread_mutex_destroy(&s->append_lock);
-    gpuc_mem_free(s->dev->allocator, s, sizeof *s);
-}
-
-/* Frees the tickets that are done, or those of one stream. Those of a stream with an error stay for who asks. */
-static void prune_locked(gpuc_cpu_device *dev, const gpuc_cpu_stream *of)
-{
-    for (gpuc_cpu_ticket **at = &dev->tickets; *at;) {
-        gpuc_cpu_ticket *t = *at;
-        bool over = of ? t->stream == of
-                       : atomic_load(&t->stream->done) >= t->position && !atomic_load(&t->stream->failed);
-        if (!over && !of) return;
-        if (over) {
-            *at = t->next;
-            gpuc_mem_free(dev->allocator, t, sizeof *t);
-        } else {
-            at = &t->next;
-        }
-    }
+    gpuc_mem_free(s->dev->allocator, s->block, BLOCK_BYTES);
 }
 
 void gpuc_cpu_stream_free(gpuc_device *device, gpuc_stream *stream)
@@ -215,7 +281,7 @@ void gpuc_cpu_stream_free(gpuc_device *device, gpuc_stream *stream)
     pthread_mutex_unlock(&s->lock);
     if (s->started) pthread_join(s->thread, NULL);
     pthread_mutex_lock(&dev->lock);
-    prune_locked(dev, s);
+    gpuc_cpu_tickets_settle_locked(dev, s);
     gpuc_cpu_stream **at = &dev->streams;
     while (*at != s) at = &(*at)->next;
     *at = s->next;
@@ -229,14 +295,6 @@ gpuc_status gpuc_cpu_stream_sync(gpuc_device *device, gpuc_stream *stream)
     GPUC_TRY(gpuc_device_check_stream(device, stream));
     gpuc_cpu_stream_run_to(s, atomic_load(&s->queued));
     return take_error(s);
-}
-
-void gpuc_cpu_finish_all(gpuc_cpu_device *dev)
-{
-    pthread_mutex_lock(&dev->lock);
-    for (gpuc_cpu_stream *s = dev->streams; s; s = s->next)
-        gpuc_cpu_stream_run_to(s, atomic_load(&s->queued));
-    pthread_mutex_unlock(&dev->lock);
 }
 
 /* ---- Appending ---- */
@@ -289,7 +347,7 @@ static gpuc_status launch(gpuc_cpu_device *dev, gpuc_cpu_stream *s, const gpuc_s
         full = publish(s, r, cost_of(k, step));
     }
     pthread_mutex_unlock(&s->append_lock);
-    if (full) flush(s);
+    if (full) gpuc_cpu_stream_hand_over(s);
     return k ? gpuc_error_prefix(status, "kernel '%s'", k->meta->name) : status;
 }
 
@@ -319,122 +377,6 @@ gpuc_status gpuc_cpu_stream_copy(gpuc_cpu_stream *s, void *to, const void *from,
         full = publish(s, r, OPS_PER_BYTE * (double)bytes);
     }
     pthread_mutex_unlock(&s->append_lock);
-    if (full) flush(s);
-    return status;
-}
-
-/* ---- Tickets ---- */
-
-gpuc_status gpuc_cpu_stream_flush(gpuc_device *device, gpuc_stream *stream)
-{
-    GPUC_TRY(gpuc_device_check_stream(device, stream));
-    flush(gpuc_cpu_stream_of((gpuc_cpu_device *)device, stream));
-    return NULL;
-}
-
-gpuc_status gpuc_cpu_stream_signal(gpuc_device *device, gpuc_stream *stream, uint64_t *out)
-{
-    gpuc_cpu_device *dev = (gpuc_cpu_device *)device;
-    gpuc_cpu_stream *s = gpuc_cpu_stream_of(dev, stream);
-    *out = 0;
-    GPUC_TRY(gpuc_device_check_stream(device, stream));
-    uint64_t position = atomic_load(&s->queued);
-    if (atomic_load(&s->done) >= position && !atomic_load(&s->failed)) return NULL;
-    gpuc_cpu_ticket *t = gpuc_mem_alloc(dev->allocator, sizeof *t);
-    if (!t) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a ticket of the CPU device");
-    t->position = position;
-    t->stream = s;
-    pthread_mutex_lock(&dev->lock);
-    prune_locked(dev, NULL);
-    gpuc_cpu_ticket **at = &dev->tickets;
-    while (*at) at = &(*at)->next;
-    *at = t;
-    *out = t->number = ++dev->last_ticket;
-    pthread_mutex_unlock(&dev->lock);
-    flush(s);
-    return NULL;
-}
-
-/* The stream of a ticket, with a reference, and the position in it; NULL: the ticket is done. */
-static gpuc_status find_ticket(gpuc_cpu_device *dev, uint64_t ticket, gpuc_cpu_stream **out,
-                               uint64_t *out_position)
-{
-    *out = NULL;
-    pthread_mutex_lock(&dev->lock);
-    gpuc_status status = gpuc_device_check_ticket(&dev->base, ticket, dev->last_ticket);
-    const gpuc_cpu_ticket *t = dev->tickets;
-    while (t && t->number != ticket) t = t->next;
-    if (t) {
-        *out = t->stream;
-        *out_position = t->position;
-        atomic_fetch_add_explicit(&t->stream->refs, 1, memory_order_relaxed);
-    }
-    pthread_mutex_unlock(&dev->lock);
-    return status;
-}
-
-gpuc_status gpuc_cpu_stream_wait(gpuc_device *device, gpuc_stream *stream, uint64_t ticket)
-{
-    gpuc_cpu_device *dev = (gpuc_cpu_device *)device;
-    gpuc_cpu_stream *s = gpuc_cpu_stream_of(dev, stream), *other;
-    gpuc_cpu_record *r;
-    uint64_t position;
-    GPUC_TRY(gpuc_device_check_stream(device, stream));
-    GPUC_TRY(find_ticket(dev, ticket, &other, &position));
-    if (!other) return NULL;
-    bool over = other == s || atomic_load(&other->done) >= position;
-    gpuc_status status = NULL;
-    if (!over) {
-        pthread_mutex_lock(&s->append_lock);
-        status = gpuc_cpu_queue_reserve(s, 0, 0, &r);
-        if (!status) {
-            r->other = other;
-            r->amount = position;
-            publish(s, r, 0);
-        }
-        pthread_mutex_unlock(&s->append_lock);
-    }
-    if (over || status) gpuc_cpu_stream_unref(other);
-    return status;
-}
-
-static struct timespec deadline_after(int64_t ns)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    t.tv_sec += (time_t)(ns / 1000000000);
-    t.tv_nsec += (long)(ns % 1000000000);
-    if (t.tv_nsec >= 1000000000) {
-        t.tv_nsec -= 1000000000;
-        t.tv_sec++;
-    }
-    return t;
-}
-
-static void wait_until(gpuc_cpu_stream *s, uint64_t position, int64_t timeout_ns)
-{
-    struct timespec deadline = deadline_after(timeout_ns);
-    flush(s); /* a launch that is begun here may last longer */
-    pthread_mutex_lock(&s->lock);
-    while (atomic_load(&s->done) < position && sleep_locked(s, position, &deadline)) continue;
-    pthread_mutex_unlock(&s->lock);
-}
-
-gpuc_status gpuc_cpu_ticket_wait(gpuc_device *device, uint64_t ticket, int64_t timeout_ns, bool *out_done)
-{
-    gpuc_cpu_device *dev = (gpuc_cpu_device *)device;
-    gpuc_cpu_stream *s;
-    uint64_t position;
-    *out_done = false;
-    GPUC_TRY(find_ticket(dev, ticket, &s, &position));
-    *out_done = !s;
-    if (!s) return NULL;
-    if (timeout_ns == GPUC_FOREVER)
-        gpuc_cpu_stream_run_to(s, position);
-    else if (timeout_ns > 0 && atomic_load(&s->done) < position)
-        wait_until(s, position, timeout_ns);
-    *out_done = atomic_load(&s->done) >= position;
-    gpuc_status status = *out_done ? take_error(s) : NULL;
-    gpuc_cpu_stream_unref(s);
+    if (full) gpuc_cpu_stream_hand_over(s);
     return status;
 }

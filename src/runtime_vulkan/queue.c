@@ -39,6 +39,19 @@ static void keep_batch(gpuc_vk_device *dev, VkCommandBuffer cb)
         dev->fn.FreeCommandBuffers(dev->handle, q->pool, 1, &cb);
 }
 
+/* The readbacks of a batch stand newest first. */
+static gpuc_vk_readback *oldest_first(gpuc_vk_readback *list)
+{
+    gpuc_vk_readback *out = NULL;
+    while (list) {
+        gpuc_vk_readback *r = list;
+        list = r->next;
+        r->next = out;
+        out = r;
+    }
+    return out;
+}
+
 /* Gives back what a batch kept. If it ran, the host gets what it asked for. */
 static void release_kept(gpuc_vk_device *dev, gpuc_vk_kept *kept, bool ran)
 {
@@ -50,6 +63,7 @@ static void release_kept(gpuc_vk_device *dev, gpuc_vk_kept *kept, bool ran)
         dev->fn.DestroyDescriptorPool(dev->handle, pool->handle, NULL);
         gpuc_mem_free(dev->allocator, pool, sizeof(*pool));
     }
+    kept->readbacks = oldest_first(kept->readbacks);
     while (kept->readbacks) {
         gpuc_vk_readback *r = kept->readbacks;
         kept->readbacks = r->next;

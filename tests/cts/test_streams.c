@@ -140,7 +140,7 @@ static void writes_launches_and_later_reads(void **state)
 {
     (void)state;
     bench t;
-    static float in[N], out[10][N];
+    static float in[N], out[10][N], same[N];
     set_up(&t);
     gpuc_stream *s = make_stream(&t);
     for (int i = 0; i < 10; i++) {
@@ -149,8 +149,14 @@ static void writes_launches_and_later_reads(void **state)
         affine(&t, s, 0, 1, 2.0f);
         cts_ok(t.c.api->read_later(t.c.dev, (gpuc_copy_end){.buffer = t.b[1]}, out[i], sizeof out[i], s));
     }
+    for (int i = 0; i < 3; i++) { /* the last of them stays */
+        for (int j = 0; j < N; j++) in[j] = (float)i;
+        write_on(&t, s, 0, in);
+        cts_ok(t.c.api->read_later(t.c.dev, (gpuc_copy_end){.buffer = t.b[0]}, same, sizeof same, s));
+    }
     uint64_t ticket = signal_on(&t, s);
     wait_for(&t, ticket);
+    for (int j = 0; j < N; j++) assert_true(same[j] == 2);
     for (int i = 0; i < 10; i++)
         for (int j = 0; j < N; j++)
             if (out[i][j] != (float)(i + j) * 2 + 1) fail_msg("round %d, item %d: %g", i, j, out[i][j]);
@@ -307,13 +313,20 @@ static void bad_launches_are_refused(void **state)
     tear_down(&t);
 }
 
+static void fails(bench *t, uint64_t ticket)
+{
+    bool done;
+    cts_fails(t->c.api->ticket_wait(t->c.dev, ticket, GPUC_FOREVER, &done), GPUC_INTERNAL, "returned 3");
+    assert_true(done);
+}
+
 static void failing_kernels_are_reported(void **state)
 {
     (void)state;
     if (cts_type != GPUC_DEVICE_CPU) skip();
     bench t;
     set_up(&t);
-    gpuc_stream *s = make_stream(&t), *quiet = make_stream(&t);
+    gpuc_stream *s = make_stream(&t), *quiet = make_stream(&t), *after = make_stream(&t);
     const gpuc_kernel *k = cts_kernel(cts_type, CTS_BROKEN);
     gpuc_module_blob blob = cts_blob(cts_type);
     gpuc_code_module *broken;
@@ -330,16 +343,26 @@ static void failing_kernels_are_reported(void **state)
     cts_ok(t.c.api->launch(t.c.dev, s, &step, &(gpuc_bindings){.slots = &slot, .count = 1}));
     affine(&t, s, 0, 1, 1.0f);
     affine(&t, quiet, 0, 2, 1.0f);
+    t.c.api->module_release(t.c.dev, broken); /* what is queued keeps it */
     uint64_t ticket = signal_on(&t, s), fine = signal_on(&t, quiet);
-    bool done;
+    cts_ok(t.c.api->stream_wait(t.c.dev, after, ticket));
+    affine(&t, after, 2, 3, 1.0f);
+    uint64_t later = signal_on(&t, after);
     wait_for(&t, fine);
-    cts_fails(t.c.api->ticket_wait(t.c.dev, ticket, GPUC_FOREVER, &done), GPUC_INTERNAL, "returned");
-    assert_true(done);
-    wait_for(&t, ticket); /* once */
-    cts_ok(t.c.api->stream_sync(t.c.dev, s));
+    fails(&t, later); /* its input is what failed */
+    gpuc_ticket polled = {t.c.dev, ticket};
+    while (!gpuc_ticket_done(polled)) continue;
+    for (int i = 0; i < 3; i++) fails(&t, ticket);
+    cts_fails(t.c.api->stream_sync(t.c.dev, s), GPUC_INTERNAL, "returned 3");
+    cts_ok(t.c.api->stream_sync(t.c.dev, s)); /* from here on it is as new */
+    affine(&t, s, 0, 1, 1.0f);
+    wait_for(&t, signal_on(&t, s));
+    fails(&t, ticket);
     t.c.api->free_stream(t.c.dev, s);
     t.c.api->free_stream(t.c.dev, quiet);
-    t.c.api->module_release(t.c.dev, broken);
+    t.c.api->free_stream(t.c.dev, after);
+    fails(&t, ticket);
+    fails(&t, later);
     tear_down(&t);
 }
 

@@ -257,6 +257,39 @@ static void current_device_and_stream(void **state)
     fixture_deinit(&g);
 }
 
+/* Of as many runtimes and devices as there are, and of those that are gone. */
+static void current_streams_of_many(void **state)
+{
+    (void)state;
+    enum { MANY = 9 };
+    fixture f[MANY];
+    gpuc_device *dev[MANY][2];
+    gpuc_stream own[MANY][2];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < MANY; i++) {
+            fixture_init(&f[i]);
+            for (int k = 0; k < 2; k++) {
+                dev[i][k] = fixture_device(&f[i], GPUC_DEVICE_VULKAN, k);
+                own[i][k] = (gpuc_stream){.device = dev[i][k]};
+                assert_null(gpuc_runtime_current_stream(dev[i][k]));
+                expect_success(gpuc_runtime_set_stream(dev[i][k], &own[i][k]));
+            }
+        }
+        for (int i = 0; i < MANY; i++)
+            for (int k = 0; k < 2; k++) assert_ptr_equal(gpuc_runtime_current_stream(dev[i][k]), &own[i][k]);
+        gpuc_launch_stream outer, inner;
+        gpuc_stream other = {.device = dev[0][0]};
+        gpuc_runtime_enter_launch(&outer, &other);
+        gpuc_runtime_enter_launch(&inner, &own[1][0]);
+        assert_ptr_equal(gpuc_runtime_current_stream(dev[0][0]), &other);
+        assert_ptr_equal(gpuc_runtime_current_stream(dev[0][1]), &own[0][1]);
+        gpuc_runtime_leave_launch(&inner);
+        gpuc_runtime_leave_launch(&outer);
+        assert_ptr_equal(gpuc_runtime_current_stream(dev[0][0]), &own[0][0]);
+        for (int i = 0; i < MANY; i++) fixture_deinit(&f[i]);
+    }
+}
+
 static gpuc_status make_much(gpuc_allocator a, fake_driver *vulkan, fake_driver *cpu)
 {
     gpuc_runtime *rt;
@@ -393,6 +426,7 @@ int main(void)
         cmocka_unit_test(opening_from_many_threads),
         cmocka_unit_test(two_runtimes_are_apart),
         cmocka_unit_test(current_device_and_stream),
+        cmocka_unit_test(current_streams_of_many),
         cmocka_unit_test(failing_at_every_allocation),
         cmocka_unit_test(null_objects_are_refused),
         cmocka_unit_test(null_modules_are_refused),

@@ -99,7 +99,7 @@ static void buffers_stay_with_their_stream(void **state)
     fixture f;
     fixture_init(&f);
     gpuc_device *dev = fixture_device(&f, GPUC_DEVICE_VULKAN, 0);
-    gpuc_stream one = {.device = dev};
+    gpuc_stream one = {.device = dev}, two = {.device = dev};
     gpuc_buffer *a = take(dev, 1000), *b;
     gpuc_runtime_workspace_free(dev, &one, a);
     b = take(dev, 1000);
@@ -109,6 +109,10 @@ static void buffers_stay_with_their_stream(void **state)
     assert_ptr_equal(b, a);
     gpuc_runtime_workspace_free(dev, &one, a);
     gpuc_runtime_workspace_forget(dev, &one);
+    expect_success(gpuc_runtime_workspace_alloc(dev, &two, 1000, &b)); /* a stream that comes later has it */
+    assert_ptr_equal(b, a);
+    gpuc_runtime_workspace_free(dev, &two, b);
+    gpuc_runtime_workspace_forget(dev, &two);
     a = take(dev, 1000);
     b = take(dev, 1000);
     assert_int_equal(f.vulkan.allocs, 2);

@@ -380,6 +380,52 @@ static void children_go_on_with_streams(void **state)
     gpuc_runtime_release(rt);
 }
 
+/* The stream's thread is in the middle of the queue when the process forks; nobody but it would run the rest. */
+static void children_find_a_queue_in_the_middle(void **state)
+{
+    (void)state;
+#ifdef GPUC_SANITIZED
+    print_message(
+        "not run: AddressSanitizer's allocator may be locked by another thread when a process forks\n");
+    skip();
+#endif
+    gpuc_runtime *rt;
+    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+    desc.num_threads = 2;
+    gpuc_device *dev = open_cpu(&rt, &desc);
+    gpuc_mapping so = compile(1);
+    const gpuc_kernel *kernels[] = {&loops};
+    gpuc_code_module *m;
+    gpuc_buffer *b;
+    gpuc_stream *s;
+    uint64_t ticket;
+    ok(dev->api->module_load(dev, "cpu_so", so.data, so.size, kernels, 1, &m));
+    ok(dev->api->alloc_data_space(dev, 800, 16, &b));
+    ok(dev->api->create_stream(dev, &s));
+    for (int round = 0; round < 50; round++) {
+        for (int i = 0; i < 2000; i++) launch(dev, s, m, b);
+        ok(dev->api->stream_signal(dev, s, &ticket));
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            bool done = false;
+            alarm(20);
+            while (!done) ok(dev->api->ticket_wait(dev, ticket, 0, &done));
+            ok(dev->api->stream_sync(dev, s));
+            _exit(0);
+        }
+        int status;
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail_msg("round %d: status 0x%x", round, (unsigned)status);
+        ok(dev->api->stream_sync(dev, s));
+    }
+    dev->api->free_stream(dev, s);
+    dev->api->free_data_space(dev, b);
+    dev->api->module_release(dev, m);
+    gpuc_file_unmap(&so);
+    gpuc_runtime_release(rt);
+}
+
 static void threads_are_as_many_as_asked_for(void **state)
 {
     (void)state;
@@ -405,6 +451,7 @@ int main(void)
         cmocka_unit_test(the_application_may_run_the_loops),
         cmocka_unit_test(streams_on_loops_of_the_application),
         cmocka_unit_test(children_go_on_with_streams),
+        cmocka_unit_test(children_find_a_queue_in_the_middle),
         cmocka_unit_test(threads_are_as_many_as_asked_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
