@@ -1,4 +1,4 @@
-# gpuc_folder(NAME SOURCES ... [LIBS ...] [INCLUDES ...])
+# gpuc_folder(NAME [SOURCES ...] [SMALL ...] [LIBS ...] [INCLUDES ...])
 #   One folder of src/ as an object library gpuc_NAME_obj. LIBS: what its code links besides the C library.
 # gpuc_test(NAME SOURCES ... FOLDERS ... [LIBS ...] [ARGS ...] [TIMEOUT seconds] [SLOW])
 #   A cmocka program over the objects of those folders, and a test that runs it.
@@ -46,7 +46,10 @@ if(GPUC_FUZZ)
 endif()
 
 function(gpuc_folder name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBS;INCLUDES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;SMALL;LIBS;INCLUDES" ${ARGN})
+  # Optimized builds make these small: they read and write files, and the library that applications ship holds them.
+  set_source_files_properties(${ARG_SMALL} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release,RelWithDebInfo>:-Os>")
+  list(APPEND ARG_SOURCES ${ARG_SMALL})
   add_library(gpuc_${name}_obj OBJECT ${ARG_SOURCES})
   target_link_libraries(gpuc_${name}_obj PUBLIC gpuc_flags ${ARG_LIBS})
   target_include_directories(gpuc_${name}_obj PRIVATE ${ARG_INCLUDES})

@@ -112,7 +112,7 @@ typedef gpuc_status (*part_fn)(void *user, const void *bytes, size_t size);
 
 static gpuc_status put_zeros(part_fn fn, void *user, uint64_t size)
 {
-    static const char zeros[GPUC_WEIGHT_ALIGN];
+    static const char zeros[256];
     for (uint64_t n; size; size -= n) {
         n = size < sizeof zeros ? size : sizeof zeros;
         GPUC_TRY(fn(user, zeros, (size_t)n));
