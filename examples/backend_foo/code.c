@@ -169,8 +169,9 @@ static bool operands_fit(const foo_kernel *k, uint32_t at, const foo_instr *i)
 
 gpuc_status foo_kernel_verify(const foo_kernel *k, uint32_t lanes)
 {
+    uint64_t local = 0;
     for (uint32_t s = 0; s < k->num_stores; s++)
-        if (k->stores[s].format >= FOO_NUM_FORMATS || k->stores[s].count > FOO_MAX_LOCAL)
+        if (k->stores[s].format >= FOO_NUM_FORMATS || (local += k->stores[s].count) > FOO_MAX_LOCAL)
             return gpuc_fail(GPUC_INVALID_DATA, "foo code: kernel '%s': store %u is of format %u with %u elements", k->name, s,
                              k->stores[s].format, k->stores[s].count);
     for (uint32_t s = 0; s < k->num_scalars; s++) {

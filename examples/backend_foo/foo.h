@@ -58,6 +58,7 @@ typedef struct foo_instr {
     int32_t imm;
 } foo_instr;
 
+/* FOO_MAX_LOCAL: elements of all local arrays of a kernel. */
 enum { FOO_MAX_LANES = 64, FOO_MAX_CELLS = 1 << 16, FOO_MAX_STORES = 1 << 12, FOO_MAX_LOCAL = 1 << 24 };
 
 static inline uint32_t foo_type_cells(foo_type t)
@@ -115,8 +116,8 @@ typedef struct foo_span {
     uint64_t bytes;
 } foo_span;
 
-/* Runs a kernel; scratch is foo_kernel_scratch bytes. OUT_OF_RANGE ... as INVALID_DATA if it leaves a store;
- * budget: max iterations of all loops. */
+/* Runs a kernel; scratch is foo_kernel_scratch bytes. INVALID_DATA if it leaves a store, or goes back to the start of a
+ * loop more often than budget says. */
 GPUC_NODISCARD gpuc_status foo_kernel_run(const foo_kernel *k, const foo_span *tensors, const int64_t *scalars,
                                           void *scratch, int64_t budget);
 size_t foo_kernel_scratch(const foo_kernel *k);

@@ -3,10 +3,12 @@
 #define GPUC_CLI_INSPECT_H
 
 #include <gpuc/package.h>
+#include <gpuc/runtime.h>
 
 typedef struct cli_inspected {
     const char *path;
-    bool checked; /* the weights, too */
+    gpuc_runtime *rt; /* knows the names of devices */
+    bool checked;     /* the weights, too */
     const gpuc_package_view *package;
 } cli_inspected;
 

@@ -109,12 +109,12 @@ static void print_functions(const gpuc_package_program *p)
     }
 }
 
-static void print_nodes(const gpuc_package_program *p)
+static void print_nodes(gpuc_runtime *rt, const gpuc_package_program *p)
 {
     printf("  operators\n");
     for (uint32_t i = 0; i < p->num_nodes; i++) {
         const gpuc_package_node *n = &p->nodes[i];
-        printf("    %3u  %-7s %s  <- %s\n", i, gpuc_device_type_name(NULL, n->device), n->name,
+        printf("    %3u  %-7s %s  <- %s\n", i, gpuc_device_type_name(rt, n->device), n->name,
                *n->source ? n->source : "(the compiler)");
         for (uint32_t s = 0; s < n->num_steps; s++)
             printf("%s%s", s ? ", " : "                 ", n->kernels[s] ? n->kernels[s] : "copy");
@@ -148,7 +148,7 @@ static void print_program(const cli_inspected *p, uint32_t number)
     char size[32], *heading = cli_printf("program %u: target '%s'", number, g->target);
     title(heading);
     free(heading);
-    printf("  device kind %s; ", gpuc_device_type_name(NULL, g->device));
+    printf("  device kind %s; ", gpuc_device_type_name(p->rt, g->device));
     if (p->package->is_library)
         printf("%u functions, %u kernels\n", g->num_functions, g->num_kernels);
     else
@@ -168,7 +168,7 @@ static void print_program(const cli_inspected *p, uint32_t number)
     if (p->package->is_library) print_functions(g);
     print_kernels(g);
     if (p->package->is_library) return;
-    print_nodes(g);
+    print_nodes(p->rt, g);
     print_memory(g);
 }
 
