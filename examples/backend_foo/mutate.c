@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <gpuc/files.h>
 #include <gpuc/package.h>
 
 #include "foo.h"
