@@ -145,7 +145,7 @@ static bool operands_fit(const foo_kernel *k, uint32_t at, const foo_instr *i)
     uint32_t n = i->lanes;
     bool dst = in_cells(k, i->dst, ops[i->op].gives_bool ? FOO_I32 : t, n), a = in_cells(k, i->a, t, n),
          b = in_cells(k, i->b, t, n), c = in_cells(k, i->c, t, n);
-    switch ((foo_op)i->op) {
+    switch ((int)i->op) {
     case FOO_END: return true;
     case FOO_CONST: return dst && n == 1;
     case FOO_MOVE: return dst && a;
@@ -303,7 +303,7 @@ static void list_access(foo_bytes *out, const foo_instr *i)
 static void list_instr(foo_bytes *out, const foo_instr *i)
 {
     const char *name = ops[i->op].name, *type = type_names[i->type];
-    switch ((foo_op)i->op) {
+    switch ((int)i->op) {
     case FOO_END: foo_bytes_text(out, "end"); return;
     case FOO_JUMP: foo_bytes_text(out, "jump %d", i->imm); return;
     case FOO_UNLESS: foo_bytes_text(out, "unless c%u jump %d", i->a, i->imm); return;
@@ -318,7 +318,7 @@ static void list_instr(foo_bytes *out, const foo_instr *i)
         return;
     }
     foo_bytes_text(out, "c%u = %s x%u %s ", i->dst, type, i->lanes, name);
-    switch ((foo_op)i->op) {
+    switch ((int)i->op) {
     case FOO_LOAD: list_access(out, i); return;
     case FOO_CONST: foo_bytes_text(out, "0x%04x%04x%08x", i->b, i->a, (unsigned)i->imm); return;
     case FOO_CAST: foo_bytes_text(out, "%s c%u", type_names[i->flags], i->a); return;

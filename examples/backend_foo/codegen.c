@@ -41,7 +41,8 @@ foo_type foo_type_of(foo_emitter *g, gpuc_dtype t)
         if (t.bits == 32) return FOO_F32;
         if (t.bits == 64) return FOO_F64;
         break;
-    default: break;
+    case GPUC_DTYPE_HANDLE:
+    case GPUC_DTYPE_BFLOAT: break;
     }
     t.lanes = 1;
     foo_refuse(g, "the type", gpuc_dtype_name(t, name));

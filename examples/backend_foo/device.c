@@ -173,7 +173,8 @@ static void free_data_space(gpuc_device *base, gpuc_buffer *b)
 
 static uint8_t *address(device *dev, gpuc_copy_end end)
 {
-    return end.buffer ? dev->memory + ((buffer *)end.buffer)->offset + end.offset : end.host;
+    uint8_t *start = end.buffer ? dev->memory + ((buffer *)end.buffer)->offset : end.host;
+    return start + end.offset;
 }
 
 static gpuc_status copy_data_from_to(gpuc_device *base, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,

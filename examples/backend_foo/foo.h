@@ -124,8 +124,11 @@ size_t foo_kernel_scratch(const foo_kernel *k);
 
 /* ---- Memory for what is not the device's ---- */
 
+/* size 0 frees; p may be NULL. On failure NULL, and p stays. */
 static inline void *foo_resize(gpuc_allocator a, void *p, size_t old_size, size_t size)
 {
+    if (!p && !size) return NULL;
+    if (!p) old_size = 0;
     if (a.resize) return a.resize(a.user, p, old_size, size);
     if (size) return realloc(p, size);
     free(p);

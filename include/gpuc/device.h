@@ -115,7 +115,7 @@ typedef struct gpuc_ticket {
 typedef struct gpuc_copy_end {
     gpuc_buffer *buffer; /* of the device that copies; NULL: host */
     void *host;          /* address in host memory; not used with a buffer */
-    size_t offset;       /* bytes into the buffer; not used with host memory */
+    size_t offset;       /* bytes into the buffer, or behind the address */
 } gpuc_copy_end;
 
 /* A part of a buffer that a step reads or writes. The slot is a number that plan_run's bindings
