@@ -133,7 +133,7 @@ static gpuc_status place(device *dev, buffer *b, uint64_t bytes, uint64_t alignm
     if (bytes > MEMORY_BYTES || alignment > MEMORY_BYTES)
         return gpuc_fail(GPUC_OUT_OF_DEVICE_MEMORY, "foo:%d has no %llu bytes", dev->base.index, (unsigned long long)bytes);
     uint64_t at = find_gap(dev, bytes, alignment, &link);
-    if (at > MEMORY_BYTES - bytes || !reserve(dev, at + bytes + 1))
+    if (at > MEMORY_BYTES - bytes || !reserve(dev, at + bytes + ALIGNMENT))
         return gpuc_fail(GPUC_OUT_OF_DEVICE_MEMORY, "foo:%d has no %llu bytes left", dev->base.index, (unsigned long long)bytes);
     *b = (buffer){.base = {.device = &dev->base, .size = bytes}, .offset = at, .next = *link};
     *link = b;
@@ -285,10 +285,13 @@ static gpuc_status check_step(const device *dev, const gpuc_step *step, const gp
     return NULL;
 }
 
+/* The tensor, and what follows it in its last word: small elements that the target has no storage for are parts of
+ * words. */
 static foo_span span_of(device *dev, const gpuc_step_tensor *t, const gpuc_bindings *bindings)
 {
     const gpuc_binding *b = &bindings->slots[t->slot];
-    return (foo_span){dev->memory + ((buffer *)b->buffer)->offset + b->offset + t->offset, t->size};
+    uint64_t start = ((buffer *)b->buffer)->offset + b->offset + t->offset, end = (start + t->size + 3) / 4 * 4;
+    return (foo_span){dev->memory + start, t->size ? end - start : 0};
 }
 
 /* Memory for a launch: what the kernel needs, then the places of its tensors. It is kept for the next. */
@@ -306,7 +309,7 @@ static gpuc_status run_step(device *dev, const gpuc_step *step, const gpuc_bindi
 {
     if (!step->module) {
         foo_span from = span_of(dev, &step->tensors[0], bindings), to = span_of(dev, &step->tensors[1], bindings);
-        if (from.bytes) memmove(to.at, from.at, from.bytes);
+        if (from.bytes) memmove(to.at, from.at, step->tensors[0].size);
         return NULL;
     }
     const foo_kernel *k = ((const code_module *)step->module)->code[step->kernel];
