@@ -126,7 +126,8 @@ static bool access_fits(const foo_kernel *k, const foo_instr *i)
     if (i->b >= k->num_stores || mode >= FOO_NUM_MODES || i->flags & ~7u) return false;
     if ((foo_type)i->type != (k->stores[i->b].format == FOO_B64 ? FOO_I64 : FOO_I32)) return false;
     if (mode == FOO_STRIDED && !in_cells(k, i->c, index, 1)) return false;
-    return in_cells(k, i->dst, (foo_type)i->type, i->lanes) && in_cells(k, i->a, index, mode == FOO_GATHERED ? i->lanes : 1);
+    return in_cells(k, i->dst, (foo_type)i->type, i->lanes) &&
+           in_cells(k, i->a, index, mode == FOO_GATHERED ? i->lanes : 1);
 }
 
 static bool is_index(const foo_instr *i)
@@ -172,7 +173,8 @@ gpuc_status foo_kernel_verify(const foo_kernel *k, uint32_t lanes)
     uint64_t local = 0;
     for (uint32_t s = 0; s < k->num_stores; s++)
         if (k->stores[s].format >= FOO_NUM_FORMATS || (local += k->stores[s].count) > FOO_MAX_LOCAL)
-            return gpuc_fail(GPUC_INVALID_DATA, "foo code: kernel '%s': store %u is of format %u with %u elements", k->name, s,
+            return gpuc_fail(GPUC_INVALID_DATA,
+                             "foo code: kernel '%s': store %u is of format %u with %u elements", k->name, s,
                              k->stores[s].format, k->stores[s].count);
     for (uint32_t s = 0; s < k->num_scalars; s++) {
         foo_type t = (foo_type)k->scalars[s].type;
@@ -183,7 +185,8 @@ gpuc_status foo_kernel_verify(const foo_kernel *k, uint32_t lanes)
     for (uint32_t at = 0; at < k->num_code; at++) {
         const foo_instr *i = &k->code[at];
         if (i->op >= FOO_NUM_OPS) return wrong(k, at, "there is no such operator");
-        if (i->type >= FOO_NUM_TYPES || !type_fits(ops[i->op].types, (foo_type)i->type)) return wrong(k, at, "a wrong type");
+        if (i->type >= FOO_NUM_TYPES || !type_fits(ops[i->op].types, (foo_type)i->type))
+            return wrong(k, at, "a wrong type");
         if (i->lanes < 1 || i->lanes > lanes) return wrong(k, at, "too many lanes");
         if (!operands_fit(k, at, i)) return wrong(k, at, "an operand that is not there");
     }
@@ -235,7 +238,8 @@ static gpuc_status get_kernel(reader *r, gpuc_allocator a, uint32_t lanes, foo_k
     uint32_t length = 0, stores = 0, scalars = 0, code = 0;
     GPUC_TRY(get_number(r, sizeof k->name - 1, "letters in the name of a kernel", &length));
     GPUC_TRY(get(r, k->name, length));
-    if (strlen(k->name) != length) return gpuc_fail(GPUC_INVALID_DATA, "foo code: a 0 in the name '%s'", k->name);
+    if (strlen(k->name) != length)
+        return gpuc_fail(GPUC_INVALID_DATA, "foo code: a 0 in the name '%s'", k->name);
     GPUC_TRY(get_number(r, FOO_MAX_STORES, "tensors", &k->num_tensors));
     GPUC_TRY(get_number(r, FOO_MAX_STORES, "stores", &stores));
     GPUC_TRY(get_number(r, FOO_MAX_STORES, "scalars", &scalars));
@@ -243,10 +247,14 @@ static gpuc_status get_kernel(reader *r, gpuc_allocator a, uint32_t lanes, foo_k
     GPUC_TRY(get_number(r, MAX_CODE, "instructions", &code));
     if (k->num_tensors > stores) return gpuc_fail(GPUC_INVALID_DATA, "foo code: more tensors than stores");
     gpuc_status status = get_array(r, a, &stores, sizeof *k->stores, &k->stores);
-    if (!status) status = get_array(r, a, &scalars, sizeof *k->scalars, &k->scalars);
-    else scalars = 0;
-    if (!status) status = get_array(r, a, &code, sizeof *k->code, &k->code);
-    else code = 0;
+    if (!status)
+        status = get_array(r, a, &scalars, sizeof *k->scalars, &k->scalars);
+    else
+        scalars = 0;
+    if (!status)
+        status = get_array(r, a, &code, sizeof *k->code, &k->code);
+    else
+        code = 0;
     k->num_stores = stores;
     k->num_scalars = scalars;
     k->num_code = code;

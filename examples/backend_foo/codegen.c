@@ -7,8 +7,8 @@
 
 GPUC_NORETURN void foo_refuse(foo_emitter *g, const char *what, const char *name)
 {
-    gpuc_raise(g->ctx, GPUC_UNSUPPORTED, "foo: kernel '%s': %s '%s' is not supported; run it on the c target", g->kernel.name,
-               what, name);
+    gpuc_raise(g->ctx, GPUC_UNSUPPORTED, "foo: kernel '%s': %s '%s' is not supported; run it on the c target",
+               g->kernel.name, what, name);
 }
 
 static void *grow(foo_emitter *g, void *array, size_t count, size_t *capacity, size_t size)
@@ -52,7 +52,9 @@ foo_format foo_format_of(foo_emitter *g, gpuc_dtype t)
 {
     bool is_signed = t.code == GPUC_DTYPE_INT;
     if (foo_type_cells(foo_type_of(g, t)) == 2) return FOO_B64;
-    return t.bits == 8 ? (is_signed ? FOO_S8 : FOO_U8) : t.bits == 16 ? (is_signed ? FOO_S16 : FOO_U16) : FOO_B32;
+    return t.bits == 8    ? (is_signed ? FOO_S8 : FOO_U8)
+           : t.bits == 16 ? (is_signed ? FOO_S16 : FOO_U16)
+                          : FOO_B32;
 }
 
 uint32_t foo_num_parts(const foo_emitter *g, gpuc_dtype t)
@@ -129,14 +131,16 @@ foo_place *foo_place_of(foo_emitter *g, const gpuc_tir_buffer *b)
 static foo_place *add_place(foo_emitter *g, const gpuc_tir_buffer *b)
 {
     g->places = grow(g, g->places, g->num_places, &g->place_capacity, sizeof *g->places);
-    g->places[g->num_places] = (foo_place){.buffer = b, .type = foo_type_of(g, gpuc_tir_buffer_get(b).dtype), .version = 1};
+    g->places[g->num_places] =
+        (foo_place){.buffer = b, .type = foo_type_of(g, gpuc_tir_buffer_get(b).dtype), .version = 1};
     return &g->places[g->num_places++];
 }
 
 static void add_store(foo_emitter *g, foo_place *p, uint32_t count)
 {
     foo_kernel *k = &g->kernel;
-    if (k->num_stores == FOO_MAX_STORES || count > FOO_MAX_LOCAL) foo_refuse(g, "the size of", gpuc_tir_buffer_get(p->buffer).name);
+    if (k->num_stores == FOO_MAX_STORES || count > FOO_MAX_LOCAL)
+        foo_refuse(g, "the size of", gpuc_tir_buffer_get(p->buffer).name);
     k->stores = grow(g, k->stores, k->num_stores, &g->store_capacity, sizeof *k->stores);
     k->stores[k->num_stores] = (foo_store){foo_format_of(g, gpuc_tir_buffer_get(p->buffer).dtype), count};
     p->at = k->num_stores++;
@@ -153,7 +157,8 @@ static void look_at(use *u, const gpuc_tir_buffer *b, gpuc_expr index)
 {
     int64_t first;
     if (b != u->buffer) return;
-    u->constant &= index && foo_constant_index(index, &first) && first >= 0 && first + gpuc_expr_dtype(index).lanes <= u->count;
+    u->constant &= index && foo_constant_index(index, &first) && first >= 0 &&
+                   first + gpuc_expr_dtype(index).lanes <= u->count;
 }
 
 static bool on_access(gpuc_expr e, void *arg)
@@ -176,13 +181,15 @@ static void place_local(foo_emitter *g, const gpuc_tir_stmt_info *s)
     use u = {.buffer = s->buffer, .count = 1, .constant = true};
     for (int i = 0; i < b.ndim; i++) {
         int64_t extent;
-        if (!gpuc_expr_is_int(b.shape[i], &extent) || extent < 0 || extent > FOO_MAX_LOCAL) foo_refuse(g, "the size of", b.name);
+        if (!gpuc_expr_is_int(b.shape[i], &extent) || extent < 0 || extent > FOO_MAX_LOCAL)
+            foo_refuse(g, "the size of", b.name);
         u.count *= extent;
         if (u.count > FOO_MAX_LOCAL) foo_refuse(g, "the size of", b.name);
     }
     foo_place *p = add_place(g, s->buffer);
     if (s->bodies[0]) gpuc_tir_visit_stmt(g->ctx, s->bodies[0], on_store, on_access, &u);
-    p->in_cells = u.constant && foo_format_of(g, b.dtype) >= FOO_B32 && u.count * foo_type_cells(p->type) <= MAX_CELLS;
+    p->in_cells =
+        u.constant && foo_format_of(g, b.dtype) >= FOO_B32 && u.count * foo_type_cells(p->type) <= MAX_CELLS;
     if (p->in_cells)
         p->at = foo_new_value(g, p->type, (uint32_t)u.count, true).cell;
     else
@@ -216,7 +223,8 @@ static foo_value keep(foo_emitter *g, foo_value v)
 {
     if (v.stays) return v;
     foo_value to = foo_new_value(g, v.type, v.lanes, true);
-    foo_emit(g, (foo_instr){.op = FOO_MOVE, .type = (uint8_t)v.type, .lanes = v.lanes, .dst = to.cell, .a = v.cell});
+    foo_emit(g, (foo_instr){
+                    .op = FOO_MOVE, .type = (uint8_t)v.type, .lanes = v.lanes, .dst = to.cell, .a = v.cell});
     return to;
 }
 
@@ -239,11 +247,15 @@ static void emit_for(foo_emitter *g, const gpuc_tir_stmt_info *s)
     foo_value end = keep(g, foo_expr(g, from_0 ? s->extent : gpuc_add(g->ctx, s->min, s->extent), 0));
     gpuc_tir_visit_stmt(g->ctx, s->bodies[0], NULL, hoist, g);
     foo_emit(g, (foo_instr){.op = FOO_MOVE, .type = (uint8_t)var.type, .dst = var.cell, .a = min.cell});
-    size_t enter = foo_emit(g, (foo_instr){.op = FOO_ENTER, .type = (uint8_t)var.type, .dst = var.cell, .a = end.cell});
+    size_t enter =
+        foo_emit(g, (foo_instr){.op = FOO_ENTER, .type = (uint8_t)var.type, .dst = var.cell, .a = end.cell});
     size_t body = g->kernel.num_code;
     foo_know(g, s->var, 0, var);
     emit_block(g, s->bodies[0]);
-    foo_emit(g, (foo_instr){.op = FOO_LOOP, .type = (uint8_t)var.type, .dst = var.cell, .a = end.cell, .imm = (int32_t)body});
+    foo_emit(
+        g,
+        (foo_instr){
+            .op = FOO_LOOP, .type = (uint8_t)var.type, .dst = var.cell, .a = end.cell, .imm = (int32_t)body});
     jump_here(g, enter);
     foo_forget(g, known);
     g->cells = cells;
@@ -251,7 +263,8 @@ static void emit_for(foo_emitter *g, const gpuc_tir_stmt_info *s)
 
 static void emit_if(foo_emitter *g, const gpuc_tir_stmt_info *s)
 {
-    size_t skip = foo_emit(g, (foo_instr){.op = FOO_UNLESS, .type = FOO_I32, .a = foo_expr(g, s->value, 0).cell});
+    size_t skip =
+        foo_emit(g, (foo_instr){.op = FOO_UNLESS, .type = FOO_I32, .a = foo_expr(g, s->value, 0).cell});
     emit_block(g, s->bodies[0]);
     if (s->bodies[1]) {
         size_t end = foo_emit(g, (foo_instr){.op = FOO_JUMP, .type = FOO_I32});
@@ -306,8 +319,10 @@ static bool find_overlap(gpuc_expr e, void *arg)
     gpuc_tir_expr_info i = gpuc_tir_expr_get(e);
     int64_t first, lanes = i.dtype.lanes;
     if (i.kind == GPUC_EXPR_VECTOR) o->shifted = true; /* it is made piece by piece */
-    if (i.kind != GPUC_EXPR_LOAD || i.buffer != o->buffer || !foo_constant_index(i.operands[0], &first)) return true;
-    bool apart = first + lanes <= o->first || o->first + o->lanes <= first, same = first == o->first && lanes == o->lanes;
+    if (i.kind != GPUC_EXPR_LOAD || i.buffer != o->buffer || !foo_constant_index(i.operands[0], &first))
+        return true;
+    bool apart = first + lanes <= o->first || o->first + o->lanes <= first,
+         same = first == o->first && lanes == o->lanes;
     o->shifted |= !apart && !same;
     return true;
 }
@@ -334,7 +349,11 @@ static void emit_store(foo_emitter *g, const gpuc_tir_stmt_info *s)
         v[i] = foo_expr(g, s->value, i);
         if (!p->in_cells) continue; /* a value may be other cells of the buffer itself */
         foo_value copy = foo_new_value(g, v[i].type, v[i].lanes, false);
-        foo_emit(g, (foo_instr){.op = FOO_MOVE, .type = (uint8_t)copy.type, .lanes = copy.lanes, .dst = copy.cell, .a = v[i].cell});
+        foo_emit(g, (foo_instr){.op = FOO_MOVE,
+                                .type = (uint8_t)copy.type,
+                                .lanes = copy.lanes,
+                                .dst = copy.cell,
+                                .a = v[i].cell});
         v[i] = copy;
     }
     for (uint32_t i = 0; i < parts; i++) foo_store_part(g, s->buffer, s->index[0], i, v[i]);
@@ -376,7 +395,8 @@ static void number_temporaries(foo_emitter *g)
     for (uint32_t i = 0; i < k->num_code; i++) {
         foo_instr *n = &k->code[i];
         uint16_t *cells[] = {&n->dst, &n->a, &n->b, &n->c};
-        if (n->op == FOO_CONST || n->op == FOO_LOAD || n->op == FOO_STORE) cells[2] = &n->dst; /* b is no cell */
+        if (n->op == FOO_CONST || n->op == FOO_LOAD || n->op == FOO_STORE)
+            cells[2] = &n->dst; /* b is no cell */
         if (n->op == FOO_CONST) cells[1] = cells[3] = &n->dst;
         for (int c = 0; c < 4; c++)
             if (*cells[c] >= FOO_TEMPORARY) *cells[c] = (uint16_t)(*cells[c] - FOO_TEMPORARY + base);
@@ -388,7 +408,8 @@ static bool emit_constant(gpuc_expr e, void *arg)
 {
     gpuc_tir_expr_info i = gpuc_tir_expr_get(e), of = {.kind = GPUC_EXPR_KIND_COUNT};
     if (i.kind == GPUC_EXPR_BROADCAST) of = gpuc_tir_expr_get(i.operands[0]);
-    if (i.kind == GPUC_EXPR_INT || i.kind == GPUC_EXPR_FLOAT || of.kind == GPUC_EXPR_INT || of.kind == GPUC_EXPR_FLOAT)
+    if (i.kind == GPUC_EXPR_INT || i.kind == GPUC_EXPR_FLOAT || of.kind == GPUC_EXPR_INT ||
+        of.kind == GPUC_EXPR_FLOAT)
         foo_hoist(arg, e);
     return true;
 }
@@ -455,7 +476,8 @@ static gpuc_status build(const gpuc_value *args, int num_args, gpuc_value *ret, 
     gpuc_module *m = NULL;
     gpuc_ctx_push_cleanup(ctx, free_bytes, &code);
     foo_head_write(&code, lanes, (uint32_t)gpuc_ir_module_count(ir));
-    for (int i = 0; i < gpuc_ir_module_count(ir); i++) write_kernel(ctx, gpuc_ir_module_func(ir, i), lanes, &code);
+    for (int i = 0; i < gpuc_ir_module_count(ir); i++)
+        write_kernel(ctx, gpuc_ir_module_func(ir, i), lanes, &code);
     gpuc_status status = code.failed ? gpuc_fail(GPUC_OUT_OF_MEMORY, "foo: out of memory for code")
                                      : foo_module_create(self, code.data, code.size, &m);
     gpuc_ctx_pop_cleanup(ctx, true);

@@ -15,7 +15,16 @@ enum { NUM_DEVICES = 2, ALIGNMENT = 64 };
 /* ---- State ---- */
 
 /* What foo.counter counts; the order of names below. */
-typedef enum counter { ALLOCS, FREES, COPIES_IN, COPIES_OUT, COPIES_WITHIN, MODULES, LAUNCHES, NUM_COUNTERS } counter;
+typedef enum counter {
+    ALLOCS,
+    FREES,
+    COPIES_IN,
+    COPIES_OUT,
+    COPIES_WITHIN,
+    MODULES,
+    LAUNCHES,
+    NUM_COUNTERS
+} counter;
 static const char *const counter_names[NUM_COUNTERS] = {"allocs",        "frees",   "copies_in", "copies_out",
                                                         "copies_within", "modules", "launches"};
 
@@ -28,7 +37,7 @@ typedef struct driver {
 
 typedef struct buffer {
     gpuc_buffer base;
-    uint64_t offset; /* in the device's memory */
+    uint64_t offset;     /* in the device's memory */
     struct buffer *next; /* by offset */
 } buffer;
 
@@ -87,7 +96,8 @@ static gpuc_status get_attr(gpuc_device *base, gpuc_device_attr attr, gpuc_attr_
     case GPUC_ATTR_BUFFER_ALIGN: out->i = ALIGNMENT; break;
     case GPUC_ATTR_VECTOR_BITS: out->i = 512; break;
     case GPUC_ATTR_FEATURES:
-        out->i = GPUC_FEATURE_FLOAT64 | GPUC_FEATURE_INT64 | GPUC_FEATURE_STORAGE8 | GPUC_FEATURE_FLOAT_CONTROLS;
+        out->i =
+            GPUC_FEATURE_FLOAT64 | GPUC_FEATURE_INT64 | GPUC_FEATURE_STORAGE8 | GPUC_FEATURE_FLOAT_CONTROLS;
         break;
     case GPUC_ATTR_MAX_ITERATIONS:
         pthread_mutex_lock(&dev->driver->lock);
@@ -131,10 +141,12 @@ static gpuc_status place(device *dev, buffer *b, uint64_t bytes, uint64_t alignm
     buffer **link;
     if (alignment < ALIGNMENT) alignment = ALIGNMENT;
     if (bytes > MEMORY_BYTES || alignment > MEMORY_BYTES)
-        return gpuc_fail(GPUC_OUT_OF_DEVICE_MEMORY, "foo:%d has no %llu bytes", dev->base.index, (unsigned long long)bytes);
+        return gpuc_fail(GPUC_OUT_OF_DEVICE_MEMORY, "foo:%d has no %llu bytes", dev->base.index,
+                         (unsigned long long)bytes);
     uint64_t at = find_gap(dev, bytes, alignment, &link);
     if (at > MEMORY_BYTES - bytes || !reserve(dev, at + bytes + ALIGNMENT))
-        return gpuc_fail(GPUC_OUT_OF_DEVICE_MEMORY, "foo:%d has no %llu bytes left", dev->base.index, (unsigned long long)bytes);
+        return gpuc_fail(GPUC_OUT_OF_DEVICE_MEMORY, "foo:%d has no %llu bytes left", dev->base.index,
+                         (unsigned long long)bytes);
     *b = (buffer){.base = {.device = &dev->base, .size = bytes}, .offset = at, .next = *link};
     *link = b;
     return NULL;
@@ -222,8 +234,9 @@ static gpuc_status match(code_module *m, const gpuc_kernel *const *kernels, uint
         const foo_kernel *k = find_code(&m->program, kernels[i]->name);
         if (!k) return gpuc_fail(GPUC_NOT_FOUND, "the code has no kernel '%s'", kernels[i]->name);
         if (k->num_tensors != kernels[i]->num_tensors || k->num_scalars != kernels[i]->num_scalars)
-            return gpuc_fail(GPUC_INVALID_DATA, "kernel '%s' has %u tensors and %u scalars, its code %u and %u", k->name,
-                             kernels[i]->num_tensors, kernels[i]->num_scalars, k->num_tensors, k->num_scalars);
+            return gpuc_fail(
+                GPUC_INVALID_DATA, "kernel '%s' has %u tensors and %u scalars, its code %u and %u", k->name,
+                kernels[i]->num_tensors, kernels[i]->num_scalars, k->num_tensors, k->num_scalars);
         m->kernels[i] = kernels[i];
         m->code[i] = k;
     }
@@ -231,7 +244,8 @@ static gpuc_status match(code_module *m, const gpuc_kernel *const *kernels, uint
 }
 
 static gpuc_status module_load(gpuc_device *base, const char *type_key, const void *bytes, size_t size,
-                               const gpuc_kernel *const *kernels, uint32_t num_kernels, gpuc_code_module **out)
+                               const gpuc_kernel *const *kernels, uint32_t num_kernels,
+                               gpuc_code_module **out)
 {
     device *dev = (device *)base;
     *out = NULL;
@@ -268,20 +282,24 @@ static gpuc_status kernel_get(gpuc_code_module *module, const char *name, uint32
 static gpuc_status check_step(const device *dev, const gpuc_step *step, const gpuc_bindings *bindings)
 {
     for (uint32_t i = 0; i < step->num_tensors; i++)
-        GPUC_TRY(gpuc_error_prefix(gpuc_device_check_tensor(&dev->base, bindings, &step->tensors[i]), "tensor %u", i));
+        GPUC_TRY(gpuc_error_prefix(gpuc_device_check_tensor(&dev->base, bindings, &step->tensors[i]),
+                                   "tensor %u", i));
     const code_module *m = (const code_module *)step->module;
     if (!m) {
         if (step->num_tensors == 2 && step->tensors[0].size == step->tensors[1].size) return NULL;
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "a copy step needs two tensors of one size");
     }
     if (m->dev != dev || step->kernel >= m->num_kernels)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "kernel number %u of a module with %u", step->kernel, m->num_kernels);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "kernel number %u of a module with %u", step->kernel,
+                         m->num_kernels);
     const gpuc_kernel *k = m->kernels[step->kernel];
     if (step->num_tensors != k->num_tensors || step->num_scalars != k->num_scalars)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "kernel '%s' takes %u tensors and %u scalars, the step has %u and %u", k->name,
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "kernel '%s' takes %u tensors and %u scalars, the step has %u and %u", k->name,
                          k->num_tensors, k->num_scalars, step->num_tensors, step->num_scalars);
     for (int i = 0; i < 3; i++)
-        if (step->launch[i] > 1) return gpuc_fail(GPUC_INVALID_ARGUMENT, "kernel '%s': a launch on foo is 1,1,1", k->name);
+        if (step->launch[i] > 1)
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "kernel '%s': a launch on foo is 1,1,1", k->name);
     return NULL;
 }
 
@@ -290,7 +308,8 @@ static gpuc_status check_step(const device *dev, const gpuc_step *step, const gp
 static foo_span span_of(device *dev, const gpuc_step_tensor *t, const gpuc_bindings *bindings)
 {
     const gpuc_binding *b = &bindings->slots[t->slot];
-    uint64_t start = ((buffer *)b->buffer)->offset + b->offset + t->offset, end = (start + t->size + 3) / 4 * 4;
+    uint64_t start = ((buffer *)b->buffer)->offset + b->offset + t->offset,
+             end = (start + t->size + 3) / 4 * 4;
     return (foo_span){dev->memory + start, t->size ? end - start : 0};
 }
 
@@ -308,7 +327,8 @@ static gpuc_status grow_scratch(device *dev, size_t bytes)
 static gpuc_status run_step(device *dev, const gpuc_step *step, const gpuc_bindings *bindings, int64_t budget)
 {
     if (!step->module) {
-        foo_span from = span_of(dev, &step->tensors[0], bindings), to = span_of(dev, &step->tensors[1], bindings);
+        foo_span from = span_of(dev, &step->tensors[0], bindings),
+                 to = span_of(dev, &step->tensors[1], bindings);
         if (from.bytes) memmove(to.at, from.at, step->tensors[0].size);
         return NULL;
     }
@@ -320,7 +340,8 @@ static gpuc_status run_step(device *dev, const gpuc_step *step, const gpuc_bindi
     return foo_kernel_run(k, spans, step->scalars, dev->scratch, budget);
 }
 
-static gpuc_status launch(gpuc_device *base, gpuc_stream *stream, const gpuc_step *step, const gpuc_bindings *bindings)
+static gpuc_status launch(gpuc_device *base, gpuc_stream *stream, const gpuc_step *step,
+                          const gpuc_bindings *bindings)
 {
     device *dev = (device *)base;
     GPUC_TRY(gpuc_device_check_stream(base, stream));
@@ -408,8 +429,8 @@ static gpuc_status get_counter(const gpuc_value *args, int num_args, gpuc_value 
         return NULL;
     }
     const char *near = gpuc_suggest(args[0].as.string, counter_names, NUM_COUNTERS);
-    return gpuc_fail(GPUC_NOT_FOUND, "foo has no counter '%s'%s%s%s", args[0].as.string, near ? "; did you mean '" : "",
-                     near ? near : "", near ? "'?" : "");
+    return gpuc_fail(GPUC_NOT_FOUND, "foo has no counter '%s'%s%s%s", args[0].as.string,
+                     near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 /* foo.limit(iterations): of all loops of a launch, from now on; 0: none. */

@@ -12,7 +12,8 @@ static foo_value result(foo_emitter *g, const foo_value *to, foo_type type, uint
     return foo_new_value(g, type, lanes, stays);
 }
 
-static foo_value operate(foo_emitter *g, foo_op op, foo_value to, foo_type type, uint16_t a, uint16_t b, uint16_t c, int flags)
+static foo_value operate(foo_emitter *g, foo_op op, foo_value to, foo_type type, uint16_t a, uint16_t b,
+                         uint16_t c, int flags)
 {
     foo_emit(g, (foo_instr){.op = (uint8_t)op,
                             .type = (uint8_t)type,
@@ -73,8 +74,10 @@ static gpuc_expr cut_constant(gpuc_expr index, int32_t *imm)
 {
     gpuc_tir_expr_info i = gpuc_tir_expr_get(index);
     int64_t c;
-    bool plus = i.kind == GPUC_EXPR_OP && strcmp(i.name, "+") == 0, minus = i.kind == GPUC_EXPR_OP && strcmp(i.name, "-") == 0;
-    if (!(plus || minus) || !is_int(i.operands[1], &c) || c < -(INT32_MAX / 4) || c > INT32_MAX / 4) return index;
+    bool plus = i.kind == GPUC_EXPR_OP && strcmp(i.name, "+") == 0,
+         minus = i.kind == GPUC_EXPR_OP && strcmp(i.name, "-") == 0;
+    if (!(plus || minus) || !is_int(i.operands[1], &c) || c < -(INT32_MAX / 4) || c > INT32_MAX / 4)
+        return index;
     *imm += (int32_t)(minus ? -c : c);
     return i.operands[0];
 }
@@ -83,9 +86,13 @@ static gpuc_expr cut_constant(gpuc_expr index, int32_t *imm)
 static void access(foo_emitter *g, foo_op op, const foo_place *p, gpuc_expr index, uint32_t part, foo_value v)
 {
     gpuc_tir_expr_info i = gpuc_tir_expr_get(index);
-    foo_instr n = {.op = (uint8_t)op, .type = foo_type_cells(p->type) == 2 ? FOO_I64 : FOO_I32, .lanes = v.lanes, .dst = v.cell};
+    foo_instr n = {.op = (uint8_t)op,
+                   .type = foo_type_cells(p->type) == 2 ? FOO_I64 : FOO_I32,
+                   .lanes = v.lanes,
+                   .dst = v.cell};
     int64_t stride = 1, first;
-    bool ramp = i.kind == GPUC_EXPR_RAMP && is_int(i.operands[1], &stride) && stride >= -(1 << 16) && stride <= 1 << 16;
+    bool ramp = i.kind == GPUC_EXPR_RAMP && is_int(i.operands[1], &stride) && stride >= -(1 << 16) &&
+                stride <= 1 << 16;
     gpuc_expr start = ramp ? i.operands[0] : index;
     n.b = (uint16_t)p->at;
     if (ramp || i.dtype.lanes == 1) {
@@ -160,7 +167,8 @@ static const foo_value *narrowed(foo_emitter *g, gpuc_dtype t, foo_value *v)
 }
 
 /* c + a * b in one instruction, where a scalar need not become a vector. */
-static bool fuse(foo_emitter *g, const gpuc_tir_expr_info *e, uint32_t part, const foo_value *to, foo_value *out)
+static bool fuse(foo_emitter *g, const gpuc_tir_expr_info *e, uint32_t part, const foo_value *to,
+                 foo_value *out)
 {
     foo_type t = foo_type_of(g, e->dtype);
     if (strcmp(e->name, "+") != 0 || !foo_type_is_float(t)) return false;
@@ -173,7 +181,8 @@ static bool fuse(foo_emitter *g, const gpuc_tir_expr_info *e, uint32_t part, con
         bool splat = scalar.kind == GPUC_EXPR_BROADCAST;
         foo_value c = foo_expr(g, e->operands[1 - side], part), y = foo_expr(g, b, part);
         foo_value x = splat ? foo_expr(g, scalar.operands[0], 0) : foo_expr(g, a, part);
-        *out = operate(g, splat ? FOO_FMAS : FOO_FMA, result(g, to, t, c.lanes, false), t, x.cell, y.cell, c.cell, 0);
+        *out = operate(g, splat ? FOO_FMAS : FOO_FMA, result(g, to, t, c.lanes, false), t, x.cell, y.cell,
+                       c.cell, 0);
         return true;
     }
     return false;
@@ -186,7 +195,8 @@ static foo_value choose(foo_emitter *g, const gpuc_tir_expr_info *e, uint32_t pa
     if (e->dtype.lanes > 1 && cond.kind != GPUC_EXPR_BROADCAST) foo_refuse(g, "a vector of", e->name);
     foo_value c = foo_expr(g, e->dtype.lanes > 1 ? cond.operands[0] : e->operands[0], 0);
     foo_value v = result(g, to, foo_type_of(g, e->dtype), lanes_of_part(g, e->dtype), false);
-    size_t skip = foo_emit(g, (foo_instr){.op = FOO_UNLESS, .type = FOO_I32, .a = c.cell}), known = g->num_known;
+    size_t skip = foo_emit(g, (foo_instr){.op = FOO_UNLESS, .type = FOO_I32, .a = c.cell}),
+           known = g->num_known;
     foo_expr_into(g, e->operands[1], part, v);
     foo_forget(g, known);
     size_t end = foo_emit(g, (foo_instr){.op = FOO_JUMP, .type = FOO_I32});
@@ -208,7 +218,8 @@ static foo_value operator_of(foo_emitter *g, const gpuc_tir_expr_info *e, uint32
         stays &= v[i].stays;
     }
     if (strcmp(e->name, "select") == 0)
-        return operate(g, FOO_SELECT, result(g, to, v[1].type, v[1].lanes, stays), v[1].type, v[0].cell, v[1].cell, v[2].cell, 0);
+        return operate(g, FOO_SELECT, result(g, to, v[1].type, v[1].lanes, stays), v[1].type, v[0].cell,
+                       v[1].cell, v[2].cell, 0);
     bool logic = gpuc_expr_dtype(e->operands[0]).code == GPUC_DTYPE_BOOL;
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         const char *types = rows[r].types;
@@ -230,12 +241,15 @@ static foo_value cast(foo_emitter *g, const gpuc_tir_expr_info *e, uint32_t part
     bool stays = !to && a.stays && a.lanes == 1, from_float = foo_type_is_float(a.type);
     if (e->dtype.code == GPUC_DTYPE_BOOL) {
         foo_value zero = from_float ? float_constant(g, NULL, a.type, 0) : constant(g, NULL, a.type, 0);
-        if (a.lanes > 1) zero = operate(g, FOO_SPLAT, foo_new_value(g, a.type, a.lanes, false), a.type, zero.cell, 0, 0, 0);
+        if (a.lanes > 1)
+            zero =
+                operate(g, FOO_SPLAT, foo_new_value(g, a.type, a.lanes, false), a.type, zero.cell, 0, 0, 0);
         return operate(g, FOO_NE, result(g, to, FOO_I32, a.lanes, stays), a.type, a.cell, zero.cell, 0, 0);
     }
     foo_value v = operate(g, FOO_CAST, result(g, to, t, a.lanes, stays), t, a.cell, 0, 0, a.type);
     bool small = t == FOO_I32 && e->dtype.bits < 32;
-    if (small) operate(g, from_float ? FOO_CLAMP : FOO_NARROW, v, FOO_I32, v.cell, 0, 0, foo_format_of(g, e->dtype));
+    if (small)
+        operate(g, from_float ? FOO_CLAMP : FOO_NARROW, v, FOO_I32, v.cell, 0, 0, foo_format_of(g, e->dtype));
     return v;
 }
 
@@ -248,15 +262,18 @@ static foo_value ramp(foo_emitter *g, const gpuc_tir_expr_info *e, uint32_t part
     gpuc_expr before = gpuc_imm_int(g->ctx, gpuc_expr_dtype(stride), (int64_t)part * g->lanes);
     if (part) start = gpuc_add(g->ctx, start, gpuc_mul(g->ctx, stride, before));
     foo_value a = foo_expr(g, start, 0), b = foo_expr(g, stride, 0);
-    return operate(g, FOO_RAMP, result(g, to, a.type, lanes_of_part(g, e->dtype), false), a.type, a.cell, b.cell, 0, 0);
+    return operate(g, FOO_RAMP, result(g, to, a.type, lanes_of_part(g, e->dtype), false), a.type, a.cell,
+                   b.cell, 0, 0);
 }
 
 static foo_value broadcast(foo_emitter *g, const gpuc_tir_expr_info *e, const foo_value *to)
 {
     foo_value a = foo_expr(g, e->operands[0], 0);
     int64_t i;
-    bool stays = !to && (is_int(e->operands[0], &i) || gpuc_tir_expr_get(e->operands[0]).kind == GPUC_EXPR_FLOAT);
-    return operate(g, FOO_SPLAT, result(g, to, a.type, lanes_of_part(g, e->dtype), stays), a.type, a.cell, 0, 0, 0);
+    bool stays =
+        !to && (is_int(e->operands[0], &i) || gpuc_tir_expr_get(e->operands[0]).kind == GPUC_EXPR_FLOAT);
+    return operate(g, FOO_SPLAT, result(g, to, a.type, lanes_of_part(g, e->dtype), stays), a.type, a.cell, 0,
+                   0, 0);
 }
 
 static foo_value lane(foo_emitter *g, const gpuc_tir_expr_info *e)
@@ -281,8 +298,9 @@ static foo_value vector(foo_emitter *g, const gpuc_tir_expr_info *e, uint32_t pa
 
 static const char *atomic_operator(const char *call)
 {
-    static const char *const names[][2] = {{"atomic_add", "+"},      {"atomic_min", "min"},   {"atomic_max", "max"},
-                                           {"atomic_and", "bitand"}, {"atomic_or", "bitor"}, {"atomic_xor", "bitxor"}};
+    static const char *const names[][2] = {{"atomic_add", "+"},    {"atomic_min", "min"},
+                                           {"atomic_max", "max"},  {"atomic_and", "bitand"},
+                                           {"atomic_or", "bitor"}, {"atomic_xor", "bitxor"}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(names[i][0], call) == 0) return names[i][1];
     return NULL;
@@ -302,8 +320,10 @@ static foo_value atomic(foo_emitter *g, const gpuc_tir_expr_info *e)
         operate(g, FOO_SELECT, sum, p->type, same.cell, v.cell, old.cell, 0);
     } else if (name) {
         for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
-            bool fits = strcmp(rows[r].types, "NUM") == 0 || strcmp(rows[r].types, foo_type_is_float(p->type) ? "FLT" : "INT") == 0;
-            if (fits && strcmp(rows[r].name, name) == 0) operate(g, rows[r].op, sum, p->type, old.cell, v.cell, 0, 0);
+            bool fits = strcmp(rows[r].types, "NUM") == 0 ||
+                        strcmp(rows[r].types, foo_type_is_float(p->type) ? "FLT" : "INT") == 0;
+            if (fits && strcmp(rows[r].name, name) == 0)
+                operate(g, rows[r].op, sum, p->type, old.cell, v.cell, 0, 0);
         }
     } else {
         sum = v; /* atomic_exchange */
@@ -348,18 +368,14 @@ static foo_value compute(foo_emitter *g, const gpuc_tir_expr_info *e, uint32_t p
     foo_value v;
     switch (e->kind) {
     case GPUC_EXPR_VAR: foo_refuse(g, "the variable", e->name);
-    case GPUC_EXPR_INT:
-        v = constant(g, to, foo_type_of(g, e->dtype), (uint64_t)e->i);
-        return v;
+    case GPUC_EXPR_INT: v = constant(g, to, foo_type_of(g, e->dtype), (uint64_t)e->i); return v;
     case GPUC_EXPR_FLOAT: return float_constant(g, to, foo_type_of(g, e->dtype), e->f);
     case GPUC_EXPR_CAST: return cast(g, e, part, to);
     case GPUC_EXPR_OP: return operator_of(g, e, part, to);
     case GPUC_EXPR_LOAD: return load(g, e, part, to);
     case GPUC_EXPR_RAMP: return ramp(g, e, part, to);
     case GPUC_EXPR_BROADCAST: return broadcast(g, e, to);
-    case GPUC_EXPR_LANE:
-        v = lane(g, e);
-        return to ? operate(g, FOO_MOVE, *to, v.type, v.cell, 0, 0, 0) : v;
+    case GPUC_EXPR_LANE: v = lane(g, e); return to ? operate(g, FOO_MOVE, *to, v.type, v.cell, 0, 0, 0) : v;
     case GPUC_EXPR_VECTOR: return vector(g, e, part, to);
     case GPUC_EXPR_CALL: return call(g, e, part, to);
     case GPUC_EXPR_READ:

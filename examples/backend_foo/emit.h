@@ -20,8 +20,8 @@ typedef struct foo_value {
 typedef struct foo_place {
     const gpuc_tir_buffer *buffer;
     foo_type type;
-    bool in_cells; /* all its indices are constants: its elements are cells */
-    uint32_t at;   /* the first cell, or the number of the store */
+    bool in_cells;    /* all its indices are constants: its elements are cells */
+    uint32_t at;      /* the first cell, or the number of the store */
     uint64_t version; /* counts what is stored there */
 } foo_place;
 
@@ -31,7 +31,7 @@ typedef struct foo_known {
     uint32_t part;
     foo_value value;
     uint64_t epoch, statement, version; /* while it holds; 0 where that does not matter */
-    size_t next; /* of the same hash, plus 1 */
+    size_t next;                        /* of the same hash, plus 1 */
 } foo_known;
 
 enum { FOO_HASHES = 4096, FOO_TEMPORARY = 0x8000 };
@@ -46,9 +46,10 @@ typedef struct foo_emitter {
     size_t num_places, place_capacity;
     foo_known *known;
     size_t num_known, known_capacity, hashes[FOO_HASHES];
-    uint32_t cells, max_cells;             /* of values that stay, block in block */
-    uint32_t temporaries, max_temporaries; /* of others; their numbers begin with FOO_TEMPORARY until the end */
-    uint64_t epoch;                        /* temporaries are forgotten where control flow joins or parts */
+    uint32_t cells, max_cells; /* of values that stay, block in block */
+    uint32_t temporaries,
+        max_temporaries; /* of others; their numbers begin with FOO_TEMPORARY until the end */
+    uint64_t epoch;      /* temporaries are forgotten where control flow joins or parts */
     uint64_t statement;
 } foo_emitter;
 

@@ -18,7 +18,7 @@ typedef enum foo_type { FOO_I32, FOO_U32, FOO_I64, FOO_U64, FOO_F32, FOO_F64, FO
 
 typedef enum foo_op {
     FOO_END,
-    FOO_CONST,  /* dst = the bits of a, b (low and high half of the upper word) and imm (the lower one); one lane */
+    FOO_CONST, /* dst = the bits of a, b (low and high half of the upper word) and imm (the lower one); one lane */
     FOO_MOVE,   /* dst = a */
     FOO_SPLAT,  /* dst = a, which is one lane */
     FOO_RAMP,   /* dst = a, a + b, a + 2 b, ...: a and b are one lane */
@@ -103,7 +103,8 @@ typedef struct foo_program {
 } foo_program;
 
 /* Reads what foo_kernel_write wrote. INVALID_DATA says what is wrong with the bytes. */
-GPUC_NODISCARD gpuc_status foo_program_read(gpuc_allocator a, const void *bytes, size_t size, foo_program *out);
+GPUC_NODISCARD gpuc_status foo_program_read(gpuc_allocator a, const void *bytes, size_t size,
+                                            foo_program *out);
 void foo_program_free(foo_program *p);
 /* Everything that an interpreter relies on. */
 GPUC_NODISCARD gpuc_status foo_kernel_verify(const foo_kernel *k, uint32_t lanes);
@@ -118,8 +119,8 @@ typedef struct foo_span {
 
 /* Runs a kernel; scratch is foo_kernel_scratch bytes. INVALID_DATA if it leaves a store, or goes back to the start of a
  * loop more often than budget says. */
-GPUC_NODISCARD gpuc_status foo_kernel_run(const foo_kernel *k, const foo_span *tensors, const int64_t *scalars,
-                                          void *scratch, int64_t budget);
+GPUC_NODISCARD gpuc_status foo_kernel_run(const foo_kernel *k, const foo_span *tensors,
+                                          const int64_t *scalars, void *scratch, int64_t budget);
 size_t foo_kernel_scratch(const foo_kernel *k);
 
 /* ---- Memory for what is not the device's ---- */
@@ -159,7 +160,8 @@ GPUC_NODISCARD gpuc_status foo_kind_register(gpuc_runtime *rt);
 GPUC_NODISCARD gpuc_status foo_driver_register(gpuc_runtime *rt);
 /* runtime.module.loadbinary_foo_code and loadfile_foo. */
 GPUC_NODISCARD gpuc_status foo_module_register(gpuc_runtime *rt);
-GPUC_NODISCARD gpuc_status foo_module_create(gpuc_runtime *rt, const void *bytes, size_t size, gpuc_module **out);
+GPUC_NODISCARD gpuc_status foo_module_create(gpuc_runtime *rt, const void *bytes, size_t size,
+                                             gpuc_module **out);
 /* target.build.foo. */
 GPUC_NODISCARD gpuc_status foo_codegen_register(gpuc_runtime *rt);
 

@@ -46,7 +46,8 @@ size_t foo_kernel_scratch(const foo_kernel *k)
 
 static int64_t index_at(const uint32_t *cells, const foo_instr *i, uint16_t cell, uint32_t lane)
 {
-    return i->flags & FOO_INDEX64 ? ((const cell_I64 *)&cells[cell])[lane] : ((const cell_I32 *)&cells[cell])[lane];
+    return i->flags & FOO_INDEX64 ? ((const cell_I64 *)&cells[cell])[lane]
+                                  : ((const cell_I32 *)&cells[cell])[lane];
 }
 
 /* The element of each lane; false: one is none. */
@@ -71,8 +72,10 @@ static bool find_elements(const uint32_t *cells, const foo_instr *i, const store
         statement                                                                                            \
     }                                                                                                        \
     return true;
-#define READ(format_type, cell_type) EACH(format_type, cell_type, memcpy(&x, at, sizeof x); *c = (cell_type)x;)
-#define WRITE(format_type, cell_type) EACH(format_type, cell_type, x = (format_type)*c; memcpy(at, &x, sizeof x);)
+#define READ(format_type, cell_type)                                                                         \
+    EACH(format_type, cell_type, memcpy(&x, at, sizeof x); *c = (cell_type)x;)
+#define WRITE(format_type, cell_type)                                                                        \
+    EACH(format_type, cell_type, x = (format_type)*c; memcpy(at, &x, sizeof x);)
 
 static bool move_apart(uint32_t *cells, const foo_instr *i, const store *s)
 {
@@ -88,7 +91,8 @@ static bool move_apart(uint32_t *cells, const foo_instr *i, const store *s)
         case FOO_B64: READ(uint64_t, cell_U64)
         case FOO_NUM_FORMATS: break;
         }
-    else switch (s->format) {
+    else
+        switch (s->format) {
         case FOO_S8:
         case FOO_U8: WRITE(uint8_t, cell_U32)
         case FOO_S16:
@@ -116,7 +120,8 @@ static inline bool move(uint32_t *cells, const foo_instr *i, const store *s)
 
 static gpuc_status outside(const foo_kernel *k, const foo_instr *i, const store *s)
 {
-    return gpuc_fail(GPUC_INVALID_DATA, "kernel '%s': instruction %u reaches beyond the %llu elements of store %u", k->name,
+    return gpuc_fail(GPUC_INVALID_DATA,
+                     "kernel '%s': instruction %u reaches beyond the %llu elements of store %u", k->name,
                      (unsigned)(i - k->code), (unsigned long long)s->count, (unsigned)i->b);
 }
 
@@ -131,7 +136,9 @@ static inline bool below_0(int64_t a)
 #define REMAINDER(a, b) ((T)((U)(a) - (U)DIVIDE(a, b) * (U)(b)))
 #define ROUNDS_UP(a, b) ((b) != 0 && REMAINDER(a, b) != 0 && NEGATIVE(REMAINDER(a, b)) != NEGATIVE(b))
 #define SHIFT_RIGHT(a, b)                                                                                    \
-    (NEGATIVE(a) ? (T) ~(~(U)(a) >> ((U)(b) >= BITS ? BITS - 1 : (U)(b))) : (U)(b) >= BITS ? 0 : (T)((U)(a) >> (U)(b)))
+    (NEGATIVE(a)      ? (T) ~(~(U)(a) >> ((U)(b) >= BITS ? BITS - 1 : (U)(b)))                               \
+     : (U)(b) >= BITS ? 0                                                                                    \
+                      : (T)((U)(a) >> (U)(b)))
 
 static int64_t saturate(double v, double min, double above, int64_t lowest, int64_t highest)
 {
@@ -155,7 +162,8 @@ static uint64_t to_U64(double v)
 }
 
 static const int32_t lowest[] = {[FOO_S8] = INT8_MIN, [FOO_S16] = INT16_MIN, [FOO_U8] = 0, [FOO_U16] = 0};
-static const int32_t highest[] = {[FOO_S8] = INT8_MAX, [FOO_S16] = INT16_MAX, [FOO_U8] = UINT8_MAX, [FOO_U16] = UINT16_MAX};
+static const int32_t highest[] = {
+    [FOO_S8] = INT8_MAX, [FOO_S16] = INT16_MAX, [FOO_U8] = UINT8_MAX, [FOO_U16] = UINT16_MAX};
 
 static int32_t narrow(foo_format f, int32_t v)
 {
@@ -254,7 +262,8 @@ static int32_t narrow(foo_format f, int32_t v)
 
 static gpuc_status endless(const foo_kernel *k)
 {
-    return gpuc_fail(GPUC_INVALID_DATA, "kernel '%s' loops for longer than the device may (foo.limit)", k->name);
+    return gpuc_fail(GPUC_INVALID_DATA, "kernel '%s' loops for longer than the device may (foo.limit)",
+                     k->name);
 }
 
 /* ---- Kernels ---- */
@@ -289,8 +298,8 @@ static store *place_stores(const foo_kernel *k, const foo_span *tensors, uint8_t
     return stores;
 }
 
-gpuc_status foo_kernel_run(const foo_kernel *k, const foo_span *tensors, const int64_t *scalars, void *scratch,
-                           int64_t budget)
+gpuc_status foo_kernel_run(const foo_kernel *k, const foo_span *tensors, const int64_t *scalars,
+                           void *scratch, int64_t budget)
 {
     uint32_t *cells = scratch;
     store *stores = place_stores(k, tensors, (uint8_t *)scratch + rounded(k->num_cells * sizeof *cells));
@@ -309,8 +318,8 @@ gpuc_status foo_kernel_run(const foo_kernel *k, const foo_span *tensors, const i
         case CODE(FOO_UNLESS, FOO_I32):
             if (!*AT(I32, a)) i = k->code + i->imm - 1;
             break;
-            LOOPS(I32, uint32_t) LOOPS(I64, uint64_t)
-            FMAS(F32) FMAS(F64)
+            LOOPS(I32, uint32_t)
+            LOOPS(I64, uint64_t) FMAS(F32) FMAS(F64)
 #define TYPES_BOOL(id, result, value) CASE_BOOL(id, I32, value)
 #define TYPES_INT(id, result, value) /* below */
 #define TYPES_FLT(id, result, value) CASE_##result(id, F32, value) CASE_##result(id, F64, value)
@@ -352,23 +361,24 @@ gpuc_status foo_kernel_run(const foo_kernel *k, const foo_span *tensors, const i
 #define TYPES_INT(id, result, value) CASE_##result(id, U64, value)
 #include "ops.def"
 #undef FOO_OP
-        MOVES(I32) MOVES(U32) MOVES(I64) MOVES(U64) MOVES(F32) MOVES(F64)
-        RAMPS(I32, uint32_t) RAMPS(U32, uint32_t) RAMPS(I64, uint64_t) RAMPS(U64, uint64_t)
-        CASTS(I32, to_I32) CASTS(U32, to_U32) CASTS(I64, to_I64) CASTS(U64, to_U64) CASTS(F32, (float)) CASTS(F64, (double))
-    case CODE(FOO_NARROW, FOO_I32):
-    case CODE(FOO_NARROW, FOO_U32): {
-        LANES(l) AT(I32, dst)[l] = narrow((foo_format)i->flags, AT(I32, a)[l]);
-        break;
-    }
-    case CODE(FOO_CLAMP, FOO_I32): {
-        int32_t min = lowest[i->flags], max = highest[i->flags];
-        LANES(l)
-        {
-            int32_t v = AT(I32, a)[l];
-            AT(I32, dst)[l] = v < min ? min : v > max ? max : v;
+                MOVES(I32) MOVES(U32) MOVES(I64) MOVES(U64) MOVES(F32) MOVES(F64) RAMPS(I32, uint32_t)
+                    RAMPS(U32, uint32_t) RAMPS(I64, uint64_t) RAMPS(U64, uint64_t) CASTS(I32, to_I32)
+                        CASTS(U32, to_U32) CASTS(I64, to_I64) CASTS(U64, to_U64) CASTS(F32, (float))
+                            CASTS(F64, (double)) case CODE(FOO_NARROW, FOO_I32)
+                : case CODE(FOO_NARROW, FOO_U32) :
+            {
+                LANES(l) AT(I32, dst)[l] = narrow((foo_format)i->flags, AT(I32, a)[l]);
+                break;
+            }
+        case CODE(FOO_CLAMP, FOO_I32): {
+            int32_t min = lowest[i->flags], max = highest[i->flags];
+            LANES(l)
+            {
+                int32_t v = AT(I32, a)[l];
+                AT(I32, dst)[l] = v < min ? min : v > max ? max : v;
+            }
+            break;
         }
-        break;
-    }
         }
     }
 }

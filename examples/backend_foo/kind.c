@@ -10,7 +10,8 @@
 static gpuc_status check_lanes(const gpuc_target_value *v)
 {
     if (v->i >= 1 && v->i <= FOO_MAX_LANES && (v->i & (v->i - 1)) == 0) return NULL;
-    return gpuc_fail(GPUC_INVALID_ARGUMENT, "must be a power of two from 1 to %d, not %lld", FOO_MAX_LANES, (long long)v->i);
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "must be a power of two from 1 to %d, not %lld", FOO_MAX_LANES,
+                     (long long)v->i);
 }
 
 /* Schedules vectorize for vector_bits, which is at least 64; with one lane they do not. */
@@ -45,8 +46,15 @@ static bool runs(const gpuc_target *t, const char *op)
 }
 
 static const gpuc_target_attr_row attrs[] = {
-    {.name = "lanes", .type = GPUC_TARGET_INT, .i = 16, .check = check_lanes, .about = "of an instruction: 1 to 64, a power of two"},
-    {.name = "without", .type = GPUC_TARGET_STRING, .list = true, .about = "operators that it leaves to the CPU: nn.softmax,nn.dense"},
+    {.name = "lanes",
+     .type = GPUC_TARGET_INT,
+     .i = 16,
+     .check = check_lanes,
+     .about = "of an instruction: 1 to 64, a power of two"},
+    {.name = "without",
+     .type = GPUC_TARGET_STRING,
+     .list = true,
+     .about = "operators that it leaves to the CPU: nn.softmax,nn.dense"},
     /* What all kinds have, and foo has more of than nothing. */
     {.name = "vector_bits", .type = GPUC_TARGET_INT, .i = 512},
     {.name = "max_storage_buffers", .type = GPUC_TARGET_INT, .i = 64},
@@ -55,8 +63,9 @@ static const gpuc_target_attr_row attrs[] = {
     {.name = "storage8", .type = GPUC_TARGET_BOOL, .i = 1},
     {.name = NULL}};
 
-static const gpuc_target_alias aliases[] = {{.name = "vector_width", .of = "lanes"}, /* as TVM's hexagon and ROCm say */
-                                            {.name = NULL}};
+static const gpuc_target_alias aliases[] = {
+    {.name = "vector_width", .of = "lanes"}, /* as TVM's hexagon and ROCm say */
+    {.name = NULL}};
 
 static const gpuc_target_kind_row foo_kind = {
     .name = "foo",
@@ -65,8 +74,11 @@ static const gpuc_target_kind_row foo_kind = {
     .about = "an example: a machine of vector instructions, interpreted",
     .attrs = attrs,
     .aliases = aliases,
-    .language = {.c99_math = true, .vector_mod = true, .max_lanes = FOO_MAX_LANES,
-                 .own_features = GPUC_FEATURE_FLOAT64 | GPUC_FEATURE_INT64 | GPUC_FEATURE_STORAGE8 | GPUC_FEATURE_FLOAT_CONTROLS},
+    .language = {.c99_math = true,
+                 .vector_mod = true,
+                 .max_lanes = FOO_MAX_LANES,
+                 .own_features = GPUC_FEATURE_FLOAT64 | GPUC_FEATURE_INT64 | GPUC_FEATURE_STORAGE8 |
+                                 GPUC_FEATURE_FLOAT_CONTROLS},
     .canonicalise = canonicalise,
     .from_device = from_device,
     .runs = runs,

@@ -37,7 +37,8 @@ static gpuc_tir_func *vector_add(gpuc_ctx *ctx)
     gpuc_tensor *b = gpuc_te_placeholder(ctx, "B", 1, &n, GPUC_FLOAT32);
     gpuc_iter *i = gpuc_te_axis(ctx, n, "i"), *block, *inner, *vector;
     gpuc_expr at = gpuc_iter_var(i);
-    gpuc_tensor *c = gpuc_te_compute(ctx, "C", 1, &i, gpuc_add(ctx, gpuc_te_read(ctx, a, 1, &at), gpuc_te_read(ctx, b, 1, &at)));
+    gpuc_tensor *c = gpuc_te_compute(
+        ctx, "C", 1, &i, gpuc_add(ctx, gpuc_te_read(ctx, a, 1, &at), gpuc_te_read(ctx, b, 1, &at)));
     gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &c);
     gpuc_stage *stage = gpuc_schedule_stage(s, c);
     gpuc_stage_split(stage, gpuc_stage_axis(stage, 0), 64, &block, &inner);
@@ -104,7 +105,9 @@ static gpuc_status use_function(const program *p, gpuc_device *dev, gpuc_module 
     for (int i = 0; i < N; i++) x[i] = (float)(i % 17) - 8;
     gpuc_status status = gpuc_module_get_function(library, "vector_add", &add);
     if (!status) status = make_arrays(p, dev, x, arrays);
-    if (!status) status = gpuc_call(add, gpuc_arg(arrays[0]), gpuc_arg(arrays[1]), gpuc_arg(arrays[2]), gpuc_arg_int(N));
+    if (!status)
+        status =
+            gpuc_call(add, gpuc_arg(arrays[0]), gpuc_arg(arrays[1]), gpuc_arg(arrays[2]), gpuc_arg_int(N));
     if (!status) status = gpuc_ndarray_read(arrays[2], sum, sizeof sum);
     for (int i = 0; !status && i < N; i++)
         if (sum[i] != 2 * x[i]) status = wrong("a sum");
@@ -176,7 +179,8 @@ static gpuc_status damage(const program *p)
 static gpuc_status ask(const program *p, const char *function, const gpuc_value *args, int n, gpuc_value *out)
 {
     gpuc_function *f = gpuc_registry_get(p->rt, function);
-    return f ? gpuc_function_call(f, args, n, out) : gpuc_fail(GPUC_NOT_FOUND, "there is no function '%s'", function);
+    return f ? gpuc_function_call(f, args, n, out)
+             : gpuc_fail(GPUC_NOT_FOUND, "there is no function '%s'", function);
 }
 
 static gpuc_status counter(const program *p, const char *name, int64_t *out)
@@ -195,9 +199,10 @@ static gpuc_status check_counters(const program *p)
     GPUC_TRY(counter(p, "launches", &launches));
     GPUC_TRY(counter(p, "allocs", &allocs));
     GPUC_TRY(counter(p, "frees", &frees));
-    printf("%d copies in, %d out, %d launches, %d buffers, %d of them freed\n", (int)in, (int)out, (int)launches, (int)allocs,
-           (int)frees);
-    return in >= 4 && out >= 4 && launches == 6 && allocs >= 6 && frees <= allocs ? NULL : wrong("the counters");
+    printf("%d copies in, %d out, %d launches, %d buffers, %d of them freed\n", (int)in, (int)out,
+           (int)launches, (int)allocs, (int)frees);
+    return in >= 4 && out >= 4 && launches == 6 && allocs >= 6 && frees <= allocs ? NULL
+                                                                                  : wrong("the counters");
 }
 
 static gpuc_status ask_device(const program *p)
@@ -227,7 +232,8 @@ static gpuc_status use_operators(const program *p)
     if (!status) status = ask(p, "topi.nn.softmax", args, 2, &none);
     if (!status) status = gpuc_ndarray_read(b, s, sizeof s);
     for (int i = 0; !status && i < 8; i++)
-        if (fabsf(e[i] - expf(x[i])) > 1e-5f || fabsf(s[i] - expf(x[i]) / sum) > 1e-6f) status = wrong("an operator");
+        if (fabsf(e[i] - expf(x[i])) > 1e-5f || fabsf(s[i] - expf(x[i]) / sum) > 1e-6f)
+            status = wrong("an operator");
     if (!status) printf("topi.exp and topi.nn.softmax on foo:0 are right\n");
     gpuc_ndarray_release(a);
     gpuc_ndarray_release(b);
@@ -241,7 +247,8 @@ static gpuc_status run(program *p, const char *plugin)
     GPUC_TRY(gpuc_devices_register(p->rt));
     GPUC_TRY(gpuc_compiler_register(p->rt));
     GPUC_TRY(gpuc_plugin_load(p->rt, plugin));
-    for (int d = 0; d < 2; d++) GPUC_TRY(gpuc_device_open(p->rt, gpuc_device_type_named("foo"), d, &p->foo[d]));
+    for (int d = 0; d < 2; d++)
+        GPUC_TRY(gpuc_device_open(p->rt, gpuc_device_type_named("foo"), d, &p->foo[d]));
     gpuc_ctx *ctx;
     GPUC_TRY(gpuc_ctx_create(NULL, &ctx));
     gpuc_status status = gpuc_ctx_protect(ctx, build, p);

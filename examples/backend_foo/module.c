@@ -97,7 +97,8 @@ static gpuc_status load_file(const gpuc_value *args, int num_args, gpuc_value *r
     gpuc_mapping file;
     gpuc_module *m;
     GPUC_TRY(gpuc_file_map(args[0].as.string, &file));
-    gpuc_status status = gpuc_error_prefix(foo_module_create(self, file.data, file.size, &m), "'%s'", args[0].as.string);
+    gpuc_status status =
+        gpuc_error_prefix(foo_module_create(self, file.data, file.size, &m), "'%s'", args[0].as.string);
     gpuc_file_unmap(&file);
     if (!status) *ret = (gpuc_value){.kind = GPUC_VALUE_MODULE, .as.module = m};
     return status;
@@ -105,6 +106,7 @@ static gpuc_status load_file(const gpuc_value *args, int num_args, gpuc_value *r
 
 gpuc_status foo_module_register(gpuc_runtime *rt)
 {
-    GPUC_TRY(gpuc_registry_set_fn(rt, "runtime.module.loadbinary_" FOO_MODULE_TYPE, load_binary, rt, NULL, false));
+    GPUC_TRY(
+        gpuc_registry_set_fn(rt, "runtime.module.loadbinary_" FOO_MODULE_TYPE, load_binary, rt, NULL, false));
     return gpuc_registry_set_fn(rt, "runtime.module.loadfile_foo", load_file, rt, NULL, false);
 }

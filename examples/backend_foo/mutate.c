@@ -24,7 +24,8 @@ static uint32_t next(uint32_t below)
 /* Other bits, bytes, words, a part moved, or an end. */
 static size_t mutate(uint8_t *bytes, size_t size)
 {
-    static const uint32_t words[] = {0, 1, 2, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff};
+    static const uint32_t words[] = {0,      1,      2,      0x7f,       0x80,       0xff,
+                                     0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff};
     for (uint32_t n = 1 + next(4); n > 0 && size > 4; n--) {
         size_t at = next((uint32_t)size), from = next((uint32_t)size), left = size - (at < from ? from : at);
         uint32_t value = words[next(sizeof words / sizeof *words)];
@@ -95,7 +96,8 @@ static gpuc_status mutate_package(const char *path, long cases)
     for (uint32_t i = 0; i < package->num_programs; i++)
         for (uint32_t m = 0; m < package->programs[i].num_modules && !status; m++) {
             const gpuc_package_module *code = &package->programs[i].modules[m];
-            if (strcmp(code->type, FOO_MODULE_TYPE) == 0) status = mutate_code(path, code->data, code->bytes, cases);
+            if (strcmp(code->type, FOO_MODULE_TYPE) == 0)
+                status = mutate_code(path, code->data, code->bytes, cases);
         }
     gpuc_package_view_release(package);
     return status;

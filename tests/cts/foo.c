@@ -51,7 +51,8 @@ static void build(gpuc_ctx *ctx, void *arg)
     gpuc_ir_module *ir = gpuc_ir_module_create(ctx, target);
     for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
         const gpuc_tir_func *const *lowered;
-        gpuc_lower_passes(ctx, target, gpuc_tir_parse(ctx, kernels[i], "the kernels of the suite"), "lower", &lowered);
+        gpuc_lower_passes(ctx, target, gpuc_tir_parse(ctx, kernels[i], "the kernels of the suite"), "lower",
+                          &lowered);
         gpuc_ir_module_add(ir, lowered[0]);
     }
     j->module = gpuc_ir_module_build(ir, j->rt);
