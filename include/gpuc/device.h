@@ -115,7 +115,7 @@ typedef struct gpuc_ticket {
 typedef struct gpuc_copy_end {
     gpuc_buffer *buffer; /* of the device that copies; NULL: host */
     void *host;          /* address in host memory; not used with a buffer */
-    size_t offset;       /* bytes into the buffer; not used with host memory */
+    size_t offset;       /* bytes into the buffer, or behind the address */
 } gpuc_copy_end;
 
 /* A part of a buffer that a step reads or writes. The slot is a number that plan_run's bindings
@@ -163,7 +163,8 @@ typedef struct gpuc_device_api {
     /* A query that the device cannot answer gives known = false, not an error. */
     gpuc_status (*get_attr)(gpuc_device *dev, gpuc_device_attr attr, gpuc_attr_value *out);
     /* Memory of at least so many bytes, aligned at least as the device needs for bindings. Contents are
-     * undefined. OUT_OF_DEVICE_MEMORY if there is none. */
+     * undefined. Kernels of a target without storage8 or storage16 access the last word of 32 bits whole, so the
+     * memory goes on to its end. OUT_OF_DEVICE_MEMORY if there is none. */
     gpuc_status (*alloc_data_space)(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out);
     /* Frees a buffer of alloc_data_space; NULL does nothing. */
     void (*free_data_space)(gpuc_device *dev, gpuc_buffer *buffer);

@@ -295,7 +295,7 @@ GPUC_API const char *gpuc_registry_name(gpuc_runtime *rt, size_t i); /* sorted *
  *   cpu_so    a shared object */
 typedef struct gpuc_module_ops {
     const char *type_key; /* names the type of module; static */
-    /* A new reference; NULL if there is none of that name. */
+    /* (optional) default: there are none. A new reference; NULL if there is none of that name. */
     gpuc_status (*get_function)(gpuc_module *m, const char *name, gpuc_function **out);
     gpuc_status (*save_to_binary)(gpuc_module *m, gpuc_value *out_bytes); /* (optional) */
     void (*destroy)(gpuc_module *m);                                      /* frees state */

@@ -228,7 +228,9 @@ static void link_foreign(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_
 void gpuc_compile_link(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
                        gpuc_linked *out)
 {
-    if (n > 0 && find_foreign(ctx, t))
+    if (n == 0) /* for which no kind needs a generator */
+        *out = (gpuc_linked){.kernel_module = gpuc_new_array(ctx, uint32_t, 1)};
+    else if (find_foreign(ctx, t))
         link_foreign(ctx, t, n, kernels, out);
     else
         gpuc_codegen_link(ctx, t, n, kernels, out);

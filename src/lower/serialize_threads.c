@@ -260,7 +260,7 @@ gpuc_tir_func *gpuc_lower_serialize_threads(gpuc_pass_ctx *p, gpuc_tir_func *f)
     const gpuc_target *target = p->target;
     bool groups = target->language->work_groups;
     bool cpu = gpuc_target_is_cpu(target);
-    if ((!cpu && !yields(target, f)) || f->num_threads == 0) return f;
+    if ((groups && !cpu && !yields(target, f)) || f->num_threads == 0) return f;
     serializer t = {.ctx = ctx, .f = f, .num_threads = 1, .flat = gpuc_int(ctx, 0)};
     t.a = gpuc_lower_analyzer(ctx, f);
     t.vectors = target->vector_bits > 0;

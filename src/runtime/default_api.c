@@ -12,6 +12,7 @@
 
 static gpuc_status read_later(gpuc_device *dev, gpuc_copy_end from, void *host, size_t bytes, gpuc_stream *stream)
 {
+    if (!from.buffer) return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the source is memory of the host");
     return dev->api->copy_data_from_to(dev, from, (gpuc_copy_end){.host = host}, bytes, stream);
 }
 
@@ -48,7 +49,7 @@ static gpuc_status stream_wait(gpuc_device *dev, gpuc_stream *stream, uint64_t t
 static gpuc_status ticket_wait(gpuc_device *dev, uint64_t ticket, int64_t timeout_ns, bool *out_done)
 {
     (void)timeout_ns;
-    *out_done = true;
+    *out_done = ticket == 0;
     return gpuc_device_check_ticket(dev, ticket, 0);
 }
 

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <gpuc/build.h>
+#include <gpuc/ir.h>
 #include <gpuc/lower.h>
 
 static const gpuc_target_attr_row attrs[] = {{"max_num_threads", GPUC_TARGET_INT, .i = 64},
@@ -27,12 +28,12 @@ static const gpuc_target_kind_row kinds[] = {
 
 typedef struct job {
     const char *text; /* of the target */
-    int num_kernels;
+    int num_kernels, num_threads;
     bool build;
 } job;
 
 /* C = A + B by 32. */
-static gpuc_tir_func *vector_add(gpuc_ctx *ctx, bool bind)
+static gpuc_tir_func *vector_add(gpuc_ctx *ctx)
 {
     gpuc_expr n = gpuc_var(ctx, "n", GPUC_INDEX);
     gpuc_tensor *a = gpuc_te_placeholder(ctx, "A", 1, &n, GPUC_FLOAT32);
@@ -44,8 +45,8 @@ static gpuc_tir_func *vector_add(gpuc_ctx *ctx, bool bind)
     gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &c);
     gpuc_stage *st = gpuc_schedule_stage(s, c);
     gpuc_stage_split(st, gpuc_stage_axis(st, 0), 32, &bx, &tx);
-    if (bind) gpuc_stage_bind(st, bx, "blockIdx.x");
-    if (bind) gpuc_stage_bind(st, tx, "threadIdx.x");
+    gpuc_stage_bind(st, bx, "blockIdx.x");
+    gpuc_stage_bind(st, tx, "threadIdx.x");
     return gpuc_schedule_lower(s, "vector_add", 3, (gpuc_tensor *[]){a, b, c});
 }
 
@@ -54,11 +55,13 @@ static void run(gpuc_ctx *ctx, void *arg)
     job *j = arg;
     const gpuc_tir_func *const *kernels;
     const gpuc_target *t = gpuc_target_parse(ctx, j->text, NULL);
-    gpuc_tir_func *f = vector_add(ctx, strstr(j->text, "groups") != NULL);
-    if (j->build)
+    gpuc_tir_func *f = vector_add(ctx);
+    if (j->build) {
         gpuc_build_source(ctx, t, f);
-    else
-        j->num_kernels = gpuc_lower_passes(ctx, t, f, "lower", &kernels);
+        return;
+    }
+    j->num_kernels = gpuc_lower_passes(ctx, t, f, "lower", &kernels);
+    j->num_threads = gpuc_tir_func_get(kernels[0]).num_threads;
 }
 
 static void registered_kinds_are_lowered_for(void **state)
@@ -75,6 +78,7 @@ static void registered_kinds_are_lowered_for(void **state)
         gpuc_status s = gpuc_ctx_protect(ctx, run, &j);
         if (s) fail_msg("%s: %s", j.text, gpuc_status_message(s));
         assert_int_equal(j.num_kernels, 1);
+        assert_int_equal(j.num_threads > 0, kinds[i].language.work_groups); /* else they are loops */
         j.build = true;
         s = gpuc_ctx_protect(ctx, run, &j);
         assert_non_null(s);

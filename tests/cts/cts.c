@@ -12,7 +12,7 @@
 
 gpuc_device_type cts_type;
 const char *cts_type_key, *cts_target;
-bool cts_simulated;
+bool cts_simulated, cts_defaults;
 
 typedef struct block {
     _Alignas(16) size_t size;
@@ -55,6 +55,9 @@ static gpuc_status register_devices(gpuc_runtime *rt)
 #endif
 #ifdef GPUC_CTS_VULKAN
     if (!s && cts_type == GPUC_DEVICE_VULKAN) s = cli_vulkan_register(rt);
+#endif
+#ifdef GPUC_CTS_FOO
+    if (!s && cts_type == gpuc_device_type_named("foo")) s = cts_foo_register(rt);
 #endif
     return s;
 }
@@ -113,23 +116,30 @@ bool cts_measured(gpuc_status status)
     return !unsupported;
 }
 
+static const struct {
+    const char *device, *type_key, *target;
+    bool defaults;
+} kinds[] = {{"cpu", "cpu_so", "c", false},
+             {"opencl", "opencl_c", "opencl", false},
+#ifdef GPUC_CTS_FOO
+             {"foo", "foo_code", "foo", true},
+#endif
+             {"vulkan", "spirv", "vulkan", false}};
+
 bool cts_available(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
-    if (strcmp(name, "cpu") == 0) {
-        cts_type = GPUC_DEVICE_CPU;
-        cts_type_key = "cpu_so";
-        cts_target = "c";
-    } else if (strcmp(name, "opencl") == 0) {
-        cts_type = GPUC_DEVICE_OPENCL;
-        cts_type_key = "opencl_c";
-        cts_target = "opencl";
-    } else if (strcmp(name, "vulkan") == 0) {
-        cts_type = GPUC_DEVICE_VULKAN;
-        cts_type_key = "spirv";
-        cts_target = "vulkan";
-    } else {
-        printf("usage: test_cts cpu|opencl|vulkan\n");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        if (strcmp(name, kinds[i].device) != 0) continue;
+        cts_type = gpuc_device_type_named(name);
+        cts_type_key = kinds[i].type_key;
+        cts_target = kinds[i].target;
+        cts_defaults = kinds[i].defaults;
+    }
+    if (!cts_type) {
+        printf("usage: test_cts");
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) printf("%s%s", i ? "|" : " ", kinds[i].device);
+        printf("\n");
         exit(2);
     }
     cts c = {0};
@@ -139,8 +149,8 @@ bool cts_available(int argc, char **argv)
         printf("device: %s\n", device);
         cts_simulated = strstr(device, "Oclgrind");
     }
-    if (!s) s = cts_prepare_kernels(cts_type);
-    if (!s) s = cts_prepare_kernels(GPUC_DEVICE_CPU); /* for steps of the fallback device */
+    if (!s) s = cts_prepare_kernels(cts_type, c.rt);
+    if (!s) s = cts_prepare_kernels(GPUC_DEVICE_CPU, c.rt); /* for steps of the fallback device */
     if (s) printf("skipped: %s\n", gpuc_status_message(s));
     cli_keep_drivers_loaded();
     bool available = !s;

@@ -31,6 +31,7 @@ extern gpuc_device_type cts_type; /* of the device under test */
 extern const char *cts_type_key;  /* of its modules */
 extern const char *cts_target;
 extern bool cts_simulated; /* by oclgrind, which is slow and runs one thing at a time */
+extern bool cts_defaults;  /* streams and plans are gpuc's, as a device without its own gets them */
 
 /* Parses the command line and prepares the kernels; false, with the reason printed, if there is no
  * such device. */
@@ -49,6 +50,12 @@ bool cts_measured(gpuc_status status);
 void cts_ok_at(gpuc_status status, const char *file, int line);
 void cts_fails_at(gpuc_status status, gpuc_code code, const char *text, const char *file, int line);
 
+/* ---- The device of examples/backend_foo (foo.c), where the suite is compiled with it ---- */
+
+gpuc_status cts_foo_register(gpuc_runtime *rt);
+/* Its code of vadd, affine and scalars, as a value that the caller clears. */
+gpuc_status cts_foo_kernels(gpuc_value *out, gpuc_runtime *rt);
+
 /* ---- Kernels (kernels.c) -------------------------------------------------------------------- */
 
 /* vadd: c = a + b, scalar n. affine: y = k * x + 1, scalars k (float), n. scalars: writes its four
@@ -58,7 +65,7 @@ enum { CTS_VADD, CTS_AFFINE, CTS_SCALARS, CTS_BROKEN, CTS_AFFINE_HOST };
 const gpuc_kernel *cts_kernel(gpuc_device_type type, int which);
 /* Bytes of a module for a kind of device; stay valid. */
 gpuc_module_blob cts_blob(gpuc_device_type type);
-gpuc_status cts_prepare_kernels(gpuc_device_type type);
+gpuc_status cts_prepare_kernels(gpuc_device_type type, gpuc_runtime *rt);
 void cts_forget_kernels(void);
 
 gpuc_code_module *cts_module(cts *c);

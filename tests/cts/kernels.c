@@ -62,22 +62,31 @@ static const gpuc_kernel cpu_kernels[] = {
     {AFFINE_AS("affine_host"), .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}},
 };
 
+/* Those of the CPU and of devices that a program brings loop over all items. */
 const gpuc_kernel *cts_kernel(gpuc_device_type type, int which)
 {
-    return type == GPUC_DEVICE_CPU ? &cpu_kernels[which] : &gpu_kernels[which];
+    bool loops = type == GPUC_DEVICE_CPU || type >= GPUC_DEVICE_USER_FIRST;
+    return loops ? &cpu_kernels[which] : &gpu_kernels[which];
 }
 
-static struct {
+typedef struct blob {
     void *bytes;
     size_t size;
-} blobs[8];
+} blob;
+static blob blobs[8]; /* by type; the first is of a device that a program brings */
+
+static blob *blob_of(gpuc_device_type type)
+{
+    return &blobs[type < GPUC_DEVICE_USER_FIRST ? type : 0];
+}
 
 static gpuc_status keep(gpuc_device_type type, const void *bytes, size_t size)
 {
-    blobs[type].bytes = malloc(size);
-    if (!blobs[type].bytes) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    memcpy(blobs[type].bytes, bytes, size);
-    blobs[type].size = size;
+    blob *b = blob_of(type);
+    b->bytes = malloc(size);
+    if (!b->bytes) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    memcpy(b->bytes, bytes, size);
+    b->size = size;
     return NULL;
 }
 
@@ -154,15 +163,29 @@ static gpuc_status prepare_vulkan(void)
 #endif
 }
 
-gpuc_status cts_prepare_kernels(gpuc_device_type type)
+static gpuc_status prepare_foo(gpuc_runtime *rt)
 {
-    if (blobs[type].bytes) return NULL;
+#ifdef GPUC_CTS_FOO
+    gpuc_value code = {.kind = GPUC_VALUE_NULL};
+    gpuc_status s = cts_foo_kernels(&code, rt);
+    if (!s) s = keep(gpuc_device_type_named("foo"), code.as.bytes.data, code.as.bytes.size);
+    gpuc_value_clear(rt, &code);
+    return s;
+#else
+    (void)rt;
+    return NULL;
+#endif
+}
+
+gpuc_status cts_prepare_kernels(gpuc_device_type type, gpuc_runtime *rt)
+{
+    if (blob_of(type)->bytes) return NULL;
     switch (type) {
     case GPUC_DEVICE_CPU: return prepare_cpu();
     case GPUC_DEVICE_OPENCL: return prepare_opencl();
     case GPUC_DEVICE_VULKAN: return prepare_vulkan();
     }
-    return NULL;
+    return prepare_foo(rt);
 }
 
 void cts_forget_kernels(void)
@@ -172,9 +195,9 @@ void cts_forget_kernels(void)
 
 gpuc_module_blob cts_blob(gpuc_device_type type)
 {
-    static const char *const keys[] = {
-        [GPUC_DEVICE_CPU] = "cpu_so", [GPUC_DEVICE_OPENCL] = "opencl_c", [GPUC_DEVICE_VULKAN] = "spirv"};
-    return (gpuc_module_blob){.type_key = keys[type], .bytes = blobs[type].bytes, .size = blobs[type].size};
+    const blob *b = blob_of(type);
+    const char *type_key = type == cts_type ? cts_type_key : "cpu_so"; /* of the fallback device */
+    return (gpuc_module_blob){.type_key = type_key, .bytes = b->bytes, .size = b->size};
 }
 
 gpuc_code_module *cts_module(cts *c)

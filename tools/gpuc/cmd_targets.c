@@ -89,10 +89,10 @@ static void json_row(gpuc_ctx *ctx, cli_json *j, const char *name, const char *a
     cli_json_string(j, "name", name);
     cli_json_string(j, "kind", gpuc_target_kind(t));
     cli_json_string(j, "about", about);
-    cli_json_string(j, "device", gpuc_target_kind_find(ctx, gpuc_target_kind(t))->device);
+    const gpuc_target_kind_row *kind = gpuc_target_kind_find(ctx, gpuc_target_kind(t));
+    cli_json_string(j, "device", kind->device);
     cli_json_object(j, "attributes");
-    for (const gpuc_target_attr_row *a = gpuc_target_kind_find(ctx, gpuc_target_kind(t))->attrs; a->name;
-         a++) {
+    for (const gpuc_target_attr_row *a = kind->attrs; a->name; a++) {
         switch (a->type) {
         case GPUC_TARGET_INT: cli_json_int(j, a->name, gpuc_target_get_int(t, a->name)); break;
         case GPUC_TARGET_BOOL: cli_json_bool(j, a->name, gpuc_target_get_bool(t, a->name)); break;

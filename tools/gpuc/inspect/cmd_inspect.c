@@ -14,11 +14,11 @@ static const cli_option options[] = {
     {"json", OPT_JSON, NULL, "print JSON"},
 };
 
-static gpuc_status inspect(const char *path, bool check, bool json)
+static gpuc_status inspect(gpuc_runtime *rt, const char *path, bool check, bool json)
 {
     gpuc_package_view *package;
     GPUC_TRY(gpuc_package_view_load(NULL, path, check, &package));
-    cli_inspected p = {.path = path, .checked = check, .package = package};
+    cli_inspected p = {.path = path, .rt = rt, .checked = check, .package = package};
     if (json)
         cli_inspect_json(&p);
     else
@@ -38,7 +38,7 @@ static int run(const cli_command *c, int argc, char **argv)
     const char *path = cli_only_operand(c, argc, argv, "package");
     cli_runtime r;
     gpuc_status status = cli_runtime_init(&r, &(cli_runtime_options){.no_devices = true});
-    if (!status) status = inspect(path, check, json);
+    if (!status) status = inspect(r.rt, path, check, json);
     cli_runtime_deinit(&r);
     return cli_report(status);
 }

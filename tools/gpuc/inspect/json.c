@@ -109,7 +109,7 @@ static void json_functions(cli_json *j, const gpuc_package_program *p)
     cli_json_end_array(j);
 }
 
-static void json_nodes(cli_json *j, const gpuc_package_program *p)
+static void json_nodes(cli_json *j, gpuc_runtime *rt, const gpuc_package_program *p)
 {
     cli_json_array(j, "operators");
     for (uint32_t i = 0; i < p->num_nodes; i++) {
@@ -117,7 +117,7 @@ static void json_nodes(cli_json *j, const gpuc_package_program *p)
         cli_json_object(j, NULL);
         cli_json_string(j, "name", n->name);
         cli_json_string(j, "source", n->source);
-        cli_json_string(j, "device", cli_inspect_device(p, n->device));
+        cli_json_string(j, "device", cli_inspect_device(rt, p, n->device));
         cli_json_array(j, "kernels");
         for (uint32_t s = 0; s < n->num_steps; s++)
             cli_json_string(j, NULL, n->kernels[s] ? n->kernels[s] : "copy");
@@ -154,11 +154,11 @@ static void json_memory(cli_json *j, const gpuc_package_program *p)
     cli_json_end_object(j);
 }
 
-static void json_program(cli_json *j, const gpuc_package_program *p)
+static void json_program(cli_json *j, gpuc_runtime *rt, const gpuc_package_program *p)
 {
     cli_json_object(j, NULL);
     cli_json_string(j, "target", p->target);
-    cli_json_string(j, "device", cli_inspect_device(p, p->device));
+    cli_json_string(j, "device", cli_inspect_device(rt, p, p->device));
     cli_json_object(j, "requires");
     for (uint32_t i = 0; i < p->num_requirements; i++)
         cli_json_int(j, p->requirements[i].name, p->requirements[i].at_least);
@@ -174,7 +174,7 @@ static void json_program(cli_json *j, const gpuc_package_program *p)
     cli_json_int(j, "steps", p->num_steps);
     if (p->num_functions) json_functions(j, p);
     json_kernels(j, p);
-    if (!p->num_functions) json_nodes(j, p);
+    if (!p->num_functions) json_nodes(j, rt, p);
     if (!p->num_functions) json_memory(j, p);
     cli_json_end_object(j);
 }
@@ -194,7 +194,7 @@ void cli_inspect_json(const cli_inspected *p)
         json_tensors(&j, "outputs", g->outputs, g->num_outputs);
     }
     cli_json_array(&j, "programs");
-    for (uint32_t i = 0; i < g->num_programs; i++) json_program(&j, &g->programs[i]);
+    for (uint32_t i = 0; i < g->num_programs; i++) json_program(&j, p->rt, &g->programs[i]);
     cli_json_end_array(&j);
     cli_json_array(&j, "sections");
     for (uint32_t i = 0; i < g->num_sections; i++) {

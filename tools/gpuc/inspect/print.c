@@ -109,20 +109,21 @@ static void print_functions(const gpuc_package_program *p)
     }
 }
 
-const char *cli_inspect_device(const gpuc_package_program *p, gpuc_device_type type)
+const char *cli_inspect_device(gpuc_runtime *rt, const gpuc_package_program *p, gpuc_device_type type)
 {
     static char name[64];
-    if (type < GPUC_DEVICE_USER_FIRST) return gpuc_device_type_name(NULL, type);
+    const char *known = gpuc_device_type_name(rt, type);
+    if (strcmp(known, "unknown") != 0) return known;
     snprintf(name, sizeof name, "%.*s", (int)strcspn(p->target, " /"), p->target);
     return name;
 }
 
-static void print_nodes(const gpuc_package_program *p)
+static void print_nodes(gpuc_runtime *rt, const gpuc_package_program *p)
 {
     printf("  operators\n");
     for (uint32_t i = 0; i < p->num_nodes; i++) {
         const gpuc_package_node *n = &p->nodes[i];
-        printf("    %3u  %-7s %s  <- %s\n", i, cli_inspect_device(p, n->device), n->name,
+        printf("    %3u  %-7s %s  <- %s\n", i, cli_inspect_device(rt, p, n->device), n->name,
                *n->source ? n->source : "(the compiler)");
         for (uint32_t s = 0; s < n->num_steps; s++)
             printf("%s%s", s ? ", " : "                 ", n->kernels[s] ? n->kernels[s] : "copy");
@@ -156,7 +157,7 @@ static void print_program(const cli_inspected *p, uint32_t number)
     char size[32], *heading = cli_printf("program %u: target '%s'", number, g->target);
     title(heading);
     free(heading);
-    printf("  device kind %s; ", cli_inspect_device(g, g->device));
+    printf("  device kind %s; ", cli_inspect_device(p->rt, g, g->device));
     if (p->package->is_library)
         printf("%u functions, %u kernels\n", g->num_functions, g->num_kernels);
     else
@@ -176,7 +177,7 @@ static void print_program(const cli_inspected *p, uint32_t number)
     if (p->package->is_library) print_functions(g);
     print_kernels(g);
     if (p->package->is_library) return;
-    print_nodes(g);
+    print_nodes(p->rt, g);
     print_memory(g);
 }
 
