@@ -87,7 +87,8 @@ GPUC_API gpuc_library *gpuc_library_create(gpuc_ctx *ctx);
  * Raises. */
 GPUC_API void gpuc_library_add(gpuc_library *l, const gpuc_target *target, const gpuc_tir_func *func);
 /* The code of all functions for a target, named by gpuc_target_text, for reading: source text, or SPIR-V as
- * assembly (words in a build without SPIRV-Tools). Raises NOT_FOUND if there are none. */
+ * assembly (words in a build without SPIRV-Tools). Raises NOT_FOUND if there are none, UNSUPPORTED where a function
+ * target.build.<kind> of somebody else makes a module without source. */
 GPUC_API const char *gpuc_library_source(gpuc_library *l, const char *target);
 /* Compiles what the target has compiled ahead, and writes the library, whole or not at all. Raises. */
 GPUC_API void gpuc_library_save(gpuc_library *l, const char *path);

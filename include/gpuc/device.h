@@ -238,7 +238,7 @@ struct gpuc_device {
     gpuc_runtime *runtime;      /* that opened the device, and outlives it */
     gpuc_device_type type;      /* the kind of device */
     int index;                  /* among the devices of its kind */
-    uint64_t launches;          /* kernels launched since creation; updated atomically */
+    uint64_t launches;          /* kernels launched since it was opened; the driver counts them, atomically */
 };
 
 #ifdef __cplusplus

@@ -333,8 +333,8 @@ GPUC_API const char *gpuc_module_function_name(gpuc_module *m, size_t i);
  * NOT_FOUND if there is no such function, UNSUPPORTED for a form that the type does not have. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_get_source(gpuc_module *m, const char *form,
                                                            const char *function, gpuc_value *out);
-/* Makes m import another module, which it retains. No other thread may use m meanwhile. INVALID_ARGUMENT if the
- * other one imports m. */
+/* Makes m import another module, which it retains; once is enough. No other thread may use m meanwhile.
+ * INVALID_ARGUMENT if the other one imports m. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_import(gpuc_module *m, gpuc_module *other);
 /* Import i, borrowed; NULL behind the last. */
 GPUC_API gpuc_module *gpuc_module_imported(gpuc_module *m, size_t i);

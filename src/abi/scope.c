@@ -24,7 +24,7 @@ const char *gpuc_scope_name(gpuc_scope scope)
 bool gpuc_scope_parse(const char *name, gpuc_scope *out)
 {
     *out = GPUC_SCOPE_GLOBAL;
-    for (int i = 0; i < GPUC_SCOPE_COUNT; i++) {
+    for (int i = 0; name && i < GPUC_SCOPE_COUNT; i++) {
         if (strcmp(scope_names[i], name) != 0) continue;
         *out = (gpuc_scope)i;
         return true;
@@ -40,7 +40,7 @@ const char *gpuc_thread_tag_name(gpuc_thread_tag tag)
 bool gpuc_thread_tag_parse(const char *name, gpuc_thread_tag *out)
 {
     *out = GPUC_THREAD_NONE;
-    for (int i = GPUC_THREAD_NONE + 1; i < GPUC_THREAD_TAG_COUNT; i++) {
+    for (int i = GPUC_THREAD_NONE + 1; name && i < GPUC_THREAD_TAG_COUNT; i++) {
         if (strcmp(tag_names[i], name) != 0) continue;
         *out = (gpuc_thread_tag)i;
         return true;

@@ -180,13 +180,15 @@ static gpuc_module_blob take_bytes(gpuc_ctx *ctx, gpuc_module *m)
     return out;
 }
 
+enum { MAX_FUNCTIONS = 1 << 20 }; /* a module that lists more does not end */
+
 /* The number of the module that has a kernel. */
 static uint32_t find_module(gpuc_ctx *ctx, gpuc_module *first, const char *kernel)
 {
     for (size_t i = 0; module_at(first, i); i++) {
         gpuc_module *m = module_at(first, i);
         if (!gpuc_module_function_name(m, 0)) return (uint32_t)i;
-        for (size_t f = 0; gpuc_module_function_name(m, f); f++)
+        for (size_t f = 0; f < MAX_FUNCTIONS && gpuc_module_function_name(m, f); f++)
             if (strcmp(gpuc_module_function_name(m, f), kernel) == 0) return (uint32_t)i;
     }
     gpuc_raise(ctx, GPUC_INVALID_DATA, "the code that was generated has no kernel '%s'", kernel);
@@ -234,4 +236,33 @@ void gpuc_compile_link(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_ke
         link_foreign(ctx, t, n, kernels, out);
     else
         gpuc_codegen_link(ctx, t, n, kernels, out);
+}
+
+/* Source text of a module: assembly where its own form is words. */
+static const char *text_of(gpuc_ctx *ctx, gpuc_module *m)
+{
+    static const char *const forms[] = {"asm", ""};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        gpuc_value source;
+        gpuc_status status = gpuc_module_get_source(m, forms[i], NULL, &source);
+        const char *text = !status && source.kind == GPUC_VALUE_STRING ? gpuc_ctx_strdup(ctx, source.as.string) : NULL;
+        if (!status) gpuc_value_clear(ctx->runtime, &source);
+        gpuc_status_release(status);
+        if (text) return text;
+    }
+    gpuc_raise(ctx, GPUC_UNSUPPORTED, "modules of type '%s' have no source to read", gpuc_module_type_key(m));
+}
+
+const char *gpuc_compile_text(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels)
+{
+    if (n == 0 || !find_foreign(ctx, t)) return gpuc_codegen_text(ctx, t, n, kernels);
+    const char *text = "";
+    gpuc_ir_module *ir = gpuc_ir_module_create(ctx, t);
+    for (int i = 0; i < n; i++) gpuc_ir_module_add_deferred(ir, &kernels[i]);
+    gpuc_module *first = call_builder(ir, ctx->runtime);
+    gpuc_ctx_push_cleanup(ctx, release_module, first);
+    for (size_t i = 0; module_at(first, i); i++)
+        text = gpuc_ctx_printf(ctx, "%s%s", text, text_of(ctx, module_at(first, i)));
+    gpuc_ctx_pop_cleanup(ctx, true);
+    return text;
 }

@@ -11,6 +11,9 @@ void gpuc_compile_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func 
 /* Joins the code of kernels that were emitted for the same target and with the same runtime. */
 void gpuc_compile_link(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels,
                        gpuc_linked *out);
+/* The code of the same kernels to read. Raises UNSUPPORTED if a function that is not gpuc's own made a module which
+ * has no source. */
+const char *gpuc_compile_text(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_kernel_code *kernels);
 /* Registers target.build.<kind> of gpuc's own kinds. */
 GPUC_NODISCARD gpuc_status gpuc_compile_builders_register(gpuc_runtime *rt);
 

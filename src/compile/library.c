@@ -299,7 +299,7 @@ const char *gpuc_library_source(gpuc_library *l, const char *target)
     if (!t)
         gpuc_raise(ctx, GPUC_NOT_FOUND, "the library has no functions for target '%s'",
                    target ? target : "NULL");
-    return gpuc_codegen_text(ctx, t->target, count_kernels(t), join_code(ctx, t));
+    return gpuc_compile_text(ctx, t->target, count_kernels(t), join_code(ctx, t));
 }
 
 /* ---- One function ---- */

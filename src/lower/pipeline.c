@@ -67,6 +67,7 @@ static const pass_entry *find_pass(const char *name)
 const char *gpuc_lower_pass_name(int i)
 {
     int functions = (int)COUNT(function_passes);
+    if (i < 0) return NULL;
     if (i < functions) return function_passes[i].name;
     if (i == functions) return split_name;
     i -= functions + 1;

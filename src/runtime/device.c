@@ -22,6 +22,8 @@ static gpuc_status count_devices(gpuc_runtime *rt, const gpuc_driver_entry *entr
 {
     *out = 0;
     gpuc_status status = entry->driver.count(rt, entry->self, out);
+    if (!status && *out < 0)
+        status = gpuc_fail(GPUC_INTERNAL, "the driver of '%s' counts %d devices", entry->driver.name, *out);
     if (status) *out = 0;
     return status;
 }
@@ -42,6 +44,8 @@ static gpuc_status no_driver(gpuc_device_type type)
 static gpuc_status open_new(gpuc_runtime *rt, gpuc_driver_entry *entry, gpuc_open_device *open)
 {
     GPUC_TRY(entry->driver.open(rt, entry->self, open->index, &open->device));
+    if (!open->device) return gpuc_fail(GPUC_INTERNAL, "the driver opened nothing and gave no reason");
+    open->device->launches = 0;
     open->device->api = &entry->api;
     open->device->runtime = rt;
     open->device->type = open->type;

@@ -24,6 +24,7 @@ gpuc_status gpuc_module_create(gpuc_runtime *rt, const gpuc_module_ops *ops, voi
     *out = NULL;
     GPUC_REQUIRE(rt);
     GPUC_REQUIRE(ops);
+    GPUC_REQUIRE(ops->type_key);
     gpuc_module *m = gpuc_mem_alloc(rt->allocator, sizeof *m);
     if (!m) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a module of type '%s'", ops->type_key);
     m->runtime = rt;
@@ -84,6 +85,8 @@ gpuc_status gpuc_module_import(gpuc_module *m, gpuc_module *other)
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
                          "a module of type '%s' cannot import one of type '%s' which imports it",
                          m->ops->type_key, other->ops->type_key);
+    for (size_t i = 0; i < m->num_imports; i++)
+        if (m->imports[i] == other) return NULL;
     if (m->num_imports == m->import_capacity) {
         size_t old = m->import_capacity, grown = 2 * old + 4;
         gpuc_module **list =
@@ -123,8 +126,9 @@ gpuc_status gpuc_module_get_function(gpuc_module *m, const char *name, gpuc_func
     *out = NULL;
     GPUC_REQUIRE(m);
     GPUC_REQUIRE(name);
-    GPUC_TRY(find_function(m, name, out));
-    if (*out) return NULL;
+    gpuc_status status = find_function(m, name, out);
+    if (status) *out = NULL;
+    if (status || *out) return status;
     return gpuc_fail(GPUC_NOT_FOUND, "the module of type '%s' has no function '%s'", m->ops->type_key, name);
 }
 
@@ -153,7 +157,11 @@ gpuc_status gpuc_runtime_module_save_alone(gpuc_module *m, gpuc_value *out_bytes
     *out_bytes = (gpuc_value){0};
     if (!m->ops->save_to_binary)
         return gpuc_fail(GPUC_UNSUPPORTED, "modules of type '%s' cannot be saved", m->ops->type_key);
-    GPUC_TRY(m->ops->save_to_binary(m, out_bytes));
+    gpuc_status failed = m->ops->save_to_binary(m, out_bytes);
+    if (failed) {
+        gpuc_value_clear(m->runtime, out_bytes);
+        return failed;
+    }
     if (out_bytes->kind == GPUC_VALUE_BYTES) return NULL;
     gpuc_status status = gpuc_fail(GPUC_INTERNAL, "saving a module of type '%s' gave a value of kind %s",
                                    m->ops->type_key, gpuc_value_kind_name(out_bytes->kind));

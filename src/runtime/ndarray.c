@@ -111,6 +111,9 @@ static gpuc_status alloc_device(gpuc_ndarray *a)
 {
     size_t size = (size_t)gpuc_align_up(a->bytes ? a->bytes : 1, GPUC_SLOT_ROUND);
     GPUC_TRY(a->device->api->alloc_data_space(a->device, size, GPUC_SLOT_ALIGN, &a->buffer));
+    if (!a->buffer)
+        return gpuc_fail(GPUC_INTERNAL, "the device %s:%d gave no memory and no reason", a->device->api->name,
+                         a->device->index);
     a->owns_buffer = true;
     return clear_device(a);
 }

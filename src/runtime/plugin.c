@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -36,6 +37,11 @@ static gpuc_status open_library(gpuc_runtime *rt, const char *path, void **out)
     char *file = gpuc_mem_alloc(rt->allocator, size);
     if (!file) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a path");
     snprintf(file, size, "%s%s", is_here ? "./" : "", path);
+    struct stat about;
+    if (stat(file, &about) == 0 && !S_ISREG(about.st_mode)) {
+        gpuc_mem_free(rt->allocator, file, size);
+        return gpuc_fail(GPUC_INVALID_DATA, "it is no file"); /* opening a pipe would wait for its other end */
+    }
     *out = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     gpuc_status status = *out ? NULL : open_failed(file);
     gpuc_mem_free(rt->allocator, file, size);

@@ -398,6 +398,7 @@ static gpuc_expr whole_vector(int n, const gpuc_expr *a)
 gpuc_expr gpuc_tir_vector(gpuc_ctx *ctx, int n, const gpuc_expr *a)
 {
     check_lanes(ctx, n, "vector");
+    gpuc_tir_check_list(ctx, n, a, "the lanes of a vector");
     bool all_same = true;
     for (int i = 0; i < n; i++) {
         check_scalar(ctx, a[i], "vec");
@@ -437,8 +438,17 @@ static int index_lanes(gpuc_ctx *ctx, const char *name, int n, const gpuc_expr *
     return lanes;
 }
 
+void gpuc_tir_check_list(gpuc_ctx *ctx, int n, const gpuc_expr *list, const char *what)
+{
+    if (n < 0) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s are %d", what, n);
+    for (int i = 0; i < n; i++)
+        if (!list || !list[i]) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: number %d is NULL", what, i);
+}
+
 int gpuc_tir_index_lanes(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const gpuc_expr *index)
 {
+    if (!b) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "an access to a buffer that is NULL");
+    if (n > 0) gpuc_tir_check_list(ctx, n, index, "the indices");
     if (n != b->ndim)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s' has %d dimensions and is accessed with %d indices",
                    b->name, b->ndim, n);
@@ -544,5 +554,6 @@ gpuc_expr gpuc_tir_intrinsic(gpuc_ctx *ctx, gpuc_dtype dtype, const char *name, 
     gpuc_tir_intrin fn;
     if (!name || !gpuc_tir_intrin_find(name, &fn))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no intrinsic '%.64s'", name ? name : "NULL");
+    if (n > 0) gpuc_tir_check_list(ctx, n, args, "the arguments of an intrinsic");
     return gpuc_tir_call(ctx, dtype, fn, function, buffer, n, args);
 }

@@ -16,6 +16,10 @@ gpuc_iter *gpuc_tir_iter(gpuc_ctx *ctx, const char *name, gpuc_expr min, gpuc_ex
 gpuc_tir_buffer *gpuc_tir_buffer_make(gpuc_ctx *ctx, const char *name, gpuc_dtype dtype, int ndim,
                                       const gpuc_expr *shape, gpuc_scope scope)
 {
+    gpuc_tir_check_list(ctx, ndim, shape, "the dimensions of a buffer");
+    if ((unsigned)scope >= GPUC_SCOPE_COUNT)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the buffer '%s' has the unknown scope %d", name ? name : "buf",
+                   (int)scope);
     if (dtype.lanes != 1)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
                    "the buffer '%s' has elements of type %s; they must be scalars", name,
@@ -133,6 +137,9 @@ gpuc_stmt gpuc_tir_for_(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr min, gpuc_expr e
     if (!gpuc_is_integer(var->dtype) || var->dtype.lanes != 1)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the loop variable '%s' has type %s, not an integer type",
                    gpuc_as_var(var)->name, gpuc_tir_type_text(ctx, var->dtype));
+    if ((unsigned)kind >= GPUC_LOOP_KIND_COUNT || (unsigned)tag >= GPUC_THREAD_TAG_COUNT)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the loop over '%s' has the unknown kind %d or thread axis %d",
+                   gpuc_as_var(var)->name, (int)kind, (int)tag);
     if ((kind == GPUC_LOOP_THREAD) != (tag != GPUC_THREAD_NONE))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the loop over '%s' %s", gpuc_as_var(var)->name,
                    tag == GPUC_THREAD_NONE ? "is bound to no thread axis"
@@ -196,6 +203,8 @@ gpuc_stmt gpuc_tir_seq(gpuc_ctx *ctx, int n, const gpuc_stmt *at)
 {
     int count = 0;
     gpuc_stmt only = NULL;
+    if (n < 0 || (n > 0 && !at))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a sequence of %d statements, whose list is %s", n, at ? "there" : "NULL");
     for (int i = 0; i < n; i++) {
         if (!at[i]) continue;
         count += at[i]->kind == GPUC_STMT_SEQ ? gpuc_as_seq(at[i])->n : 1;
@@ -231,6 +240,7 @@ gpuc_stmt gpuc_tir_seq2(gpuc_ctx *ctx, gpuc_stmt a, gpuc_stmt b)
 
 gpuc_stmt gpuc_tir_alloc(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_stmt body)
 {
+    if (!b) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "allocating a buffer that is NULL");
     if (!body) return NULL;
     gpuc_tir_alloc_node *s = gpuc_new(ctx, gpuc_tir_alloc_node);
     *s = (gpuc_tir_alloc_node){.base = base(ctx, GPUC_STMT_ALLOC, body), .buffer = b, .body = body};
@@ -251,6 +261,7 @@ gpuc_stmt gpuc_tir_let(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr value, gpuc_stmt 
 
 gpuc_stmt gpuc_tir_eval(gpuc_ctx *ctx, gpuc_expr value)
 {
+    if (!value) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "evaluating an expression that is NULL");
     if (!(value->flags & GPUC_TIR_HAS_EFFECT)) return NULL;
     gpuc_tir_eval_node *s = gpuc_new(ctx, gpuc_tir_eval_node);
     *s = (gpuc_tir_eval_node){.base = base(ctx, GPUC_STMT_EVAL, NULL), .value = value};
@@ -260,6 +271,7 @@ gpuc_stmt gpuc_tir_eval(gpuc_ctx *ctx, gpuc_expr value)
 gpuc_stmt gpuc_tir_attr(gpuc_ctx *ctx, const char *key, const char *text, gpuc_expr value,
                         const gpuc_tir_reducer *reducer, gpuc_stmt body)
 {
+    if (!key) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "an attribute whose key is NULL");
     if (!body) return NULL;
     gpuc_tir_attr_node *s = gpuc_new(ctx, gpuc_tir_attr_node);
     *s = (gpuc_tir_attr_node){.base = base(ctx, GPUC_STMT_ATTR, body),

@@ -28,6 +28,8 @@ void gpuc_tir_operands_get(gpuc_ctx *ctx, gpuc_expr e, gpuc_tir_operands *out);
 
 /* e itself; raises if it is NULL or of another context. what: whose operand it is. */
 gpuc_expr gpuc_tir_need(gpuc_ctx *ctx, gpuc_expr e, const char *what);
+/* Raises, with what they are, if one of them is NULL. */
+void gpuc_tir_check_list(gpuc_ctx *ctx, int n, const gpuc_expr *list, const char *what);
 /* Checks the indices of an access and gives its number of lanes. */
 int gpuc_tir_index_lanes(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int n, const gpuc_expr *index);
 

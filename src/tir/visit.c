@@ -83,6 +83,7 @@ static bool visit(visitor *v, gpuc_expr e)
 bool gpuc_tir_visit(gpuc_ctx *ctx, gpuc_expr e, bool (*on_expr)(gpuc_expr e, void *arg), void *arg)
 {
     visitor v = {.on_expr = on_expr, .arg = arg};
+    if (!e || !on_expr) return true;
     seen_init(&v.seen, ctx);
     bool all = visit(&v, e);
     gpuc_ctx_pop_cleanup(ctx, true);

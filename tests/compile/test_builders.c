@@ -205,6 +205,11 @@ static void test_files(void **state)
     run_in_ctx(files_body, NULL);
 }
 
+static void print_source(gpuc_ctx *ctx, void *text)
+{
+    *(const char **)text = gpuc_build_source(ctx, run_target(ctx), doubled(ctx));
+}
+
 static void function_body(gpuc_ctx *ctx, void *arg)
 {
     const float x[3] = {1, -2, 0.25f};
@@ -231,6 +236,17 @@ static void function_body(gpuc_ctx *ctx, void *arg)
     assert_int_equal(wrapped.calls, 2);
     run_ok(gpuc_ndarray_read(b, y, sizeof y));
     for (int i = 0; i < 3; i++) assert_float_equal(y[i], -x[i], 0);
+    gpuc_ctx_set_runtime(ctx, run_runtime());
+    const char *text = "";
+    gpuc_status printed = gpuc_ctx_protect(ctx, print_source, &text);
+    assert_int_equal(wrapped.calls, 3);
+    if (run_device_type() == GPUC_DEVICE_CPU) {
+        run_refused(printed, "modules of type 'cpu_so' have no source to read");
+    } else {
+        run_ok(printed);
+        assert_null(strstr(text, "func f0_doubled")); /* that is loop IR */
+        assert_non_null(strstr(text, run_device_type() == GPUC_DEVICE_VULKAN ? "OpEntryPoint" : "f0_doubled"));
+    }
     unwrap();
     gpuc_function_release(f);
     gpuc_module_release(m);

@@ -142,6 +142,49 @@ static void names_are_those_of_the_drivers(void **state)
     assert_int_equal(d.opened, d.destroyed);
 }
 
+static gpuc_status open_nothing(gpuc_runtime *rt, void *self, int index, gpuc_device **out)
+{
+    (void)rt, (void)self, (void)index;
+    *out = NULL;
+    return NULL;
+}
+
+static gpuc_status alloc_nothing(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out)
+{
+    (void)dev, (void)bytes, (void)alignment;
+    *out = NULL;
+    return NULL;
+}
+
+/* Functions that say that all is well, and give nothing. */
+static void lies_are_errors(void **state)
+{
+    (void)state;
+    gpuc_device_api empty = fake_api;
+    empty.alloc_data_space = alloc_nothing;
+    gpuc_driver none = FAKE_DRIVER("none"), poor = FAKE_DRIVER("poor"), negative = FAKE_DRIVER("negative");
+    none.open = open_nothing;
+    poor.api = &empty;
+    fixture f;
+    fake_driver one = {.num_devices = 1}, less = {.num_devices = -4};
+    gpuc_device *dev;
+    gpuc_ndarray *a;
+    const int64_t n = 4;
+    fixture_init(&f);
+    expect_success(gpuc_driver_register(f.rt, &none, &one));
+    expect_success(gpuc_driver_register(f.rt, &poor, &one));
+    expect_success(gpuc_driver_register(f.rt, &negative, &less));
+    expect_failure(gpuc_device_open(f.rt, gpuc_device_type_named("none"), 0, &dev), GPUC_INTERNAL,
+                   "none:0: the driver opened nothing");
+    expect_failure(gpuc_device_open(f.rt, gpuc_device_type_named("negative"), 0, &dev), GPUC_INTERNAL,
+                   "counts -4 devices");
+    assert_int_equal(gpuc_device_count(f.rt, gpuc_device_type_named("negative")), 0);
+    expect_success(gpuc_device_open(f.rt, gpuc_device_type_named("poor"), 0, &dev));
+    assert_int_equal(dev->launches, 0);
+    expect_failure(gpuc_ndarray_create(f.rt, dev, GPUC_FLOAT32, 1, &n, &a), GPUC_INTERNAL, "poor:0 gave no memory");
+    fixture_deinit(&f);
+}
+
 /* ---- What a small device gets ---- */
 
 static void streams_hold_nothing(void **state)
@@ -358,6 +401,7 @@ int main(void)
         cmocka_unit_test(a_driver_is_refused),
         cmocka_unit_test(nothing_is_left_where_memory_ends),
         cmocka_unit_test(names_are_those_of_the_drivers),
+        cmocka_unit_test(lies_are_errors),
         cmocka_unit_test(streams_hold_nothing),
         cmocka_unit_test(plans_are_launched_step_by_step),
         cmocka_unit_test(attributes_have_names),

@@ -241,8 +241,55 @@ static void test_bad(void **state)
     in_ctx(bad_intrinsic, "no intrinsic 'barier'");
 }
 
+/* ---- What builders refuse ---- */
+
+typedef struct wrong {
+    int which;
+} wrong;
+
+static void build_wrong(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_expr eight = gpuc_int(ctx, 8), x = gpuc_var(ctx, "x", GPUC_INDEX), none = NULL;
+    gpuc_tir_buffer *b = gpuc_tir_buffer_make(ctx, "b", GPUC_FLOAT32, 1, &eight, GPUC_SCOPE_GLOBAL);
+    gpuc_expr value = gpuc_imm(ctx, GPUC_FLOAT32, 1);
+    gpuc_stmt store = gpuc_tir_store(ctx, b, 1, &x, value);
+    switch (((wrong *)arg)->which) {
+    case 0: gpuc_tir_buffer_make(ctx, "c", GPUC_FLOAT32, 1, NULL, GPUC_SCOPE_GLOBAL); break;
+    case 1: gpuc_tir_buffer_make(ctx, "c", GPUC_FLOAT32, -1, &eight, GPUC_SCOPE_GLOBAL); break;
+    case 2: gpuc_tir_buffer_make(ctx, "c", GPUC_FLOAT32, 1, &eight, (gpuc_scope)99); break;
+    case 3: gpuc_tir_load(ctx, NULL, 1, &x); break;
+    case 4: gpuc_tir_load(ctx, b, 1, NULL); break;
+    case 5: gpuc_tir_store(ctx, b, 1, &none, value); break;
+    case 6: gpuc_tir_vector(ctx, 2, NULL); break;
+    case 7: gpuc_tir_intrinsic(ctx, GPUC_INT32, "exp", NULL, NULL, 1, NULL); break;
+    case 8: gpuc_tir_seq(ctx, 2, NULL); break;
+    case 9: gpuc_tir_eval(ctx, NULL); break;
+    case 10: gpuc_tir_attr(ctx, NULL, NULL, NULL, NULL, store); break;
+    case 11: gpuc_tir_alloc(ctx, NULL, store); break;
+    case 12: gpuc_tir_for_(ctx, x, gpuc_int(ctx, 0), eight, (gpuc_loop_kind)9, GPUC_THREAD_NONE, store); break;
+    default: gpuc_tir_for_(ctx, x, gpuc_int(ctx, 0), eight, GPUC_LOOP_THREAD, (gpuc_thread_tag)99, store); break;
+    }
+}
+
+static void builders_refuse(void **state)
+{
+    (void)state;
+    gpuc_ctx *ctx;
+    assert_null(gpuc_ctx_create(NULL, &ctx));
+    for (wrong w = {0}; w.which < 14; w.which++) {
+        gpuc_status status = gpuc_ctx_protect(ctx, build_wrong, &w);
+        if (gpuc_status_code(status) != GPUC_INVALID_ARGUMENT) fail_msg("case %d: %s", w.which, gpuc_status_message(status));
+        gpuc_status_release(status);
+    }
+    gpuc_ctx_destroy(ctx);
+    gpuc_scope scope;
+    gpuc_thread_tag tag;
+    assert_false(gpuc_scope_parse(NULL, &scope));
+    assert_false(gpuc_thread_tag_parse(NULL, &tag));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_built), cmocka_unit_test(test_bad)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_built), cmocka_unit_test(test_bad), cmocka_unit_test(builders_refuse)};
     return cmocka_run_group_tests_name("ir", tests, NULL, NULL);
 }

@@ -226,14 +226,16 @@ static gpuc_status profile_and_check(bench *b, const runner *last)
     gpuc_device *dev = gpuc_model_device(last->model);
     gpuc_status status = make_inputs(b, last, b->o->warmup + b->o->repeat - 1, &inputs);
     if (!status && dev->type != GPUC_DEVICE_CPU) status = check_on_cpu(b, last, inputs, &checked);
-    if (!status) status = runner_open(b, dev, true, &second);
+    bool timed = dev->api->plan_profile != NULL;
+    if (!status && !timed) b->no_table = cli_printf("%s devices do not measure steps", dev->api->name);
+    if (!status) status = runner_open(b, dev, timed, &second);
     if (!status) status = runner_run(&second, inputs); /* the first run of a plan makes it */
     if (!status) status = runner_run(&second, inputs);
     if (!status && !checked) {
         compare_results(b, last, &second);
         b->checked_against = cli_printf("%s", "a second run");
     }
-    if (!status) {
+    if (!status && timed) {
         gpuc_status table = make_table(b, &second, inputs);
         if (table) b->no_table = cli_printf("%s", gpuc_status_message(table));
         gpuc_status_release(table);
