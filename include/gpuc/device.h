@@ -176,8 +176,8 @@ typedef struct gpuc_device_api {
      * with the bytes in place. Device to device is queued. */
     gpuc_status (*copy_data_from_to)(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
                                      gpuc_stream *stream);
-    /* (optional) default: copy_data_from_to. Queues a copy from device to host, and returns. The bytes are in place once a ticket that was signalled
-     * after it has been seen to be done; until then the host memory must stay. */
+    /* (optional) default: copy_data_from_to. Queues a copy from device to host, and returns. The bytes are in place
+     * once a ticket that was signalled after it has been seen to be done; until then the host memory must stay. */
     gpuc_status (*read_later)(gpuc_device *dev, gpuc_copy_end from, void *host, size_t bytes,
                               gpuc_stream *stream);
     /* (optional) The functions of streams, from here to ticket_wait: all or none. Default, for devices that
@@ -213,7 +213,8 @@ typedef struct gpuc_device_api {
     /* The number of a kernel, for gpuc_step. NOT_FOUND if the module has none of that name. */
     gpuc_status (*kernel_get)(gpuc_code_module *module, const char *name, uint32_t *out);
     /* (optional) The functions of plans, plan_create, plan_run and plan_destroy: all or none. Default: a plan is
-     * launched step by step. Copies what it needs of the steps. Barriers are derived from the access sets. flags: gpuc_plan_flag. */
+     * launched step by step. Copies what it needs of the steps. Barriers are derived from the access sets. flags:
+     * gpuc_plan_flag. */
     gpuc_status (*plan_create)(gpuc_device *dev, const gpuc_step *steps, uint32_t count, uint32_t flags,
                                gpuc_plan **out);
     /* Queues the plan. Bindings are resolved now; buffers must live until the stream is synced. */

@@ -9,8 +9,8 @@
  * objects only.
  *
  * fork: in the child, what lies on the CPU device goes on as it was, with threads of its own, provided that
- * no other thread was inside of a call of this library. What a stream was running is run again. Drivers do not survive it: objects of Vulkan and
- * OpenCL devices are the parent's, and the child neither uses nor releases them; it may create a runtime of
+ * no other thread was inside of a call of this library. What a stream was running is run again. Drivers do not
+ * survive it: objects of Vulkan and OpenCL devices are the parent's, and the child neither uses nor releases them; it may create a runtime of
  * its own. */
 #ifndef GPUC_RUNTIME_H
 #define GPUC_RUNTIME_H

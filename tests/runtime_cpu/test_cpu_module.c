@@ -335,95 +335,93 @@ static int use_in_child(gpuc_device *dev, gpuc_code_module *m, gpuc_stream *s, g
     return 0;
 }
 
-static void children_go_on_with_streams(void **state)
+/* What children are forked beside. */
+typedef struct forking {
+    gpuc_runtime *rt;
+    gpuc_device *dev;
+    gpuc_mapping so;
+    gpuc_code_module *m;
+    gpuc_buffer *b;
+    gpuc_stream *s;
+} forking;
+
+static void begin_forking(forking *f, int num_threads)
 {
-    (void)state;
 #ifdef GPUC_SANITIZED
     print_message(
         "not run: AddressSanitizer's allocator may be locked by another thread when a process forks\n");
     skip();
 #endif
-    gpuc_runtime *rt;
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
-    desc.num_threads = 3;
-    gpuc_device *dev = open_cpu(&rt, &desc);
-    gpuc_mapping so = compile(1);
     const gpuc_kernel *kernels[] = {&loops};
-    gpuc_code_module *m;
-    gpuc_buffer *b;
-    gpuc_stream *s;
-    bool done;
+    desc.num_threads = num_threads;
+    f->dev = open_cpu(&f->rt, &desc);
+    f->so = compile(1);
+    ok(f->dev->api->module_load(f->dev, "cpu_so", f->so.data, f->so.size, kernels, 1, &f->m));
+    ok(f->dev->api->alloc_data_space(f->dev, 800, 16, &f->b));
+    ok(f->dev->api->create_stream(f->dev, &f->s));
+}
+
+static void end_forking(forking *f)
+{
+    f->dev->api->free_stream(f->dev, f->s);
+    f->dev->api->free_data_space(f->dev, f->b);
+    f->dev->api->module_release(f->dev, f->m);
+    gpuc_file_unmap(&f->so);
+    gpuc_runtime_release(f->rt);
+}
+
+static void children_go_on_with_streams(void **state)
+{
+    (void)state;
+    forking f;
     uint64_t ticket;
-    ok(dev->api->module_load(dev, "cpu_so", so.data, so.size, kernels, 1, &m));
-    ok(dev->api->alloc_data_space(dev, 800, 16, &b));
-    ok(dev->api->create_stream(dev, &s));
+    bool done;
+    begin_forking(&f, 3);
     for (int round = 0; round < 10; round++) {
-        launch(dev, s, m, b);
-        ok(dev->api->stream_signal(dev, s, &ticket));
-        ok(dev->api->ticket_wait(dev, ticket, GPUC_FOREVER, &done));
-        launch(dev, s, m, b);
-        launch(dev, NULL, m, b);
-        launch(dev, NULL, m, b);
+        launch(f.dev, f.s, f.m, f.b);
+        ok(f.dev->api->stream_signal(f.dev, f.s, &ticket));
+        ok(f.dev->api->ticket_wait(f.dev, ticket, GPUC_FOREVER, &done));
+        launch(f.dev, f.s, f.m, f.b);
+        launch(f.dev, NULL, f.m, f.b);
+        launch(f.dev, NULL, f.m, f.b);
         pid_t pid = fork();
         assert_true(pid >= 0);
-        if (pid == 0) _exit(use_in_child(dev, m, s, b));
+        if (pid == 0) _exit(use_in_child(f.dev, f.m, f.s, f.b));
         int status;
         assert_int_equal(waitpid(pid, &status, 0), pid);
         assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-        ok(dev->api->stream_sync(dev, s));
-        ok(dev->api->stream_sync(dev, NULL));
+        ok(f.dev->api->stream_sync(f.dev, f.s));
+        ok(f.dev->api->stream_sync(f.dev, NULL));
     }
-    dev->api->free_stream(dev, s);
-    dev->api->free_data_space(dev, b);
-    dev->api->module_release(dev, m);
-    gpuc_file_unmap(&so);
-    gpuc_runtime_release(rt);
+    end_forking(&f);
 }
 
 /* The stream's thread is in the middle of the queue when the process forks; nobody but it would run the rest. */
 static void children_find_a_queue_in_the_middle(void **state)
 {
     (void)state;
-#ifdef GPUC_SANITIZED
-    print_message(
-        "not run: AddressSanitizer's allocator may be locked by another thread when a process forks\n");
-    skip();
-#endif
-    gpuc_runtime *rt;
-    gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
-    desc.num_threads = 2;
-    gpuc_device *dev = open_cpu(&rt, &desc);
-    gpuc_mapping so = compile(1);
-    const gpuc_kernel *kernels[] = {&loops};
-    gpuc_code_module *m;
-    gpuc_buffer *b;
-    gpuc_stream *s;
+    forking f;
     uint64_t ticket;
-    ok(dev->api->module_load(dev, "cpu_so", so.data, so.size, kernels, 1, &m));
-    ok(dev->api->alloc_data_space(dev, 800, 16, &b));
-    ok(dev->api->create_stream(dev, &s));
+    begin_forking(&f, 2);
     for (int round = 0; round < 50; round++) {
-        for (int i = 0; i < 2000; i++) launch(dev, s, m, b);
-        ok(dev->api->stream_signal(dev, s, &ticket));
+        for (int i = 0; i < 2000; i++) launch(f.dev, f.s, f.m, f.b);
+        ok(f.dev->api->stream_signal(f.dev, f.s, &ticket));
         pid_t pid = fork();
         assert_true(pid >= 0);
         if (pid == 0) {
             bool done = false;
             alarm(20);
-            while (!done) ok(dev->api->ticket_wait(dev, ticket, 0, &done));
-            ok(dev->api->stream_sync(dev, s));
+            while (!done) ok(f.dev->api->ticket_wait(f.dev, ticket, 0, &done));
+            ok(f.dev->api->stream_sync(f.dev, f.s));
             _exit(0);
         }
         int status;
         assert_int_equal(waitpid(pid, &status, 0), pid);
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail_msg("round %d: status 0x%x", round, (unsigned)status);
-        ok(dev->api->stream_sync(dev, s));
+        ok(f.dev->api->stream_sync(f.dev, f.s));
     }
-    dev->api->free_stream(dev, s);
-    dev->api->free_data_space(dev, b);
-    dev->api->module_release(dev, m);
-    gpuc_file_unmap(&so);
-    gpuc_runtime_release(rt);
+    end_forking(&f);
 }
 
 static void threads_are_as_many_as_asked_for(void **state)
