@@ -29,8 +29,8 @@ static void print(const char *name, double *const seconds[NUM_ORDERS], int round
 {
     double t[NUM_ORDERS];
     for (int i = 0; i < NUM_ORDERS; i++) t[i] = median(seconds[i], rounds);
-    printf("  %-22s short alone %.3f ms, in front of the long one %.3f ms (%.2f), behind it %.3f ms", name, 1e3 * t[ALONE],
-           1e3 * t[SHORT_FIRST], t[SHORT_FIRST] / t[ALONE], 1e3 * t[LONG_FIRST]);
+    printf("  %-22s short alone %.3f ms, in front of the long one %.3f ms (%.2f), behind it %.3f ms", name,
+           1e3 * t[ALONE], 1e3 * t[SHORT_FIRST], t[SHORT_FIRST] / t[ALONE], 1e3 * t[LONG_FIRST]);
     if (long_alone > 0) printf(" (long alone %.3f ms)", 1e3 * long_alone);
     puts("");
 }
@@ -157,8 +157,10 @@ static void make_product(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *in[2];
     const int64_t dims[2][2] = {{n->rows, WIDTH}, {WIDTH, WIDTH}};
     for (int i = 0; i < 2; i++)
-        in[i] = gpuc_relay_var(ctx, i ? "w" : "x", gpuc_relay_rtype_tensor_static(ctx, GPUC_FLOAT32, 2, dims[i]));
-    gpuc_rexpr *f = gpuc_relay_function(ctx, 2, in, gpuc_relay_op2(ctx, "nn.dense", NULL, in[0], in[1]), NULL);
+        in[i] =
+            gpuc_relay_var(ctx, i ? "w" : "x", gpuc_relay_rtype_tensor_static(ctx, GPUC_FLOAT32, 2, dims[i]));
+    gpuc_rexpr *f =
+        gpuc_relay_function(ctx, 2, in, gpuc_relay_op2(ctx, "nn.dense", NULL, in[0], in[1]), NULL);
     gpuc_relay_infer_type(ctx, m, f);
     gpuc_strmap_set(&m->functions, "main", f);
     gpuc_build_package_bytes(ctx, m, gpuc_target_parse(ctx, target, NULL), &n->package);
@@ -258,7 +260,8 @@ gpuc_status orders_of_sessions(gpuc_runtime *rt, gpuc_device *dev)
     network nets[2] = {{.dev = dev, .rows = SHORT_ROWS}, {.dev = dev, .rows = LONG_ROWS}};
     rival r = {.n = &nets[1]};
     pthread_t thread;
-    printf(" a session of %d rows until it is synchronized, beside one of %d on another thread\n", SHORT_ROWS, LONG_ROWS);
+    printf(" a session of %d rows until it is synchronized, beside one of %d on another thread\n", SHORT_ROWS,
+           LONG_ROWS);
     gpuc_status status = open_network(&nets[0], rt);
     if (!status) status = open_network(&nets[1], rt);
     sem_init(&r.go, 0, 0);

@@ -319,7 +319,9 @@ gpuc_status foo_kernel_run(const foo_kernel *k, const foo_span *tensors, const i
             if (!*AT(I32, a)) i = k->code + i->imm - 1;
             break;
             LOOPS(I32, uint32_t)
-            LOOPS(I64, uint64_t) FMAS(F32) FMAS(F64)
+            LOOPS(I64, uint64_t)
+            FMAS(F32)
+            FMAS(F64)
 #define TYPES_BOOL(id, result, value) CASE_BOOL(id, I32, value)
 #define TYPES_INT(id, result, value) /* below */
 #define TYPES_FLT(id, result, value) CASE_##result(id, F32, value) CASE_##result(id, F64, value)

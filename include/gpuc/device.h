@@ -52,12 +52,12 @@ typedef enum gpuc_device_attr {
     GPUC_ATTR_VECTOR_BITS,           /* int: width of a native vector of one lane; 0 unknown */
     GPUC_ATTR_INSTRUCTION_SETS,      /* string: " avx avx2 fma ", of a CPU, beyond what its ABI has */
     GPUC_ATTR_MAX_ITERATIONS, /* int: max iterations of all loops of an invocation; then the device ends them */
-    GPUC_ATTR_COMPUTE_VERSION,        /* string: what the device computes by: "8.6", "OpenCL 3.0", "gfx1030" */
-    GPUC_ATTR_MAX_CLOCK_RATE,         /* int: kHz */
-    GPUC_ATTR_MAX_THREAD_DIMENSIONS,  /* string: MAX_BLOCK_X, _Y and _Z as "[1024, 1024, 64]" */
-    GPUC_ATTR_MAX_REGISTERS,          /* int: 32-bit registers of a work-group */
-    GPUC_ATTR_GCN_ARCH,               /* string: of AMD's devices */
-    GPUC_ATTR_L2_CACHE_BYTES,         /* int */
+    GPUC_ATTR_COMPUTE_VERSION,       /* string: what the device computes by: "8.6", "OpenCL 3.0", "gfx1030" */
+    GPUC_ATTR_MAX_CLOCK_RATE,        /* int: kHz */
+    GPUC_ATTR_MAX_THREAD_DIMENSIONS, /* string: MAX_BLOCK_X, _Y and _Z as "[1024, 1024, 64]" */
+    GPUC_ATTR_MAX_REGISTERS,         /* int: 32-bit registers of a work-group */
+    GPUC_ATTR_GCN_ARCH,              /* string: of AMD's devices */
+    GPUC_ATTR_L2_CACHE_BYTES,        /* int */
     GPUC_ATTR_AVAILABLE_GLOBAL_BYTES, /* int: memory that is free now */
     GPUC_ATTR_COUNT
 } gpuc_device_attr;

@@ -16,8 +16,8 @@ extern "C" {
 
 /* A kind of devices. Static. */
 typedef struct gpuc_driver {
-    size_t struct_size;         /* sizeof(gpuc_driver) of the header it was compiled with */
-    const char *name;           /* "vulkan": of its devices, vulkan:0 on; a C identifier of less than 32 bytes */
+    size_t struct_size; /* sizeof(gpuc_driver) of the header it was compiled with */
+    const char *name;   /* "vulkan": of its devices, vulkan:0 on; a C identifier of less than 32 bytes */
     const gpuc_device_api *api; /* the functions of all its devices; static */
     /* Number of devices; *out = 0 with a status that says why if the driver is missing. */
     gpuc_status (*count)(gpuc_runtime *rt, void *self, int *out);
@@ -34,7 +34,8 @@ typedef struct gpuc_driver {
  * open are called one at a time, under a lock: they must not open devices themselves.
  * INVALID_ARGUMENT if the name is taken or no identifier, a function is missing that is not optional, or some
  * but not all functions of streams, or of plans, are there. UNSUPPORTED if a struct is of another version. */
-GPUC_API GPUC_NODISCARD gpuc_status gpuc_driver_register(gpuc_runtime *rt, const gpuc_driver *driver, void *self);
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_driver_register(gpuc_runtime *rt, const gpuc_driver *driver,
+                                                         void *self);
 /* The number of registered drivers. */
 GPUC_API size_t gpuc_driver_count(gpuc_runtime *rt);
 /* The name of driver i, in the order of their registration; NULL behind the last. */

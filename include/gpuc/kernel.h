@@ -70,10 +70,10 @@ typedef enum gpuc_access {
 
 /* A tensor among the arguments of a kernel. */
 typedef struct gpuc_kernel_tensor {
-    gpuc_dtype dtype;   /* of an element in memory; lanes 1 */
-    uint8_t access;     /* gpuc_access */
-    bool texel;         /* read through an RGBA texel view of the same memory */
-    uint32_t alignment; /* bytes: the start must be a multiple of it */
+    gpuc_dtype dtype;       /* of an element in memory; lanes 1 */
+    uint8_t access;         /* gpuc_access */
+    bool texel;             /* read through an RGBA texel view of the same memory */
+    uint32_t alignment;     /* bytes: the start must be a multiple of it */
     uint32_t binding;       /* of its storage buffer */
     uint32_t texel_binding; /* if texel */
     bool windowed;          /* groups first to last touch no bytes of it but [begin, end) */
@@ -83,21 +83,22 @@ typedef struct gpuc_kernel_tensor {
 /* A kernel: its arguments, what it needs of a device, and how it is launched. Strings and arrays live as long as
  * the program that it is of. */
 typedef struct gpuc_kernel {
-    const char *name;  /* entry point; a C identifier, unique in the program */
-    const char *label; /* what it computes, for people: "conv2d+add+relu" */
-    uint32_t num_tensors, num_scalars;  /* arguments */
-    uint32_t num_bindings;              /* storage buffers */
-    const gpuc_kernel_tensor *tensors;  /* num_tensors of them */
-    const gpuc_dtype *scalars; /* int32, int64 or float32 */
-    uint32_t local_size[3]; /* threads of a work-group */
-    gpuc_xexpr launch[3];   /* work-groups; symbol i is the i-th scalar */
-    uint32_t features;      /* gpuc_feature bits */
-    uint32_t subgroup_size; /* 0: any */
-    uint32_t shared_bytes;  /* of shared memory for each work-group */
-    bool params_in_buffer;  /* Vulkan: see above */
+    const char *name;                  /* entry point; a C identifier, unique in the program */
+    const char *label;                 /* what it computes, for people: "conv2d+add+relu" */
+    uint32_t num_tensors, num_scalars; /* arguments */
+    uint32_t num_bindings;             /* storage buffers */
+    const gpuc_kernel_tensor *tensors; /* num_tensors of them */
+    const gpuc_dtype *scalars;         /* int32, int64 or float32 */
+    uint32_t local_size[3];            /* threads of a work-group */
+    gpuc_xexpr launch[3];              /* work-groups; symbol i is the i-th scalar */
+    uint32_t features;                 /* gpuc_feature bits */
+    uint32_t subgroup_size;            /* 0: any */
+    uint32_t shared_bytes;             /* of shared memory for each work-group */
+    bool params_in_buffer;             /* Vulkan: see above */
     bool variant; /* computes the same as the last kernel before it that is no variant, from the same
                      arguments, on devices that have its features and can require its subgroup size */
-    bool limited; /* a variant for devices that limit loop iterations (GPUC_ATTR_MAX_ITERATIONS), for sizes with
+    bool
+        limited; /* a variant for devices that limit loop iterations (GPUC_ATTR_MAX_ITERATIONS), for sizes with
                      which other kernels exceed the limit */
     gpuc_xexpr iterations; /* max loop iterations of one invocation, over the scalars; no code: not counted */
     int64_t cost_bytes, cost_ops; /* estimate of one launch; -1 unknown */

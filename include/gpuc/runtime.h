@@ -68,8 +68,8 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_device_open(gpuc_runtime *rt, gpuc_devi
 GPUC_API int gpuc_device_count(gpuc_runtime *rt, gpuc_device_type type);
 /* Parses "vulkan", "opencl:1", "cpu", "c" (the CPU) to a kind and a number; with a runtime also the names of its
  * other drivers, "foo:1" (gpuc/driver.h). INVALID_ARGUMENT for other texts. */
-GPUC_API GPUC_NODISCARD gpuc_status gpuc_device_parse(gpuc_runtime *rt, const char *text, gpuc_device_type *type,
-                                                      int *index);
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_device_parse(gpuc_runtime *rt, const char *text,
+                                                      gpuc_device_type *type, int *index);
 /* The number of the devices of a name: of "cpu" ("c"), "opencl", "vulkan"; for any other name one from
  * GPUC_DEVICE_USER_FIRST on, which follows from the name alone, since packages have it. 0 for NULL and "". */
 GPUC_API gpuc_device_type gpuc_device_type_named(const char *name);

@@ -245,7 +245,8 @@ static const char *text_of(gpuc_ctx *ctx, gpuc_module *m)
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
         gpuc_value source;
         gpuc_status status = gpuc_module_get_source(m, forms[i], NULL, &source);
-        const char *text = !status && source.kind == GPUC_VALUE_STRING ? gpuc_ctx_strdup(ctx, source.as.string) : NULL;
+        const char *text =
+            !status && source.kind == GPUC_VALUE_STRING ? gpuc_ctx_strdup(ctx, source.as.string) : NULL;
         if (!status) gpuc_value_clear(ctx->runtime, &source);
         gpuc_status_release(status);
         if (text) return text;

@@ -95,9 +95,9 @@ static const char *why_helped(gpuc_graph *g)
     for (size_t i = 0; i < g->functions.count; i++) {
         const gpuc_graph_function *f = g->functions.at[i];
         if (f->device)
-            return gpuc_ctx_printf(g->ctx, "%s: target %s does not run it, or does not compute in its types; it runs on %s",
-                                   f->label, gpuc_target_text(g->ctx, g->target),
-                                   gpuc_target_text(g->ctx, g->fallback));
+            return gpuc_ctx_printf(
+                g->ctx, "%s: target %s does not run it, or does not compute in its types; it runs on %s",
+                f->label, gpuc_target_text(g->ctx, g->target), gpuc_target_text(g->ctx, g->fallback));
     }
     return "";
 }

@@ -118,8 +118,7 @@ static gpuc_status check_bindable(const gpuc_session *s, const char *what, const
         GPUC_INVALID_ARGUMENT,
         "%s '%s' must lie on %s:%d to be bound, but the array is on %s; copy it with set_input or "
         "gpuc_ndarray_copy",
-        what, t->name, want->api->name, want->index,
-        have ? have->api->name : "the host");
+        what, t->name, want->api->name, want->index, have ? have->api->name : "the host");
 }
 
 gpuc_status gpuc_session_bind_input(gpuc_session *s, int i, gpuc_ndarray *value)

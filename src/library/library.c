@@ -82,8 +82,7 @@ static gpuc_status choose(gpuc_loaded_library *l, const gpuc_package *package, g
     if (reasons->size || !given)
         return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "no program of the library can run here%s",
                          gpuc_buf_cstr(reasons));
-    return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "the library holds nothing for %s devices",
-                     given->api->name);
+    return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "the library holds nothing for %s devices", given->api->name);
 }
 
 /* ---- Loading ---- */

@@ -10,7 +10,8 @@
 
 /* ---- Streams: everything is done when its function returns ---- */
 
-static gpuc_status read_later(gpuc_device *dev, gpuc_copy_end from, void *host, size_t bytes, gpuc_stream *stream)
+static gpuc_status read_later(gpuc_device *dev, gpuc_copy_end from, void *host, size_t bytes,
+                              gpuc_stream *stream)
 {
     if (!from.buffer) return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the source is memory of the host");
     return dev->api->copy_data_from_to(dev, from, (gpuc_copy_end){.host = host}, bytes, stream);
@@ -67,7 +68,8 @@ static gpuc_status out_of_memory(void)
     return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a plan");
 }
 
-static bool copy_array(gpuc_arena *arena, const void *items, uint32_t count, size_t item_size, const void **out)
+static bool copy_array(gpuc_arena *arena, const void *items, uint32_t count, size_t item_size,
+                       const void **out)
 {
     void *copy = gpuc_arena_alloc_array(arena, count, item_size);
     if (copy && count) memcpy(copy, items, count * item_size);
@@ -124,8 +126,8 @@ static gpuc_status plan_run(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_st
 {
     const step_plan *plan = (const step_plan *)p;
     for (uint32_t i = 0; i < plan->count; i++)
-        GPUC_TRY(gpuc_error_prefix(plan->dev->api->launch(plan->dev, stream, &plan->steps[i], bindings), "step %u",
-                                   i));
+        GPUC_TRY(gpuc_error_prefix(plan->dev->api->launch(plan->dev, stream, &plan->steps[i], bindings),
+                                   "step %u", i));
     return NULL;
 }
 
@@ -148,7 +150,7 @@ typedef struct slot {
 } slot;
 #define SLOT(name)                                                                                           \
     {                                                                                                        \
-        #name, offsetof(gpuc_device_api, name)                                                               \
+#name, offsetof(gpuc_device_api, name)                                                               \
     }
 #define NUM(slots) (sizeof(slots) / sizeof(slots)[0])
 
@@ -182,17 +184,19 @@ static gpuc_status complete(const char *name, gpuc_device_api *api, const gpuc_d
 
 gpuc_status gpuc_runtime_complete_api(const char *name, const gpuc_device_api *api, gpuc_device_api *out)
 {
-    static const slot needed[] = {SLOT(get_attr),    SLOT(alloc_data_space), SLOT(free_data_space),
-                                  SLOT(copy_data_from_to), SLOT(module_load), SLOT(module_release),
-                                  SLOT(kernel_get),  SLOT(launch),           SLOT(destroy)};
+    static const slot needed[] = {SLOT(get_attr),          SLOT(alloc_data_space), SLOT(free_data_space),
+                                  SLOT(copy_data_from_to), SLOT(module_load),      SLOT(module_release),
+                                  SLOT(kernel_get),        SLOT(launch),           SLOT(destroy)};
     static const slot workspaces[] = {SLOT(alloc_workspace), SLOT(free_workspace)};
-    static const slot streams[] = {SLOT(create_stream), SLOT(free_stream),   SLOT(stream_sync), SLOT(stream_flush),
-                                   SLOT(stream_signal), SLOT(stream_wait),   SLOT(ticket_wait)};
+    static const slot streams[] = {SLOT(create_stream), SLOT(free_stream),   SLOT(stream_sync),
+                                   SLOT(stream_flush),  SLOT(stream_signal), SLOT(stream_wait),
+                                   SLOT(ticket_wait)};
     static const slot plans[] = {SLOT(plan_create), SLOT(plan_run), SLOT(plan_destroy)};
     if (api->struct_size != sizeof *api)
-        return gpuc_fail(GPUC_UNSUPPORTED,
-                         "gpuc_device_api.struct_size of '%s' is %zu, this version's is %zu: compile the driver anew",
-                         name, api->struct_size, sizeof *api);
+        return gpuc_fail(
+            GPUC_UNSUPPORTED,
+            "gpuc_device_api.struct_size of '%s' is %zu, this version's is %zu: compile the driver anew",
+            name, api->struct_size, sizeof *api);
     *out = *api;
     out->name = name;
     GPUC_TRY(all_there(name, out, needed, NUM(needed)));

@@ -33,7 +33,8 @@ static gpuc_status no_driver(gpuc_device_type type)
     const char *name = gpuc_device_type_name(NULL, type);
     if (type >= GPUC_DEVICE_USER_FIRST)
         return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
-                         "this runtime has no devices of type %d; load the plug-in that registers them", type);
+                         "this runtime has no devices of type %d; load the plug-in that registers them",
+                         type);
     return gpuc_fail(GPUC_DEVICE_UNAVAILABLE,
                      "this runtime has no %s devices; register them with gpuc_%s_register, in a build that "
                      "contains them",

@@ -39,7 +39,8 @@ static bool is_of_kind(const gpuc_value *v, char kind)
     case ATTRIBUTE: return v->kind == GPUC_VALUE_INT || (v->kind == GPUC_VALUE_STRING && v->as.string);
     case BUFFER: return is_handle(v);
     case STREAM: return is_handle(v) || v->kind == GPUC_VALUE_NULL;
-    default: return is_handle(v) || (v->kind == GPUC_VALUE_NDARRAY && v->as.ndarray && !v->as.ndarray->device);
+    default:
+        return is_handle(v) || (v->kind == GPUC_VALUE_NDARRAY && v->as.ndarray && !v->as.ndarray->device);
     }
 }
 
@@ -127,13 +128,14 @@ static gpuc_status free_workspace(gpuc_device *dev, const gpuc_value *v, gpuc_va
 static gpuc_status end_of(const gpuc_value *v, int64_t offset, int64_t bytes, gpuc_copy_end *out)
 {
     if (offset < 0 || bytes < 0)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "a copy of %lld bytes at %lld", (long long)bytes, (long long)offset);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "a copy of %lld bytes at %lld", (long long)bytes,
+                         (long long)offset);
     *out = (gpuc_copy_end){.buffer = v->as.handle, .offset = (size_t)offset};
     if (v->kind == GPUC_VALUE_HANDLE) return NULL;
     const gpuc_ndarray *a = v->as.ndarray;
     if ((uint64_t)offset > a->bytes || (uint64_t)bytes > a->bytes - (size_t)offset)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "a copy of %lld bytes at %lld: the array has %zu", (long long)bytes,
-                         (long long)offset, a->bytes);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "a copy of %lld bytes at %lld: the array has %zu",
+                         (long long)bytes, (long long)offset, a->bytes);
     *out = (gpuc_copy_end){.host = a->host + offset};
     return NULL;
 }
@@ -323,8 +325,8 @@ gpuc_status gpuc_runtime_device_api_register(gpuc_driver_entry *entry)
         name_of(entry, i, name, sizeof name);
         status = i < NUM_METHODS ? register_method(entry, name, &methods[i])
                                  : gpuc_registry_set_fn(entry->runtime, name,
-                                                        i == NUM_METHODS ? count_devices : give_table, entry, NULL,
-                                                        false);
+                                                        i == NUM_METHODS ? count_devices : give_table, entry,
+                                                        NULL, false);
     }
     for (; status && i > 1; i--) {
         name_of(entry, i - 2, name, sizeof name);

@@ -66,8 +66,8 @@ gpuc_status gpuc_device_attr_named(const char *name, gpuc_device_attr *out)
         return NULL;
     }
     const char *best = gpuc_suggest(name, known, GPUC_ATTR_COUNT);
-    return gpuc_fail(GPUC_NOT_FOUND, "devices have no attribute '%s'%s%s%s", name, best ? "; did you mean '" : "",
-                     best ? best : "", best ? "'?" : "");
+    return gpuc_fail(GPUC_NOT_FOUND, "devices have no attribute '%s'%s%s%s", name,
+                     best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "");
 }
 
 static gpuc_attr_value ask(gpuc_device *dev, gpuc_device_attr attr)

@@ -20,8 +20,8 @@ gpuc_status gpuc_device_check_copy(const gpuc_device *dev, const gpuc_copy_end *
 gpuc_status gpuc_device_check_stream(const gpuc_device *dev, const gpuc_stream *stream)
 {
     if (!stream || stream->device == dev) return NULL;
-    return gpuc_fail(GPUC_INVALID_ARGUMENT, "the stream is of another device than %s:%d",
-                     dev->api->name, dev->index);
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "the stream is of another device than %s:%d", dev->api->name,
+                     dev->index);
 }
 
 gpuc_status gpuc_device_check_tensor(const gpuc_device *dev, const gpuc_bindings *bindings,
@@ -45,6 +45,5 @@ gpuc_status gpuc_device_check_ticket(const gpuc_device *dev, uint64_t ticket, ui
 {
     if (ticket <= last) return NULL;
     return gpuc_fail(GPUC_INVALID_ARGUMENT, "ticket %llu of %s:%d was never given: the last is %llu",
-                     (unsigned long long)ticket, dev->api->name, dev->index,
-                     (unsigned long long)last);
+                     (unsigned long long)ticket, dev->api->name, dev->index, (unsigned long long)last);
 }

@@ -58,10 +58,11 @@ static gpuc_status unknown_device(gpuc_runtime *rt, const char *text, const char
         snprintf(list + used, sizeof list - used, ", %s", name);
     }
     const char *best = gpuc_suggest(word, known, count);
-    return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                     "unknown device '%s'%s%s%s; devices are %s, with a number as in vulkan:1 for others than the "
-                     "first",
-                     text, best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "", list);
+    return gpuc_fail(
+        GPUC_INVALID_ARGUMENT,
+        "unknown device '%s'%s%s%s; devices are %s, with a number as in vulkan:1 for others than the "
+        "first",
+        text, best ? "; did you mean '" : "", best ? best : "", best ? "'?" : "", list);
 }
 
 static bool is_known(gpuc_runtime *rt, gpuc_device_type type)

@@ -14,8 +14,8 @@ static gpuc_status check_name(const gpuc_driver *d)
     size_t length = strspn(d->name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     if (length == 0 || d->name[length] || length >= GPUC_DRIVER_NAME_SIZE || isdigit((unsigned char)*d->name))
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "'%.64s' is no name for a driver: it must be a C identifier of less than %d bytes", d->name,
-                         GPUC_DRIVER_NAME_SIZE);
+                         "'%.64s' is no name for a driver: it must be a C identifier of less than %d bytes",
+                         d->name, GPUC_DRIVER_NAME_SIZE);
     return NULL;
 }
 
@@ -63,7 +63,8 @@ static gpuc_status add(gpuc_runtime *rt, gpuc_driver_entry *entry)
     if (!other) return NULL;
     if (strcmp(other->driver.name, name) == 0)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "the runtime has a driver for '%s' already", name);
-    return gpuc_fail(GPUC_INVALID_ARGUMENT, "the number of the name '%s' is that of '%s': choose another name", name,
+    return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                     "the number of the name '%s' is that of '%s': choose another name", name,
                      other->driver.name);
 }
 

@@ -48,13 +48,13 @@ struct gpuc_runtime {
     gpuc_runtime_desc desc;
     gpuc_allocator allocator;
     atomic_size_t pins;
-    uint64_t serial;                     /* never used twice in a process */
-    pthread_mutex_t mutex;               /* guards opening, and what adds to these two: */
+    uint64_t serial;                      /* never used twice in a process */
+    pthread_mutex_t mutex;                /* guards opening, and what adds to these two: */
     _Atomic(gpuc_driver_entry *) drivers; /* newest first; both only ever grow at the head: read without it */
     _Atomic(gpuc_open_device *) devices;
     pthread_mutex_t current_mutex; /* guards the list, not what is in it */
     gpuc_thread_current *currents; /* of all threads */
-    gpuc_registry_entry *entries;        /* sorted by name */
+    gpuc_registry_entry *entries;  /* sorted by name */
     size_t num_entries, entry_capacity;
     gpuc_plugin *plugins; /* newest first */
 };

@@ -81,8 +81,8 @@ static gpuc_status check_place(const gpuc_ndarray *a, const gpuc_stream *stream)
 {
     if (a->device == stream->device) return NULL;
     return gpuc_fail(GPUC_INVALID_ARGUMENT, "the array is %s, the stream of %s:%d",
-                     a->device ? "on another device" : "on the host",
-                     stream->device->api->name, stream->device->index);
+                     a->device ? "on another device" : "on the host", stream->device->api->name,
+                     stream->device->index);
 }
 
 gpuc_status gpuc_ndarray_write(gpuc_ndarray *a, const void *bytes, size_t size)

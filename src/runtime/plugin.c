@@ -40,7 +40,8 @@ static gpuc_status open_library(gpuc_runtime *rt, const char *path, void **out)
     struct stat about;
     if (stat(file, &about) == 0 && !S_ISREG(about.st_mode)) {
         gpuc_mem_free(rt->allocator, file, size);
-        return gpuc_fail(GPUC_INVALID_DATA, "it is no file"); /* opening a pipe would wait for its other end */
+        return gpuc_fail(GPUC_INVALID_DATA,
+                         "it is no file"); /* opening a pipe would wait for its other end */
     }
     *out = dlopen(file, RTLD_NOW | RTLD_LOCAL);
     gpuc_status status = *out ? NULL : open_failed(file);

@@ -49,7 +49,8 @@ gpuc_status gpuc_runtime_create(const gpuc_runtime_desc *desc, gpuc_runtime **ou
     atomic_init(&rt->drivers, NULL);
     atomic_init(&rt->devices, NULL);
     int failed = pthread_mutex_init(&rt->mutex, NULL);
-    if (!failed && (failed = pthread_mutex_init(&rt->current_mutex, NULL)) != 0) pthread_mutex_destroy(&rt->mutex);
+    if (!failed && (failed = pthread_mutex_init(&rt->current_mutex, NULL)) != 0)
+        pthread_mutex_destroy(&rt->mutex);
     if (failed) {
         gpuc_mem_free(copy.allocator, rt, sizeof *rt);
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a mutex");

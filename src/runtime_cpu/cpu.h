@@ -35,7 +35,7 @@ typedef struct gpuc_cpu_device {
     gpuc_cpu_ticket **tickets_end;
     gpuc_cpu_ticket *failures; /* tickets of work that failed, newest first */
     uint32_t num_failures;
-    uint64_t last_ticket;     /* that was given */
+    uint64_t last_ticket; /* that was given */
     uint32_t features;
     int vector_bits;
     char name[96];

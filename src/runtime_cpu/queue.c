@@ -89,7 +89,8 @@ void gpuc_cpu_queue_publish(gpuc_cpu_stream *s, const gpuc_cpu_record *r)
 /* The record at the place, which moves to a later chunk if that is where it lies. */
 static const gpuc_cpu_record *record_at(gpuc_cpu_place *place)
 {
-    while (place->at == atomic_load(&place->chunk->end)) *place = (gpuc_cpu_place){.chunk = place->chunk->next};
+    while (place->at == atomic_load(&place->chunk->end))
+        *place = (gpuc_cpu_place){.chunk = place->chunk->next};
     return (const gpuc_cpu_record *)(place->chunk->bytes + place->at);
 }
 
@@ -104,8 +105,7 @@ static void free_chunks(gpuc_cpu_stream *s, gpuc_cpu_chunk *from, const gpuc_cpu
 
 static void release_kept(gpuc_cpu_stream *s, const gpuc_cpu_record *r)
 {
-    for (uint32_t i = 0; i < r->num_tensors; i++)
-        gpuc_cpu_free(&s->dev->base, gpuc_cpu_record_buffers(r)[i]);
+    for (uint32_t i = 0; i < r->num_tensors; i++) gpuc_cpu_free(&s->dev->base, gpuc_cpu_record_buffers(r)[i]);
     if (r->kernel) gpuc_cpu_module_release(&s->dev->base, (gpuc_code_module *)r->kernel->module);
     if (r->other) gpuc_cpu_stream_unref(r->other);
 }

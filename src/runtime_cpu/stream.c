@@ -74,8 +74,8 @@ gpuc_status gpuc_cpu_stream_error(gpuc_cpu_stream *s, uint64_t position)
     enter_process(s);
     pthread_mutex_lock(&s->lock);
     if (s->error && s->failed_at < position)
-        status = gpuc_error_make(gpuc_status_code(s->error), gpuc_status_file(s->error), gpuc_status_line(s->error),
-                                 "%s", gpuc_status_message(s->error));
+        status = gpuc_error_make(gpuc_status_code(s->error), gpuc_status_file(s->error),
+                                 gpuc_status_line(s->error), "%s", gpuc_status_message(s->error));
     pthread_mutex_unlock(&s->lock);
     return status;
 }

@@ -28,7 +28,7 @@ typedef struct gpuc_cpu_place {
 struct gpuc_cpu_stream {
     gpuc_stream base;
     gpuc_cpu_device *dev;
-    void *block; /* what the allocator gave for this struct */
+    void *block;           /* what the allocator gave for this struct */
     gpuc_cpu_stream *next; /* of the device's, under its lock */
     atomic_uint refs;      /* the owner's, of waits in queues, of waiting threads */
 
@@ -43,8 +43,8 @@ struct gpuc_cpu_stream {
      * fork copies them of one moment. */
     _Alignas(64) gpuc_cpu_place places[2];
     atomic_uint_fast64_t done; /* records */
-    gpuc_cpu_stream *behind;  /* of who runs: the stream that waits for this one, which it runs too */
-    uint64_t goal;            /* of who runs a stream that waits: how far it is to run */
+    gpuc_cpu_stream *behind;   /* of who runs: the stream that waits for this one, which it runs too */
+    uint64_t goal;             /* of who runs a stream that waits: how far it is to run */
 
     atomic_int process; /* that the lock is of; 0 while it is made anew */
     pthread_mutex_t lock;

@@ -102,14 +102,15 @@ static gpuc_status error_of(gpuc_cpu_device *dev, uint64_t number)
     if (t)
         status = gpuc_cpu_stream_error(t->stream, t->position);
     else if ((t = find_locked(dev->failures, number)))
-        status = gpuc_error_make(gpuc_status_code(t->error), gpuc_status_file(t->error), gpuc_status_line(t->error),
-                                 "%s", gpuc_status_message(t->error));
+        status = gpuc_error_make(gpuc_status_code(t->error), gpuc_status_file(t->error),
+                                 gpuc_status_line(t->error), "%s", gpuc_status_message(t->error));
     pthread_mutex_unlock(&dev->lock);
     return status;
 }
 
 /* The stream of a ticket, with a reference, and the position in it; NULL: the ticket is done. */
-static gpuc_status find_ticket(gpuc_cpu_device *dev, uint64_t number, gpuc_cpu_stream **out, uint64_t *out_position)
+static gpuc_status find_ticket(gpuc_cpu_device *dev, uint64_t number, gpuc_cpu_stream **out,
+                               uint64_t *out_position)
 {
     *out = NULL;
     pthread_mutex_lock(&dev->lock);

@@ -90,8 +90,8 @@ typedef struct gpuc_cl_caps {
     uint64_t local_bytes, global_bytes, max_alloc;
     uint32_t compute_units, base_align, vector_bits, clock_mhz;
     uint64_t l2_bytes;
-    uint32_t registers;   /* of a work-group; 0: not told */
-    char compute[24];     /* NVIDIA: "8.6", AMD: "gfx1030"; empty: not told */
+    uint32_t registers; /* of a work-group; 0: not told */
+    char compute[24];   /* NVIDIA: "8.6", AMD: "gfx1030"; empty: not told */
     size_t max_params, max_texels;
     bool has_compiler;
 } gpuc_cl_caps;

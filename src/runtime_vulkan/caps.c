@@ -212,8 +212,8 @@ static int64_t available_bytes(const gpuc_vk_device *dev)
 {
     VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
-    VkPhysicalDeviceMemoryProperties2 memory = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2,
-                                                .pNext = &budget};
+    VkPhysicalDeviceMemoryProperties2 memory = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, .pNext = &budget};
     dev->vk->fn.GetPhysicalDeviceMemoryProperties2(dev->physical, &memory);
     uint32_t heap = tensor_heap(dev);
     VkDeviceSize all = budget.heapBudget[heap], used = budget.heapUsage[heap];
@@ -254,7 +254,9 @@ gpuc_status gpuc_vk_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_at
         out->known = dev->caps.multiprocessors > 0;
         out->i = dev->caps.multiprocessors;
         break;
-    case GPUC_ATTR_TOTAL_GLOBAL_BYTES: out->i = (int64_t)dev->caps.memory.memoryHeaps[tensor_heap(dev)].size; break;
+    case GPUC_ATTR_TOTAL_GLOBAL_BYTES:
+        out->i = (int64_t)dev->caps.memory.memoryHeaps[tensor_heap(dev)].size;
+        break;
     case GPUC_ATTR_AVAILABLE_GLOBAL_BYTES:
         out->known = dev->caps.memory_budget;
         out->i = out->known ? available_bytes(dev) : 0;

@@ -35,7 +35,7 @@ typedef struct gpuc_vk_caps {
     uint64_t max_allocation;
     bool memory_budget;       /* the driver tells what memory is free */
     uint32_t multiprocessors; /* 0: not told */
-    uint32_t features; /* gpuc_feature bits */
+    uint32_t features;        /* gpuc_feature bits */
     uint32_t queue_family, timestamp_bits;
     const char *extensions[GPUC_VK_MAX_EXTENSIONS]; /* to enable */
     uint32_t num_extensions;

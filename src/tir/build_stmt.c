@@ -18,8 +18,8 @@ gpuc_tir_buffer *gpuc_tir_buffer_make(gpuc_ctx *ctx, const char *name, gpuc_dtyp
 {
     gpuc_tir_check_list(ctx, ndim, shape, "the dimensions of a buffer");
     if ((unsigned)scope >= GPUC_SCOPE_COUNT)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the buffer '%s' has the unknown scope %d", name ? name : "buf",
-                   (int)scope);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the buffer '%s' has the unknown scope %d",
+                   name ? name : "buf", (int)scope);
     if (dtype.lanes != 1)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
                    "the buffer '%s' has elements of type %s; they must be scalars", name,
@@ -204,7 +204,8 @@ gpuc_stmt gpuc_tir_seq(gpuc_ctx *ctx, int n, const gpuc_stmt *at)
     int count = 0;
     gpuc_stmt only = NULL;
     if (n < 0 || (n > 0 && !at))
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a sequence of %d statements, whose list is %s", n, at ? "there" : "NULL");
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a sequence of %d statements, whose list is %s", n,
+                   at ? "there" : "NULL");
     for (int i = 0; i < n; i++) {
         if (!at[i]) continue;
         count += at[i]->kind == GPUC_STMT_SEQ ? gpuc_as_seq(at[i])->n : 1;

@@ -245,7 +245,8 @@ static void function_body(gpuc_ctx *ctx, void *arg)
     } else {
         run_ok(printed);
         assert_null(strstr(text, "func f0_doubled")); /* that is loop IR */
-        assert_non_null(strstr(text, run_device_type() == GPUC_DEVICE_VULKAN ? "OpEntryPoint" : "f0_doubled"));
+        assert_non_null(
+            strstr(text, run_device_type() == GPUC_DEVICE_VULKAN ? "OpEntryPoint" : "f0_doubled"));
     }
     unwrap();
     gpuc_function_release(f);

@@ -138,7 +138,8 @@ bool cts_available(int argc, char **argv)
     }
     if (!cts_type) {
         printf("usage: test_cts");
-        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) printf("%s%s", i ? "|" : " ", kinds[i].device);
+        for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+            printf("%s%s", i ? "|" : " ", kinds[i].device);
         printf("\n");
         exit(2);
     }

@@ -658,7 +658,8 @@ static void requirements_are_checked(void **state)
     cts c;
     cts_open(&c);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        if (strcmp(cases[i].need.name, "max_texels") == 0 && !gpuc_device_get_attr(c.dev, GPUC_ATTR_MAX_TEXELS).known)
+        if (strcmp(cases[i].need.name, "max_texels") == 0 &&
+            !gpuc_device_get_attr(c.dev, GPUC_ATTR_MAX_TEXELS).known)
             continue; /* no limit */
         if (strncmp(cases[i].need.name, "cpu.", 4) == 0 && cts_type != GPUC_DEVICE_CPU) continue;
         const cts_package_options options = {.requirements = &cases[i].need, .num_requirements = 1};

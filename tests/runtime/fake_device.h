@@ -89,9 +89,9 @@ static inline void fake_destroy(gpuc_device *dev)
     gpuc_mem_free(gpuc_runtime_allocator(dev->runtime), dev, sizeof(fake_device));
 }
 
-static inline gpuc_status fake_module_load(gpuc_device *dev, const char *type_key, const void *bytes, size_t size,
-                                           const gpuc_kernel *const *kernels, uint32_t num_kernels,
-                                           gpuc_code_module **out)
+static inline gpuc_status fake_module_load(gpuc_device *dev, const char *type_key, const void *bytes,
+                                           size_t size, const gpuc_kernel *const *kernels,
+                                           uint32_t num_kernels, gpuc_code_module **out)
 {
     (void)dev, (void)type_key, (void)bytes, (void)size, (void)kernels, (void)num_kernels;
     *out = NULL;

@@ -173,7 +173,8 @@ static void lies_are_errors(void **state)
     assert_int_equal(gpuc_device_count(f.rt, gpuc_device_type_named("negative")), 0);
     expect_success(gpuc_device_open(f.rt, gpuc_device_type_named("poor"), 0, &dev));
     assert_int_equal(dev->launches, 0);
-    expect_failure(gpuc_ndarray_create(f.rt, dev, GPUC_FLOAT32, 1, &n, &a), GPUC_INTERNAL, "poor:0 gave no memory");
+    expect_failure(gpuc_ndarray_create(f.rt, dev, GPUC_FLOAT32, 1, &n, &a), GPUC_INTERNAL,
+                   "poor:0 gave no memory");
     fixture_deinit(&f);
 }
 
@@ -297,7 +298,11 @@ static gpuc_value handle(void *h)
 }
 
 #define INT(value) gpuc_arg_int(value)
-#define ARGS(...) (int)(sizeof((gpuc_value[]){__VA_ARGS__}) / sizeof(gpuc_value)), (gpuc_value[]){__VA_ARGS__}
+#define ARGS(...)                                                                                            \
+    (int)(sizeof((gpuc_value[]){__VA_ARGS__}) / sizeof(gpuc_value)), (gpuc_value[])                          \
+    {                                                                                                        \
+        __VA_ARGS__                                                                                          \
+    }
 
 static void devices_are_packed_functions(void **state)
 {

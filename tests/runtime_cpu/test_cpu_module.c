@@ -418,7 +418,8 @@ static void children_find_a_queue_in_the_middle(void **state)
         }
         int status;
         assert_int_equal(waitpid(pid, &status, 0), pid);
-        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) fail_msg("round %d: status 0x%x", round, (unsigned)status);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+            fail_msg("round %d: status 0x%x", round, (unsigned)status);
         ok(f.dev->api->stream_sync(f.dev, f.s));
     }
     end_forking(&f);

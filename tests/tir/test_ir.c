@@ -266,8 +266,12 @@ static void build_wrong(gpuc_ctx *ctx, void *arg)
     case 9: gpuc_tir_eval(ctx, NULL); break;
     case 10: gpuc_tir_attr(ctx, NULL, NULL, NULL, NULL, store); break;
     case 11: gpuc_tir_alloc(ctx, NULL, store); break;
-    case 12: gpuc_tir_for_(ctx, x, gpuc_int(ctx, 0), eight, (gpuc_loop_kind)9, GPUC_THREAD_NONE, store); break;
-    default: gpuc_tir_for_(ctx, x, gpuc_int(ctx, 0), eight, GPUC_LOOP_THREAD, (gpuc_thread_tag)99, store); break;
+    case 12:
+        gpuc_tir_for_(ctx, x, gpuc_int(ctx, 0), eight, (gpuc_loop_kind)9, GPUC_THREAD_NONE, store);
+        break;
+    default:
+        gpuc_tir_for_(ctx, x, gpuc_int(ctx, 0), eight, GPUC_LOOP_THREAD, (gpuc_thread_tag)99, store);
+        break;
     }
 }
 
@@ -278,7 +282,8 @@ static void builders_refuse(void **state)
     assert_null(gpuc_ctx_create(NULL, &ctx));
     for (wrong w = {0}; w.which < 14; w.which++) {
         gpuc_status status = gpuc_ctx_protect(ctx, build_wrong, &w);
-        if (gpuc_status_code(status) != GPUC_INVALID_ARGUMENT) fail_msg("case %d: %s", w.which, gpuc_status_message(status));
+        if (gpuc_status_code(status) != GPUC_INVALID_ARGUMENT)
+            fail_msg("case %d: %s", w.which, gpuc_status_message(status));
         gpuc_status_release(status);
     }
     gpuc_ctx_destroy(ctx);
@@ -290,6 +295,7 @@ static void builders_refuse(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_built), cmocka_unit_test(test_bad), cmocka_unit_test(builders_refuse)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_built), cmocka_unit_test(test_bad),
+                                       cmocka_unit_test(builders_refuse)};
     return cmocka_run_group_tests_name("ir", tests, NULL, NULL);
 }

@@ -46,8 +46,8 @@ static void print_features(int64_t bits)
 static void print_device(gpuc_device *dev)
 {
     bool software = gpuc_device_get_attr(dev, GPUC_ATTR_IS_SOFTWARE).i != 0;
-    printf("%s%s:%d%s  %s (%s)\n", cli_colour_on(STDOUT_FILENO, CLI_BOLD), dev->api->name,
-           dev->index, cli_colour_off(STDOUT_FILENO), cli_device_text(dev, GPUC_ATTR_NAME),
+    printf("%s%s:%d%s  %s (%s)\n", cli_colour_on(STDOUT_FILENO, CLI_BOLD), dev->api->name, dev->index,
+           cli_colour_off(STDOUT_FILENO), cli_device_text(dev, GPUC_ATTR_NAME),
            software ? "software" : "hardware");
     printf("    %-22s %s\n", "driver", cli_device_text(dev, GPUC_ATTR_DRIVER));
     printf("    %-22s %s\n", "api_version", cli_device_text(dev, GPUC_ATTR_API_VERSION));
@@ -104,7 +104,8 @@ static void print(gpuc_runtime *rt, gpuc_device_type type, int index)
     gpuc_device *dev;
     gpuc_status status = gpuc_device_open(rt, type, index, &dev);
     if (status)
-        printf("%s:%d  not available: %s\n", gpuc_device_type_name(rt, type), index, gpuc_status_message(status));
+        printf("%s:%d  not available: %s\n", gpuc_device_type_name(rt, type), index,
+               gpuc_status_message(status));
     else
         print_device(dev);
     gpuc_status_release(status);
