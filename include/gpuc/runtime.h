@@ -64,7 +64,13 @@ GPUC_API void gpuc_runtime_release(gpuc_runtime *rt);
  * with the reason (no loader, no driver, index out of range, ...). The runtime owns it. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_device_open(gpuc_runtime *rt, gpuc_device_type type, int index,
                                                      gpuc_device **out);
-/* Number of devices of a kind that could be opened; 0 if the driver is missing. */
+/* The number of the first device that was made of objects of the application (gpuc/vulkan.h, gpuc/opencl.h). */
+#define GPUC_ADOPTED_FIRST 1024
+/* Closes a device that was made of objects of the application, which may destroy them afterwards. No other
+ * thread uses it meanwhile. INVALID_ARGUMENT for other devices, which the runtime closes, and as long as there are
+ * arrays, streams, modules or models on it. The tickets of the device are over. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_device_close(gpuc_device *dev);
+/* Number of devices of a kind that could be opened; 0 if the driver is missing. Adopted ones do not count. */
 GPUC_API int gpuc_device_count(gpuc_runtime *rt, gpuc_device_type type);
 /* Parses "vulkan", "opencl:1", "cpu", "c" (the CPU) to a kind and a number; with a runtime also the names of its
  * other drivers, "foo:1" (gpuc/driver.h). INVALID_ARGUMENT for other texts. */

@@ -61,6 +61,8 @@ static bool is_within(const gpuc_kernel *k, int64_t max)
 gpuc_status gpuc_loader_load(gpuc_loaded *l, const gpuc_program *p, const bool *launched, gpuc_arena *arena)
 {
     uint32_t n = p->num_kernels;
+    gpuc_device_pin(l->dev);
+    l->pinned = true;
     l->modules = gpuc_arena_alloc_array(arena, p->num_modules, sizeof *l->modules);
     l->kernels = gpuc_arena_alloc_array(arena, n, sizeof *l->kernels);
     l->chosen = gpuc_arena_alloc_array(arena, n, sizeof *l->chosen);
@@ -88,4 +90,6 @@ void gpuc_loader_unload(gpuc_loaded *l, const gpuc_program *p)
 {
     for (uint32_t i = 0; l->modules && i < p->num_modules; i++)
         if (l->modules[i]) l->dev->api->module_release(l->dev, l->modules[i]);
+    if (l->pinned) gpuc_device_unpin(l->dev);
+    l->pinned = false;
 }

@@ -10,6 +10,7 @@
 
 typedef struct gpuc_loaded {
     gpuc_device *dev;
+    bool pinned;
     gpuc_code_module **modules; /* by the program's number; NULL where none of its kernels is launched here */
     int64_t max_iterations;     /* of the loops of an invocation; 0: no limit */
     uint32_t *chosen;           /* the kernel or variant to run, by the program's number */
