@@ -436,6 +436,23 @@ GPUC_API int gpuc_model_find_input(const gpuc_model *model, const char *name); /
 /* Whether a kernel or a copy reads the input's bytes; else only its shape and type matter. */
 GPUC_API bool gpuc_model_reads_input(const gpuc_model *model, int i);
 
+/* What a session is for. Start from GPUC_SESSION_DESC_INIT. */
+typedef struct gpuc_session_desc {
+    uint32_t struct_size; /* set by GPUC_SESSION_DESC_INIT */
+    /* How many recordings into command buffers of the application (gpuc/vulkan.h) may be pending at a time; 0: 3. */
+    uint32_t in_flight;
+    bool stepped; /* its plans end where an operator does (gpuc_session_run_node) */
+} gpuc_session_desc;
+#define GPUC_SESSION_DESC_INIT ((gpuc_session_desc){.struct_size = sizeof(gpuc_session_desc)})
+
+/* Creates a session; desc NULL is the default. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_create_with(gpuc_model *model, const gpuc_session_desc *desc,
+                                                             gpuc_session **out);
+/* Plans inferences with other extents of the inputs beforehand, and allocates memory for them: dims[i] are those of
+ * input i, as many as it has; NULL: those that it has now. The plans of the last few extents are kept. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_plan(gpuc_session *s, const int64_t *const *dims);
+/* The model of the session, borrowed. */
+GPUC_API gpuc_model *gpuc_session_model(const gpuc_session *s);
 /* Creates a session of the model, which it retains. Device memory is allocated by the first run, when
  * shapes are known. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_create(gpuc_model *model, gpuc_session **out);

@@ -17,21 +17,34 @@ static gpuc_status grow_memory(gpuc_session *s, uint32_t device, uint32_t count)
     return NULL;
 }
 
+/* Frees it after the work that is queued; where the application has recorded, with the session. */
+static gpuc_status free_chunk(gpuc_session *s, uint32_t device, gpuc_buffer **at)
+{
+    gpuc_device *dev = s->model->devices[device].code.dev;
+    GPUC_TRY(gpuc_session_settle(s));
+    if (s->recording) {
+        gpuc_old_chunk *old = gpuc_arena_alloc(&s->arena, sizeof *old);
+        if (!old) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a session");
+        *old = (gpuc_old_chunk){s->memory[device].old, *at};
+        s->memory[device].old = old;
+    } else {
+        dev->api->free_data_space(dev, *at);
+    }
+    *at = NULL;
+    return NULL;
+}
+
 static gpuc_status ensure_chunk(gpuc_session *s, uint32_t device, uint32_t chunk, uint64_t size)
 {
     gpuc_device *dev = s->model->devices[device].code.dev;
     gpuc_buffer **at = &s->memory[device].chunks[chunk];
     if (*at && (*at)->size >= size) return NULL;
-    if (*at) {
-        GPUC_TRY(gpuc_session_settle(s));
-        dev->api->free_data_space(dev, *at);
-        *at = NULL;
-    }
+    if (*at) GPUC_TRY(free_chunk(s, device, at));
     return gpuc_error_prefix(dev->api->alloc_data_space(dev, size, GPUC_SLOT_ALIGN, at),
                              "intermediate results of the session");
 }
 
-static gpuc_status ensure_memory(gpuc_session *s)
+gpuc_status gpuc_session_ensure_memory(gpuc_session *s)
 {
     for (uint32_t d = 0; d < s->model->exec->num_devices; d++) {
         const gpuc_chunks *c = &s->states->chunks[d];
@@ -48,6 +61,9 @@ void gpuc_session_free_memory(gpuc_session *s)
         for (uint32_t i = 0; i < s->memory[d].count; i++)
             if (s->memory[d].chunks[i]) dev->api->free_data_space(dev, s->memory[d].chunks[i]);
         s->memory[d].count = 0;
+        for (const gpuc_old_chunk *o = s->memory[d].old; o; o = o->next)
+            dev->api->free_data_space(dev, o->buffer);
+        s->memory[d].old = NULL;
     }
     for (uint32_t i = 0; i < s->model->exec->num_slots; i++)
         if (s->late[i]) s->late[i]->device->api->free_data_space(s->late[i]->device, s->late[i]);
@@ -90,7 +106,7 @@ gpuc_status gpuc_session_bind_all(gpuc_session *s)
 {
     const gpuc_exec *e = s->model->exec;
     const gpuc_shape_state *state = s->states;
-    GPUC_TRY(ensure_memory(s));
+    GPUC_TRY(gpuc_session_ensure_memory(s));
     for (uint32_t i = 0; i < e->num_outputs; i++)
         if (!state->outputs[i].late) GPUC_TRY(gpuc_session_ensure_output(s, i));
     for (uint32_t i = 0; i < e->num_slots; i++) {
@@ -110,6 +126,9 @@ gpuc_status gpuc_session_bind_all(gpuc_session *s)
         case GPUC_SLOT_KIND_COUNT: break;
         }
     }
+    for (uint32_t i = 0; i < e->num_outputs; i++)
+        if (!state->outputs[i].late)
+            s->bindings[e->num_slots + i] = gpuc_ndarray_binding(s->outputs[i].array);
     return NULL;
 }
 

@@ -24,6 +24,9 @@ static gpuc_status read_package(gpuc_model *m, const gpuc_model_desc *desc)
     size_t size = desc->size;
     if (desc->path) {
         GPUC_TRY(gpuc_file_map(desc->path, &m->mapping));
+        const char *slash = strrchr(desc->path, '/');
+        m->label = gpuc_arena_strdup(&m->arena, slash ? slash + 1 : desc->path);
+        if (!m->label) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory loading a model");
         bytes = m->mapping.data;
         size = m->mapping.size;
     } else if (!bytes) {
@@ -77,6 +80,7 @@ gpuc_status gpuc_model_load(gpuc_runtime *rt, const gpuc_model_desc *desc, gpuc_
     atomic_init(&m->refs, 1);
     m->rt = rt;
     m->allocator = a;
+    m->label = "network";
     m->fallback_reason = "";
     m->profiling = known.profiling;
     gpuc_arena_init(&m->arena, a);

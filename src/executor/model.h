@@ -32,6 +32,7 @@ struct gpuc_model {
     const char **step_nodes;      /* by step: name of its node, or "" */
     gpuc_ndarray **defaults;      /* by input, on its device; NULL: it has none */
     uint64_t weight_bytes;
+    const char *label; /* what the model is called, for messages and debuggers */
     const char *fallback_reason;
     bool profiling;
 };

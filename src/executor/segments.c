@@ -82,7 +82,7 @@ static gpuc_status add_step(builder *b, const gpuc_exec_step *from)
 {
     const gpuc_model *m = b->s->model;
     gpuc_step *to = &b->steps[b->num_steps++];
-    *to = (gpuc_step){0};
+    *to = (gpuc_step){.label = m->step_nodes[from - m->exec->steps]};
     GPUC_TRY(eval_tensors(b, from, to));
     if (from->kind == GPUC_STEP_COPY) {
         if (to->tensors[0].size != to->tensors[1].size)

@@ -44,6 +44,7 @@ static const void *unwrap(const gpuc_vk_device *dev, const void *bytes, size_t s
 
 gpuc_status gpuc_vk_cache_init(gpuc_vk_device *dev)
 {
+    if (dev->app.owns_cache) return NULL;
     make_key(dev);
     VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
     const void *bytes;
@@ -56,11 +57,11 @@ gpuc_status gpuc_vk_cache_init(gpuc_vk_device *dev)
                 "the stored pipeline cache %s is damaged or of another driver; starting a new one",
                 dev->cache_key);
     }
-    VkResult r = dev->fn.CreatePipelineCache(dev->handle, &info, NULL, &dev->cache);
+    VkResult r = dev->fn.CreatePipelineCache(dev->handle, &info, dev->host, &dev->cache);
     if (r < 0 && info.initialDataSize) {
         info.pInitialData = NULL;
         info.initialDataSize = 0;
-        r = dev->fn.CreatePipelineCache(dev->handle, &info, NULL, &dev->cache);
+        r = dev->fn.CreatePipelineCache(dev->handle, &info, dev->host, &dev->cache);
     }
     GPUC_VK_TRY("vkCreatePipelineCache", r);
     dev->cache_size = info.initialDataSize;
@@ -87,7 +88,7 @@ static void store(gpuc_vk_device *dev)
 
 void gpuc_vk_cache_store(gpuc_vk_device *dev)
 {
-    if (!gpuc_runtime_get_desc(dev->base.runtime)->cache_store) return;
+    if (dev->app.owns_cache || !gpuc_runtime_get_desc(dev->base.runtime)->cache_store) return;
     pthread_mutex_lock(&dev->module_lock);
     store(dev);
     pthread_mutex_unlock(&dev->module_lock);
@@ -95,6 +96,6 @@ void gpuc_vk_cache_store(gpuc_vk_device *dev)
 
 void gpuc_vk_cache_deinit(gpuc_vk_device *dev)
 {
-    if (dev->cache) dev->fn.DestroyPipelineCache(dev->handle, dev->cache, NULL);
+    if (dev->cache && !dev->app.owns_cache) dev->fn.DestroyPipelineCache(dev->handle, dev->cache, dev->host);
     dev->cache = VK_NULL_HANDLE;
 }

@@ -47,6 +47,10 @@ GPUC_NODISCARD gpuc_status gpuc_vk_validation_listen(gpuc_vk *vk, const gpuc_vk_
 GPUC_NODISCARD gpuc_status gpuc_vk_instance_ensure(gpuc_vk *vk);
 void gpuc_vk_instance_drop(gpuc_vk *vk);
 /* Index of the queue family to use, or UINT32_MAX. */
-uint32_t gpuc_vk_compute_family(const gpuc_vk *vk, VkPhysicalDevice physical, uint32_t *out_timestamp_bits);
+uint32_t gpuc_vk_compute_family(const gpuc_vk *vk, VkPhysicalDevice physical);
+/* The properties of the first families; returns their number. */
+#define GPUC_VK_MAX_FAMILIES 32
+uint32_t gpuc_vk_families(const gpuc_vk *vk, VkPhysicalDevice physical, VkQueueFamilyProperties *out);
+uint32_t gpuc_vk_timestamp_bits(const gpuc_vk *vk, VkPhysicalDevice physical, uint32_t family);
 
 #endif

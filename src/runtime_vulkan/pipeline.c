@@ -63,7 +63,7 @@ static gpuc_status create_one(gpuc_vk_device *dev, gpuc_vk_kernel *k)
         .pCode = k->code->words,
     };
     VkShaderModule module;
-    GPUC_VK_TRY("vkCreateShaderModule", dev->fn.CreateShaderModule(dev->handle, &code, NULL, &module));
+    GPUC_VK_TRY("vkCreateShaderModule", dev->fn.CreateShaderModule(dev->handle, &code, dev->host, &module));
     VkPipelineShaderStageRequiredSubgroupSizeCreateInfo subgroup = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_REQUIRED_SUBGROUP_SIZE_CREATE_INFO,
         .requiredSubgroupSize = k->meta->subgroup_size,
@@ -83,8 +83,8 @@ static gpuc_status create_one(gpuc_vk_device *dev, gpuc_vk_kernel *k)
         .flags = gpuc_vk_has_windows(k->meta) ? VK_PIPELINE_CREATE_DISPATCH_BASE : 0,
         .layout = k->layout->pipeline,
     };
-    VkResult r = dev->fn.CreateComputePipelines(dev->handle, dev->cache, 1, &info, NULL, &k->pipeline);
-    dev->fn.DestroyShaderModule(dev->handle, module, NULL);
+    VkResult r = dev->fn.CreateComputePipelines(dev->handle, dev->cache, 1, &info, dev->host, &k->pipeline);
+    dev->fn.DestroyShaderModule(dev->handle, module, dev->host);
     if (r < 0) k->pipeline = VK_NULL_HANDLE;
     GPUC_VK_TRY("vkCreateComputePipelines", r);
     gpuc_vk_name_object(dev, VK_OBJECT_TYPE_PIPELINE, (uint64_t)(uintptr_t)k->pipeline, k->meta->name);
