@@ -2,6 +2,9 @@
 include(CMakePackageConfigHelpers)
 
 set(headers base.h device.h devices.h dlpack.h driver.h files.h kernel.h package.h plugin.h runtime.h scope.h tensor_files.h)
+if(GPUC_VULKAN)
+  list(APPEND headers vulkan.h)
+endif()
 set(libraries gpuc_runtime_static gpuc_runtime_shared)
 set(pkgconfig gpuc-runtime)
 set_target_properties(gpuc_runtime_static PROPERTIES EXPORT_NAME runtime_static)

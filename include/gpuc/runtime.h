@@ -469,6 +469,11 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_input(gpuc_session *s, int
  * output. Retained until replaced; NULL unbinds: the session allocates an array. A run is
  * INVALID_ARGUMENT where it shares memory with the array of an input or of another output. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_output(gpuc_session *s, int i, gpuc_ndarray *value);
+/* Makes runs keep what lies between operators of the model's device in this array: of uint8, on that device. Sessions
+ * of which one runs at a time may share one. Retained until replaced; NULL unbinds: the session allocates memory. A run
+ * is INVALID_ARGUMENT where it has less than gpuc_session_stats.workspace_bytes. Values whose size the program computes
+ * get memory of their own. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_workspace(gpuc_session *s, gpuc_ndarray *memory);
 /* Queues one inference, on the default streams of the devices of the model, in order with the thread's current
  * ones. On the CPU device it runs in the call. It waits where a size that the program computes must be read, and where memory must
  * grow. Every input that has no default must have been set. New shapes are planned first. */
@@ -530,9 +535,10 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_write_value(gpuc_session *s, ui
 typedef struct gpuc_session_stats {
     /* device memory of values between operators, the number of its chunks, and bytes of weights */
     uint64_t arena_bytes, arena_chunks, weight_bytes;
+    uint64_t workspace_bytes;                 /* what gpuc_session_bind_workspace needs */
     uint64_t launches_device, launches_other; /* per run: on the model's device, on the fallback device */
 } gpuc_session_stats;
-/* Counts for the shapes of the last run. */
+/* Counts for the shapes of the last run, or of the last plan. */
 GPUC_API gpuc_session_stats gpuc_session_get_stats(const gpuc_session *s);
 /* How long a step of the last run took. */
 typedef struct gpuc_step_profile {

@@ -98,6 +98,7 @@ void gpuc_session_release(gpuc_session *s)
     gpuc_mem_free(s->allocator, s->retired, s->retired_capacity * sizeof *s->retired);
     for (uint32_t i = 0; i < model->exec->num_inputs; i++) gpuc_ndarray_release(s->inputs[i].array);
     for (uint32_t i = 0; i < model->exec->num_outputs; i++) gpuc_ndarray_release(s->outputs[i].array);
+    gpuc_ndarray_release(s->workspace);
     gpuc_session_free_memory(s);
     gpuc_arena_deinit(&s->arena);
     gpuc_mem_free(s->allocator, s, sizeof *s);
@@ -422,7 +423,8 @@ gpuc_model *gpuc_session_model(const gpuc_session *s)
 
 gpuc_session_stats gpuc_session_get_stats(const gpuc_session *s)
 {
-    gpuc_session_stats stats = {.weight_bytes = s->model->weight_bytes};
+    gpuc_session_stats stats = {.weight_bytes = s->model->weight_bytes,
+                                .workspace_bytes = gpuc_session_workspace_size(s)};
     for (uint32_t d = 0; d < s->model->exec->num_devices; d++)
         for (uint32_t i = 0; i < s->memory[d].count; i++)
             if (s->memory[d].chunks[i]) {

@@ -93,6 +93,7 @@ struct gpuc_session {
     gpuc_arena arena;
     gpuc_session_array *inputs, *outputs;
     gpuc_session_memory *memory; /* by device */
+    gpuc_ndarray *workspace;     /* of the application, in place of the first device's; NULL: none */
     gpuc_buffer **late;          /* by slot: memory of those whose size the program computes */
     gpuc_binding *bindings;      /* by slot, of the last run; behind them the output arrays */
     int64_t *symbols;            /* scratch */
@@ -143,6 +144,9 @@ void gpuc_executor_state_destroy_parts(const gpuc_session *s, gpuc_shape_state *
 /* bindings.c: memory for the current state, arrays for the outputs, all of it as bindings. */
 GPUC_NODISCARD gpuc_status gpuc_session_bind_all(gpuc_session *s);
 GPUC_NODISCARD gpuc_status gpuc_session_ensure_memory(gpuc_session *s);
+/* Frees what the session has allocated on a device. */
+GPUC_NODISCARD gpuc_status gpuc_session_drop_memory(gpuc_session *s, uint32_t device);
+uint64_t gpuc_session_workspace_size(const gpuc_session *s); /* bytes, for the first state */
 GPUC_NODISCARD gpuc_status gpuc_session_ensure_output(gpuc_session *s, uint32_t i);
 /* Allocates the slots whose size became known with the symbol that was read last. */
 GPUC_NODISCARD gpuc_status gpuc_session_bind_late(gpuc_session *s);

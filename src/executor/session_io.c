@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets, binds and gets the inputs and outputs of a session, and checks their types and sizes. */
+#include "abi/scope.h"
 #include "base/buf.h"
 #include "base/require.h"
 #include "executor/session.h"
@@ -139,6 +140,25 @@ gpuc_status gpuc_session_bind_output(gpuc_session *s, int i, gpuc_ndarray *value
     GPUC_TRY(check_index("output", i, sig->num_outputs));
     if (value) GPUC_TRY(check_bindable(s, "output", &sig->outputs[i], s->model->exec->outputs[i], value));
     return replace(s, &s->outputs[i], gpuc_ndarray_retain(value), value != NULL);
+}
+
+gpuc_status gpuc_session_bind_workspace(gpuc_session *s, gpuc_ndarray *memory)
+{
+    GPUC_REQUIRE(s);
+    gpuc_device *want = gpuc_model_device(s->model), *have = memory ? gpuc_ndarray_device(memory) : want;
+    if (have != want)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "the workspace must lie on %s:%d, but the array is on %s",
+                         want->api->name, want->index, have ? have->api->name : "the host");
+    gpuc_binding b = memory ? gpuc_ndarray_binding(memory) : (gpuc_binding){0};
+    if (b.offset % GPUC_SLOT_ALIGN)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "the workspace begins at byte %llu of its buffer, no multiple of %d",
+                         (unsigned long long)b.offset, GPUC_SLOT_ALIGN);
+    if (memory) GPUC_TRY(gpuc_session_drop_memory(s, 0));
+    gpuc_ndarray *old = s->workspace;
+    s->workspace = gpuc_ndarray_retain(memory);
+    s->next_node = s->next_recorded = 0;
+    return gpuc_session_retire(s, old);
 }
 
 gpuc_status gpuc_session_get_output(gpuc_session *s, int i, gpuc_ndarray **out)

@@ -60,6 +60,23 @@ gpuc_vk_device *gpuc_vk_device_make(gpuc_vk *vk)
     return dev;
 }
 
+gpuc_status gpuc_vk_device_make_alone(gpuc_runtime *rt, gpuc_vk_device **out)
+{
+    gpuc_allocator a = gpuc_runtime_allocator(rt);
+    gpuc_vk *vk = gpuc_mem_alloc(a, sizeof *vk);
+    *out = NULL;
+    if (!vk) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a Vulkan device");
+    vk->rt = rt;
+    vk->allocator = a;
+    *out = gpuc_vk_device_make(vk);
+    if (*out) {
+        (*out)->app.vk = vk;
+        return NULL;
+    }
+    gpuc_mem_free(a, vk, sizeof *vk);
+    return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a Vulkan device");
+}
+
 gpuc_status gpuc_vk_device_open(gpuc_vk *vk, int index, gpuc_device **out)
 {
     *out = NULL;

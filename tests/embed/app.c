@@ -61,12 +61,22 @@ static PFN_vkGetDeviceProcAddr real_device_proc;
     X(creations, AllocateDescriptorSets,                                                                     \
       (VkDevice d, const VkDescriptorSetAllocateInfo *i, VkDescriptorSet *o), (d, i, o))
 
+static const app *current;
+
+static bool is_lost(const char *count)
+{
+    if (!app_counted.lose_after || (strcmp(count, "submits") && strcmp(count, "waits"))) return false;
+    if (app_counted.submits + app_counted.waits < app_counted.lose_after) return false;
+    current->QueueWaitIdle(current->queue); /* a lost device runs nothing */
+    return true;
+}
+
 #define X(count, name, parameters, arguments)                                                                \
     static PFN_vk##name real_##name;                                                                         \
     static VKAPI_ATTR VkResult VKAPI_CALL counted_##name parameters                                          \
     {                                                                                                        \
         __atomic_fetch_add(&app_counted.count, 1, __ATOMIC_RELAXED);                                         \
-        return real_##name arguments;                                                                        \
+        return is_lost(#count) ? VK_ERROR_DEVICE_LOST : real_##name arguments;                               \
     }
 COUNTED(X)
 #undef X
@@ -289,6 +299,7 @@ void app_open(app *a, app_options options)
     choose_features(a, options.plain);
     make_device(a);
     own_family = a->family;
+    current = a;
     memset(&app_counted, 0, sizeof app_counted);
 }
 

@@ -23,6 +23,7 @@ typedef struct app_counts {
     char first_label[256], last_label[256];
     /* Barriers that move a buffer from one queue family to another, or back; the device has one family, so that the
      * driver does not see them. */
+    int lose_after; /* the device is lost at this submission or wait, counted from 1; 0: never */
     int taken, given;
     uint32_t other_family; /* of the last one */
 } app_counts;
@@ -35,14 +36,15 @@ typedef struct app_options {
 #define APP_FUNCTIONS(X)                                                                                     \
     X(DestroyDevice)                                                                                         \
     X(GetDeviceQueue)                                                                                        \
-    X(CreateBuffer) X(DestroyBuffer) X(GetBufferMemoryRequirements) X(AllocateMemory) X(FreeMemory)          \
-        X(BindBufferMemory) X(MapMemory) X(CreateCommandPool) X(DestroyCommandPool)                          \
-            X(AllocateCommandBuffers) X(BeginCommandBuffer) X(EndCommandBuffer) X(ResetCommandPool)          \
-                X(CmdPipelineBarrier) X(CmdCopyBuffer) X(CmdFillBuffer) X(QueueSubmit) X(QueueWaitIdle)      \
-                    X(CreateFence) X(DestroyFence) X(WaitForFences) X(ResetFences) X(CreateSemaphore)        \
-                        X(DestroySemaphore) X(CreateQueryPool) X(DestroyQueryPool) X(GetQueryPoolResults)    \
-                            X(CreatePipelineCache) X(DestroyPipelineCache) X(GetPipelineCacheData)           \
-                                X(SignalSemaphore) X(WaitSemaphores)
+    X(CreateBuffer)                                                                                          \
+    X(DestroyBuffer) X(GetBufferMemoryRequirements) X(AllocateMemory) X(FreeMemory) X(BindBufferMemory)      \
+        X(MapMemory) X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers)                    \
+            X(BeginCommandBuffer) X(EndCommandBuffer) X(ResetCommandPool) X(CmdPipelineBarrier)              \
+                X(CmdCopyBuffer) X(CmdFillBuffer) X(QueueSubmit) X(QueueWaitIdle) X(CreateFence)             \
+                    X(DestroyFence) X(WaitForFences) X(ResetFences) X(CreateSemaphore) X(DestroySemaphore)   \
+                        X(CreateQueryPool) X(DestroyQueryPool) X(GetQueryPoolResults) X(CreatePipelineCache) \
+                            X(DestroyPipelineCache) X(GetPipelineCacheData) X(SignalSemaphore)               \
+                                X(WaitSemaphores)
 
 typedef struct app {
     VkInstance instance;
