@@ -439,6 +439,8 @@ GPUC_API bool gpuc_model_reads_input(const gpuc_model *model, int i);
 /* Creates a session of the model, which it retains. Device memory is allocated by the first run, when
  * shapes are known. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_create(gpuc_model *model, gpuc_session **out);
+/* The model of the session, borrowed. */
+GPUC_API gpuc_model *gpuc_session_model(const gpuc_session *session);
 /* Waits for queued work, and frees the session. NULL does nothing. */
 GPUC_API void gpuc_session_release(gpuc_session *session);
 /* Copies an array from the host or any device into an array of the session's own. INVALID_ARGUMENT if its

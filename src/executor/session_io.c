@@ -140,6 +140,11 @@ gpuc_status gpuc_session_bind_output(gpuc_session *s, int i, gpuc_ndarray *value
     return replace(s, &s->outputs[i], gpuc_ndarray_retain(value), value != NULL);
 }
 
+gpuc_model *gpuc_session_model(const gpuc_session *s)
+{
+    return s->model;
+}
+
 gpuc_status gpuc_session_get_output(gpuc_session *s, int i, gpuc_ndarray **out)
 {
     GPUC_REQUIRE(out);
