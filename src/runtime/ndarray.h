@@ -18,8 +18,8 @@ struct gpuc_ndarray {
     void *memory; /* on the host, if owned: what the allocator gave */
     size_t memory_size;
     bool owns_buffer;
-    const void *origin;     /* of wrapped memory that several buffers may have parts of: which it is; else NULL */
-    uint64_t origin_offset; /* of the buffer, in bytes */
+    const void *origin; /* of wrapped memory that several buffers may have parts of: which it is; else NULL */
+    uint64_t origin_offset;          /* of the buffer, in bytes */
     void (*free_owner)(void *owner); /* of wrapped memory; may be NULL */
     void *owner;
     gpuc_dtype dtype;

@@ -60,14 +60,6 @@ gpuc_status gpuc_opencl_signal(gpuc_device *device, gpuc_stream *stream, struct 
     return gpuc_cl_queue_mark(dev, &gpuc_cl_stream_of(dev, stream)->queue, out);
 }
 
-/* Whether the CPU has a part in it, which knows no events. */
-static bool needs_host(const gpuc_model *model)
-{
-    for (int i = 0; i < gpuc_model_num_nodes(model); i++)
-        if (gpuc_model_node(model, i).on_fallback) return true;
-    return false;
-}
-
 gpuc_status gpuc_opencl_submit(gpuc_session *session, uint32_t num_wait, struct _cl_event *const *wait,
                                struct _cl_event **out_done)
 {
@@ -75,7 +67,7 @@ gpuc_status gpuc_opencl_submit(gpuc_session *session, uint32_t num_wait, struct 
     gpuc_cl_device *dev;
     GPUC_REQUIRE(session);
     gpuc_model *model = gpuc_session_model(session);
-    bool host = needs_host(model);
+    bool host = gpuc_model_uses_fallback(model); /* the CPU knows no events */
     GPUC_TRY(gpuc_cl_device_of(gpuc_model_device(model), "the model", &dev));
     GPUC_TRY(check_events(dev, num_wait, wait));
     if (host && num_wait) {

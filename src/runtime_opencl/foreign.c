@@ -206,9 +206,12 @@ static gpuc_status map(gpuc_cl_device *dev, gpuc_cl_buffer *b, void **out)
                                          t.waits, t.place, &error);
     if (!at && error == CL_SUCCESS) error = CL_MAP_FAILURE;
     error = gpuc_cl_turn_finish(dev, q, &t, error);
-    if (error != CL_SUCCESS) return gpuc_cl_wait_error("clEnqueueMapBuffer", error);
-    atomic_store(&dev->main.completed, queued);
     b->mapped = at;
+    if (error != CL_SUCCESS) {
+        gpuc_status_release(gpuc_cl_buffer_unmap(dev, b)); /* it may be mapped, and the wait have failed */
+        return gpuc_cl_wait_error("clEnqueueMapBuffer", error);
+    }
+    atomic_store(&dev->main.completed, queued);
     atomic_fetch_or(&b->limits, GPUC_CL_MAPPED);
     *out = at;
     return NULL;
