@@ -410,6 +410,8 @@ GPUC_API gpuc_model *gpuc_model_retain(gpuc_model *model);
 GPUC_API void gpuc_model_release(gpuc_model *model);
 /* The device of the program; operators that it cannot compute run on the CPU as the fallback device. */
 GPUC_API gpuc_device *gpuc_model_device(gpuc_model *model);
+/* Whether the program has such operators. They run in the call of a session's run. */
+GPUC_API bool gpuc_model_uses_fallback(const gpuc_model *model);
 /* The text of the target that the program was compiled for. */
 GPUC_API const char *gpuc_model_target(gpuc_model *model);
 /* Why the programs before the chosen one were not taken; "" if it was the first. */

@@ -119,6 +119,11 @@ gpuc_device *gpuc_model_device(gpuc_model *m)
     return m->devices[0].code.dev;
 }
 
+bool gpuc_model_uses_fallback(const gpuc_model *m)
+{
+    return m->exec->num_devices > 1;
+}
+
 const char *gpuc_model_target(gpuc_model *m)
 {
     return m->program->target;

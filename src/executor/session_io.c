@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets, binds and gets the inputs and outputs of a session, and checks their types and sizes. */
+#include <stdio.h>
+
 #include "abi/scope.h"
 #include "base/buf.h"
 #include "base/require.h"
@@ -116,11 +118,13 @@ static gpuc_status check_bindable(const gpuc_session *s, const char *what, const
     if (!fits(t, a)) return mismatch(s, what, t, a);
     gpuc_device *want = device_of(s, value), *have = gpuc_ndarray_device(a);
     if (have == want) return NULL;
+    char at[48] = "the host";
+    if (have) snprintf(at, sizeof at, "%s:%d", have->api->name, have->index);
     return gpuc_fail(
         GPUC_INVALID_ARGUMENT,
         "%s '%s' must lie on %s:%d to be bound, but the array is on %s; copy it with set_input or "
         "gpuc_ndarray_copy",
-        what, t->name, want->api->name, want->index, have ? have->api->name : "the host");
+        what, t->name, want->api->name, want->index, at);
 }
 
 gpuc_status gpuc_session_bind_input(gpuc_session *s, int i, gpuc_ndarray *value)

@@ -47,7 +47,9 @@ bool gpuc_ndarray_overlap(const gpuc_ndarray *a, const gpuc_ndarray *b)
         x += (uintptr_t)a->buffer->host;
         y += (uintptr_t)b->buffer->host;
     } else if (a->buffer != b->buffer) {
-        return false;
+        if (!a->origin || a->origin != b->origin) return false;
+        x += (uintptr_t)a->origin_offset;
+        y += (uintptr_t)b->origin_offset;
     }
     return x < y + b->bytes && y < x + a->bytes;
 }

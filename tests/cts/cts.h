@@ -33,6 +33,9 @@ extern const char *cts_target;
 extern bool cts_simulated; /* by oclgrind, which is slow and runs one thing at a time */
 extern bool cts_defaults;  /* streams and plans are gpuc's, as a device without its own gets them */
 
+/* For gpuc_model_desc.device: the device where it was adopted, so that no model finds it by itself; else NULL. */
+gpuc_device *cts_model_device(const cts *c);
+
 /* Parses the command line and prepares the kernels; false, with the reason printed, if there is no
  * such device. */
 bool cts_available(int argc, char **argv);
@@ -55,6 +58,12 @@ void cts_fails_at(gpuc_status status, gpuc_code code, const char *text, const ch
 gpuc_status cts_foo_register(gpuc_runtime *rt);
 /* Its code of vadd, affine and scalars, as a value that the caller clears. */
 gpuc_status cts_foo_kernels(gpuc_value *out, gpuc_runtime *rt);
+
+/* ---- Devices of the application's objects (adopt_opencl.c) ---- */
+
+/* On a context and an in-order queue, and on an out-of-order queue that all streams have. */
+gpuc_status cts_adopt_opencl(gpuc_runtime *rt, gpuc_device **out);
+gpuc_status cts_adopt_opencl_out_of_order(gpuc_runtime *rt, gpuc_device **out);
 
 /* ---- Kernels (kernels.c) -------------------------------------------------------------------- */
 

@@ -419,6 +419,7 @@ gpuc_model *cts_load(cts *c, cts_model model, const cts_package_options *options
     gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
     desc.path = cts_package(model, options);
     desc.allow_native_code = true;
+    desc.device = cts_model_device(c);
     gpuc_model *m;
     cts_ok(gpuc_model_load(c->rt, &desc, &m));
     return m;
