@@ -91,6 +91,23 @@ GPUC_API const char *gpuc_code_name(gpuc_code code); /* "invalid argument", ... 
         if (try_status_) return try_status_;                                                                 \
     } while (0)
 
+/* What the descriptions of calls start from (GPUC_RUNTIME_DESC_INIT, ...): zeros, and struct_size set.
+ * By that the library knows which fields the program was compiled with.
+ *
+ * In C it is an object of the block that it stands in, in C++ a temporary. */
+#ifdef __cplusplus
+/* A T of zeros that knows its size. */
+extern "C++" template <class T> inline T gpuc_sized_()
+{
+    T desc{};
+    desc.struct_size = sizeof(T);
+    return desc;
+}
+#define GPUC_SIZED(T) (gpuc_sized_<T>())
+#else
+#define GPUC_SIZED(T) ((T){.struct_size = sizeof(T)})
+#endif
+
 /* ---- Allocator ---------------------------------------------------------------------------- */
 
 /* A zeroed struct is the C library's allocator. resize(user, NULL, 0, n) allocates,
@@ -122,7 +139,11 @@ typedef struct gpuc_dtype {
 } gpuc_dtype;
 
 /* A scalar type of a code and a width in bits; the macros below name those that exist. */
+#ifdef __cplusplus
+#define GPUC_DT(c, b) (gpuc_dtype{(uint8_t)(c), (uint8_t)(b), 1})
+#else
 #define GPUC_DT(c, b) ((gpuc_dtype){.code = (c), .bits = (b), .lanes = 1})
+#endif
 #define GPUC_FLOAT16 GPUC_DT(GPUC_DTYPE_FLOAT, 16)
 #define GPUC_FLOAT32 GPUC_DT(GPUC_DTYPE_FLOAT, 32)
 #define GPUC_FLOAT64 GPUC_DT(GPUC_DTYPE_FLOAT, 64)

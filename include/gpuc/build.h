@@ -34,8 +34,19 @@ typedef struct gpuc_build_options {
     void (*warning)(void *user, const char *text); /* may be NULL */
     void *warning_user;                            /* passed to warning */
 } gpuc_build_options;
+#ifdef __cplusplus
+/* What GPUC_BUILD_OPTIONS_INIT is. */
+static inline gpuc_build_options gpuc_build_options_(void)
+{
+    gpuc_build_options options = GPUC_SIZED(gpuc_build_options);
+    options.opt_level = 3;
+    return options;
+}
+#define GPUC_BUILD_OPTIONS_INIT (gpuc_build_options_())
+#else
 #define GPUC_BUILD_OPTIONS_INIT                                                                              \
     ((gpuc_build_options){.struct_size = sizeof(gpuc_build_options), .opt_level = 3})
+#endif
 
 /* What gpuc_build_package did. */
 typedef struct gpuc_build_report {

@@ -50,7 +50,7 @@ typedef struct gpuc_runtime_desc {
     bool vulkan_validation; /* ask for VK_LAYER_KHRONOS_validation with synchronization checks */
     bool vulkan_staging;    /* tests: copy as if the host could not see the memory of any Vulkan device */
 } gpuc_runtime_desc;
-#define GPUC_RUNTIME_DESC_INIT ((gpuc_runtime_desc){.struct_size = sizeof(gpuc_runtime_desc)})
+#define GPUC_RUNTIME_DESC_INIT GPUC_SIZED(gpuc_runtime_desc)
 
 /* Creates a runtime without devices: register the kinds to use (gpuc/devices.h). desc NULL is the default;
  * it is copied, what it points to must live as long as the runtime. UNSUPPORTED if desc uses a field that
@@ -397,7 +397,7 @@ typedef struct gpuc_model_desc {
     bool check_weights;     /* checksum the weights too */
     bool profiling;         /* record device timestamps per kernel */
 } gpuc_model_desc;
-#define GPUC_MODEL_DESC_INIT ((gpuc_model_desc){.struct_size = sizeof(gpuc_model_desc)})
+#define GPUC_MODEL_DESC_INIT GPUC_SIZED(gpuc_model_desc)
 
 /* Reads a package, takes the first program whose devices are there and have what it requires, and loads
  * its code and weights. INVALID_DATA if the package is damaged; if no program can run here, the message

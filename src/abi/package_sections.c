@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "abi/check.h"
-#include "base/map.h"
+#include "base/hash.h"
 #include "base/size.h"
 
 #define BAD(...) gpuc_fail(GPUC_INVALID_DATA, __VA_ARGS__)

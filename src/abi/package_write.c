@@ -5,7 +5,7 @@
 #include "abi/check.h"
 #include "abi/package_sections.h"
 #include "base/file.h"
-#include "base/map.h"
+#include "base/hash.h"
 #include "base/size.h"
 
 typedef struct section {

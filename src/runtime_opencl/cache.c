@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/hash.h"
 
 #define MAGIC "gpuc-clb"
 #define HEAD 16

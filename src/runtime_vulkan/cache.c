@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/hash.h"
 #include "runtime_vulkan/device.h"
 
 #define CACHE_MAGIC UINT64_C(0x31656863616b7647) /* "Gvkache1" */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "abi/package_sections.h"
-#include "base/map.h"
+#include "base/hash.h"
 
 static inline uint64_t get_le(const uint8_t *p, int n)
 {
