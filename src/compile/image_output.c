@@ -11,7 +11,8 @@ typedef struct conversion {
     const gpuc_image_output *spec;
     const char *what; /* "output image 'y'" */
     gpuc_image_place place;
-    bool bytes; /* the format is of 8 bits */
+    bool bytes;  /* the format is of 8 bits */
+    double full; /* a full colour, as a number that is limited */
 } conversion;
 
 static void check(const conversion *c)
@@ -40,11 +41,11 @@ static gpuc_rexpr *choose(const conversion *c, gpuc_rexpr *cond, gpuc_rexpr *a, 
     return gpuc_relay_op(c->ctx, "where", NULL, 3, args);
 }
 
-/* 0 to 1; what is not a number is 0. */
+/* From 0 to a full colour; what is not a number is 0. */
 static gpuc_rexpr *clamped(const conversion *c, gpuc_rexpr *x)
 {
     gpuc_rexpr *positive = gpuc_relay_op2(c->ctx, "greater", NULL, x, number(c, 0));
-    return gpuc_relay_op2(c->ctx, "minimum", NULL, choose(c, positive, x, number(c, 0)), number(c, 1));
+    return gpuc_relay_op2(c->ctx, "minimum", NULL, choose(c, positive, x, number(c, 0)), number(c, c->full));
 }
 
 static gpuc_rexpr *encoded(const conversion *c, gpuc_rexpr *x)
@@ -74,8 +75,8 @@ static gpuc_rexpr *colours(const conversion *c, gpuc_rexpr *x)
     const gpuc_image_output *s = c->spec;
     double factor[3], term[3];
     for (int i = 0; i < c->place.channels; i++) {
-        factor[i] = gpuc_image_number(s->num_scale, s->scale, i, 1) / s->range;
-        term[i] = gpuc_image_number(s->num_offset, s->offset, i, 0) / s->range;
+        factor[i] = gpuc_image_number(s->num_scale, s->scale, i, 1) * (c->full / s->range);
+        term[i] = gpuc_image_number(s->num_offset, s->offset, i, 0) * (c->full / s->range);
     }
     x = gpuc_image_scaled(c->ctx, gpuc_relay_pass_cast(c->ctx, x, GPUC_FLOAT32), c->place.channels, factor,
                           term);
@@ -99,9 +100,9 @@ static gpuc_rexpr *converted(const conversion *c, gpuc_rexpr *y)
     gpuc_ctx *ctx = c->ctx;
     gpuc_rexpr *x = colours(c, rows(c, y));
     if (c->bytes || c->spec->clamp) x = clamped(c, x);
-    if (gpuc_image_is_srgb(c->spec->format)) x = encoded(c, x);
-    if (c->bytes)
-        x = gpuc_relay_op1(ctx, "round", NULL, gpuc_relay_op2(ctx, "multiply", NULL, x, number(c, 255)));
+    if (gpuc_image_is_srgb(c->spec->format))
+        x = gpuc_relay_op2(ctx, "multiply", NULL, encoded(c, x), number(c, 255));
+    if (c->bytes) x = gpuc_relay_op1(ctx, "round", NULL, x);
     x = gpuc_relay_pass_cast(ctx, x, gpuc_image_format_dtype(c->spec->format));
     return gpuc_image_format_channels(c->spec->format) == 1 ? x : with_alpha(c, x);
 }
@@ -147,6 +148,7 @@ void gpuc_rmodule_image_output(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_image_
     gpuc_rexpr *y = body->type->kind == GPUC_RTYPE_TUPLE ? gpuc_relay_get(ctx, body, number) : body;
     c.place = gpuc_image_place_of(ctx, c.what, gpuc_relay_tensor_type(y), image->layout, image->order);
     check(&c);
+    c.full = c.bytes && !gpuc_image_is_srgb(image->format) ? 255 : 1;
     uint32_t first_id = ctx->next_id;
     gpuc_rexpr *value = converted(&c, y);
     gpuc_relay_mark_source(ctx, value, first_id, image->name);
