@@ -97,7 +97,7 @@ typedef struct gpuc_image_input {
     double range;    /* of colours before mean and scale: 1, or 255 */
     int num_mean,
         num_scale; /* 0: none (0, and 1); 1: for all channels; or one for each, in the network's order */
-    double mean[3], scale[3];
+    double mean[3], scale[3]; /* num_mean and num_scale of them */
     gpuc_image_order order;   /* of the network */
     gpuc_image_layout layout; /* of the network */
 } gpuc_image_input;
@@ -115,10 +115,10 @@ typedef struct gpuc_image_output {
     double range;             /* what a full colour is after scale and offset: 1, or 255 */
     int num_scale,
         num_offset; /* 0: none (1, and 0); 1: for all channels; or one for each, in the network's order */
-    double scale[3], offset[3];
-    double alpha;             /* of all pixels, 0 to 1 */
-    gpuc_image_order order;   /* of the network */
-    gpuc_image_layout layout; /* of the network */
+    double scale[3], offset[3]; /* num_scale and num_offset of them */
+    double alpha;               /* of all pixels, 0 to 1 */
+    gpuc_image_order order;     /* of the network */
+    gpuc_image_layout layout;   /* of the network */
 } gpuc_image_output;
 #define GPUC_IMAGE_OUTPUT_INIT                                                                               \
     ((gpuc_image_output){.struct_size = sizeof(gpuc_image_output), .range = 1, .alpha = 1})

@@ -294,10 +294,11 @@ static void replace_parameter(conversion *c, const gpuc_rfunction *main, int num
 
 void gpuc_rmodule_image_input(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_image_input *image)
 {
-    if (!m || !image || !image->name)
+    if (!m || !image || image->struct_size < sizeof *image || !image->name)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-                   "an image as an input: the module, the description or the name is "
-                   "NULL");
+                   "an image as an input: the module, the description or the name is NULL, or the "
+                   "description did not "
+                   "start from GPUC_IMAGE_INPUT_INIT");
     conversion c = {.ctx = ctx,
                     .module = m,
                     .spec = image,

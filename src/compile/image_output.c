@@ -134,10 +134,11 @@ static void replace_output(gpuc_ctx *ctx, gpuc_rmodule *m, int number, gpuc_rexp
 
 void gpuc_rmodule_image_output(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_image_output *image)
 {
-    if (!m || !image || !image->name)
+    if (!m || !image || image->struct_size < sizeof *image || !image->name)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-                   "an image as an output: the module, the description or the name is "
-                   "NULL");
+                   "an image as an output: the module, the description or the name is NULL, or the "
+                   "description did not "
+                   "start from GPUC_IMAGE_OUTPUT_INIT");
     conversion c = {.ctx = ctx,
                     .spec = image,
                     .what = gpuc_ctx_printf(ctx, "output image '%s'", image->name),

@@ -699,11 +699,18 @@ static void bad_format_body(gpuc_ctx *ctx, void *arg)
     gpuc_rmodule_image_input(ctx, arg, &s);
 }
 
+static void no_size_body(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_image_output s = {.name = "x", .format = GPUC_IMAGE_RGBA8};
+    gpuc_rmodule_image_output(ctx, arg, &s);
+}
+
 static void descriptions(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_rmodule *m = input_module(ctx, &inputs[0]);
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "77 is no format", bad_format_body, m);
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "GPUC_IMAGE_OUTPUT_INIT", no_size_body, m);
     twice_body(ctx, m);
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "input image 'x' is one already", twice_body, m);
     assert_string_equal(gpuc_image_format_name((gpuc_image_format)77), "");
