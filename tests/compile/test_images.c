@@ -168,7 +168,6 @@ static const input_case inputs[] = {
     {"x=r32f,nearest,mean=0.1:0.2:0.3", 4, {1, 3, 5, 5}, F32, false},
     {"x=r8,mean=0.1307,std=0.3081", 4, {1, 1, 28, 28}, F32, false},
     {"x=r8,range=255,crop=center", 4, {1, 6, 3, 3}, F32, true},
-    {"x=r8", 4, {1, 1, 1, 20000}, F32, false}, /* beyond 32 bits */
     {"x=rgba8,layout=nchw", 4, {1, 3, 1, 1}, F32, false},
     {"x=rgba8,layout=nhwc,order=rgb", 3, {3, 1, 3}, F32, true},
     {"x=rgba8,std=0.25", 4, {1, 3, 6, 6}, GPUC_FLOAT16, false},
@@ -282,7 +281,8 @@ static void sizes_are_checked(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     static const input_case cut = {"x=rgba8,crop=6x5+2+3", 4, {1, 3, 4, 4}, F32, false},
-                            plain = {"x=r8", 4, {1, 1, 4, 4}, F32, false};
+                            plain = {"x=r8", 4, {1, 1, 4, 4}, F32, false},
+                            wide = {"x=r8", 4, {1, 1, 1, 20000}, F32, false};
     fx_rng rng = {9};
     gpuc_image_input s;
     gpuc_rmodule *m = input_module(ctx, &cut);
@@ -301,6 +301,12 @@ static void sizes_are_checked(gpuc_ctx *ctx, void *arg)
                         "input image 'x' is smaller than the part of it that is taken, 6x5+2+3");
         free(p.bytes);
     }
+    m = input_module(ctx, &wide);
+    parse_and_set(ctx, m, wide.text, &s);
+    ok(run_build(ctx, m));
+    picture line = random_picture(&rng, s.format, 32768, 1);
+    check_input(&wide, &s, &line); /* positions beyond 32 bits */
+    free(line.bytes);
     m = input_module(ctx, &plain);
     parse_and_set(ctx, m, plain.text, &s);
     ok(run_build(ctx, m));
