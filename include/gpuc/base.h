@@ -187,6 +187,28 @@ GPUC_API char *gpuc_dtype_name(gpuc_dtype t, char out[24]);
 /* Parses such a name. Returns false if it names no type. */
 GPUC_API bool gpuc_dtype_parse(const char *name, gpuc_dtype *out);
 
+/* ---- Images ------------------------------------------------------------------------------- */
+
+/* How the pixels of an image lie in memory: rows from the top, without gaps, the channels of a pixel together.
+ * The names are those of Vulkan's formats. 8-bit channels are numbers of 0 to 1 in steps of 1/255. */
+typedef enum gpuc_image_format {
+    GPUC_IMAGE_NONE = 0,   /* a tensor that is no image */
+    GPUC_IMAGE_RGBA8,      /* 4 of uint8: red, green, blue, alpha */
+    GPUC_IMAGE_RGBA8_SRGB, /* the same; the colours are encoded by the formula of sRGB */
+    GPUC_IMAGE_BGRA8,      /* 4 of uint8: blue, green, red, alpha */
+    GPUC_IMAGE_BGRA8_SRGB, /* the same; the colours are encoded by the formula of sRGB */
+    GPUC_IMAGE_RGBA16F,    /* 4 of float16: red, green, blue, alpha */
+    GPUC_IMAGE_R32F,       /* 1 of float32 */
+    GPUC_IMAGE_R8,         /* 1 of uint8 */
+    GPUC_IMAGE_FORMAT_COUNT
+} gpuc_image_format;
+/* "rgba8", "bgra8_srgb", ...; "" of no image, and of what is no format. */
+GPUC_API const char *gpuc_image_format_name(gpuc_image_format format);
+/* The type of a channel; of 0 bits where there is no image. */
+GPUC_API gpuc_dtype gpuc_image_format_dtype(gpuc_image_format format);
+/* The channels of a pixel, 4 or 1; 0 where there is no image. */
+GPUC_API int gpuc_image_format_channels(gpuc_image_format format);
+
 /* ---- Names -------------------------------------------------------------------------------- */
 
 /* For "did you mean": the name that is nearest to the word by edit distance, the first of equally near ones;

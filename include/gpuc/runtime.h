@@ -425,6 +425,8 @@ typedef struct gpuc_tensor_info {
     const int64_t *dims;          /* -1 where symbolic */
     const char *const *dim_names; /* of symbolic dimensions; "" where there is none */
     bool has_default;             /* an input that a session need not set: the package holds a value */
+    gpuc_image_format
+        image; /* of an image, whose dims are height, width and channels; else GPUC_IMAGE_NONE */
 } gpuc_tensor_info;
 /* The number of inputs. */
 GPUC_API int gpuc_model_num_inputs(const gpuc_model *model);
