@@ -59,6 +59,7 @@ typedef enum gpuc_code {
     GPUC_DEVICE_LOST,          /* the device failed; its objects can only be released */
     GPUC_IO,                   /* a system call failed; the message has its reason */
     GPUC_INTERNAL,             /* a broken invariant of gpuc itself */
+    GPUC_CANCELLED,            /* the application's callback said so */
     GPUC_CODE_COUNT            /* no code */
 } gpuc_code;
 

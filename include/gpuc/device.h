@@ -221,6 +221,9 @@ typedef struct gpuc_device_api {
     gpuc_status (*module_load)(gpuc_device *dev, const char *type_key, const void *bytes, size_t size,
                                const struct gpuc_kernel *const *kernels, uint32_t num_kernels,
                                gpuc_code_module **out);
+    /* (optional) Called after many calls of module_load, perhaps from several threads at once: hands what was compiled
+     * to the application's cache, where the driver keeps that in one piece. */
+    void (*store_cache)(gpuc_device *dev);
     /* Appends one launch or copy to the stream. All of the step is read, and all is checked, before it returns.
      * Buffers may be freed and the module released while it is queued: that waits, or is done later. */
     gpuc_status (*launch)(gpuc_device *dev, gpuc_stream *stream, const gpuc_step *step,

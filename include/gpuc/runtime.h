@@ -42,11 +42,11 @@ typedef struct gpuc_runtime_desc {
      * call. */
     void (*cache_store)(void *user, const char *key, const void *bytes, size_t size);
     void *cache_user; /* passed to cache_load and cache_store */
-    /* Parallel loops of the CPU device; NULL uses num_threads threads (0: one per processor). */
+    /* Parallel loops of the CPU device, and of compiling kernels; NULL uses num_threads threads. */
     void (*parallel_for)(void *user, int64_t begin, int64_t end,
                          void (*body)(void *arg, int64_t begin, int64_t end), void *arg);
-    void *parallel_user;    /* passed to parallel_for */
-    int num_threads;        /* of the CPU device, without parallel_for; 0: one per processor */
+    void *parallel_user; /* passed to parallel_for */
+    int num_threads; /* of the CPU device and of what compiles, without parallel_for; 0: one per processor */
     bool vulkan_validation; /* ask for VK_LAYER_KHRONOS_validation with synchronization checks */
     bool vulkan_staging;    /* tests: copy as if the host could not see the memory of any Vulkan device */
 } gpuc_runtime_desc;
@@ -381,7 +381,8 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_types_register(gpuc_runtime *rt)
 
 /* ---- Models and sessions ------------------------------------------------------------------ */
 
-/* A package on a device: weights and pipelines. Immutable; may be shared between threads. */
+/* A package on a device: weights and pipelines. It computes the same at all times, and may be shared between
+ * threads. */
 typedef struct gpuc_model gpuc_model;
 /* What one run at a time needs: activations and bindings. Make one session per frame in flight. */
 typedef struct gpuc_session gpuc_session;
@@ -396,14 +397,31 @@ typedef struct gpuc_model_desc {
     bool allow_native_code; /* load CPU code from the package */
     bool check_weights;     /* checksum the weights too */
     bool profiling;         /* record device timestamps per kernel */
+    bool defer;             /* leave the kernels to gpuc_model_prepare, or to the first run */
 } gpuc_model_desc;
 #define GPUC_MODEL_DESC_INIT GPUC_SIZED(gpuc_model_desc)
 
-/* Reads a package, takes the first program whose devices are there and have what it requires, and loads
- * its code and weights. INVALID_DATA if the package is damaged; if no program can run here, the message
+/* Reads a package, takes the first program whose devices are there and have what it requires, loads its weights,
+ * and makes its kernels, as gpuc_model_prepare does but for the warm-up.
+ * With defer it makes no kernel, and takes milliseconds where the driver compiles for seconds. INVALID_DATA if the package is damaged; if no program can run here, the message
  * has the reason for each. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_model_load(gpuc_runtime *rt, const gpuc_model_desc *desc,
                                                     gpuc_model **out);
+/* How far a preparation is: `done` of `total` parts and operators are ready, `name` is that of the last of them,
+ * borrowed from the model. Returns whether to go on. One call at a time, on any of the threads that work. */
+typedef bool (*gpuc_progress_fn)(void *user, uint32_t done, uint32_t total, const char *name);
+/* Leaves nothing to wait for to the first run. It makes what is left to make of the model, pipelines and programs,
+ * of each kernel the richest variant that the device has, on gpuc_runtime_desc.num_threads threads or by its
+ * parallel_for; none of them outlives the call. Then, once, it runs the operators on zeros, in memory of its own that
+ * it frees: drivers like lavapipe and pocl compile at the first launch. A model with open dimensions is not run.
+ * progress (NULL: none) is called after each part (what the driver compiles at once, named by a kernel) and each
+ * operator, until done is total. If it returns false, what is under way is finished, and the status is CANCELLED.
+ * The model stays usable after that and after an error: a later call does the rest, and a run makes what it needs.
+ * Any thread, beside runs and other calls for the same model, of which the caller must hold a reference until it
+ * returns. Sessions of a deferred model run by the kernels that variants stand in for until a preparation has ended;
+ * the next run after that makes new plans. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_model_prepare(gpuc_model *model, gpuc_progress_fn progress,
+                                                       void *user);
 /* One more reference, for another owner. NULL does nothing. */
 GPUC_API gpuc_model *gpuc_model_retain(gpuc_model *model);
 /* Drops a reference; the last one frees weights and code. Sessions hold one. */

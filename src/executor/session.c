@@ -203,7 +203,8 @@ static gpuc_status prepare_part(gpuc_session *s, gpuc_part *part)
 {
     gpuc_shape_state *state = s->states;
     size_t bytes = s->model->exec->num_symbols * sizeof *state->symbols;
-    if (part->symbols && (!bytes || !memcmp(part->symbols, state->symbols, bytes))) return NULL;
+    bool same = part->symbols && (!bytes || !memcmp(part->symbols, state->symbols, bytes));
+    if (same && part->richer == gpuc_model_richer(s->model)) return NULL;
     if (part->num_segments) GPUC_TRY(gpuc_session_settle(s));
     GPUC_TRY(gpuc_executor_state_eval_values(s, state));
     return gpuc_executor_part_plan(s, state, part);

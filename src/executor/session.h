@@ -32,6 +32,8 @@ typedef struct gpuc_part {
     uint32_t first_step, end_step; /* the part ends with the reading of a symbol, or with the program */
     gpuc_arena arena;              /* of the segments */
     int64_t *symbols;              /* that it was planned with; NULL: not planned */
+    unsigned richer;               /* gpuc_model_richer, then */
+    uint32_t *kernels; /* by step of the part: the program's number of what runs; GPUC_NO_INDEX: none */
     gpuc_segment *segments;
     uint32_t num_segments;
     uint64_t launches_device, launches_other;

@@ -277,11 +277,9 @@ void gpuc_cl_staging_deinit(gpuc_cl_device *dev);
 
 /* One program of a module, in the order of the file. */
 typedef struct gpuc_cl_program {
-    const gpuc_opencl_source *source;
-    const char *options; /* of the source, and for the driver */
-    cl_program handle;
-    bool rejected;      /* the driver refused a cached binary */
-    gpuc_status status; /* of the build; owned until the join */
+    const gpuc_opencl_source *source; /* until module_load returns */
+    const char *options;              /* of the source, and for the driver */
+    cl_program handle;                /* NULL: none of its kernels is used */
 } gpuc_cl_program;
 
 typedef struct gpuc_cl_arg {
@@ -308,7 +306,6 @@ typedef struct gpuc_cl_kernel {
 typedef struct gpuc_cl_module {
     gpuc_cl_device *dev;
     gpuc_arena arena;
-    gpuc_opencl_module code;
     uint32_t num_programs, num_kernels;
     gpuc_cl_program *programs; /* by number of the code's */
     gpuc_cl_kernel *kernels;
@@ -323,14 +320,14 @@ gpuc_status gpuc_cl_kernel_get(gpuc_code_module *module, const char *name, uint3
 GPUC_NODISCARD gpuc_status gpuc_cl_kernel_create(const gpuc_cl_device *dev, const gpuc_cl_kernel *k,
                                                  cl_kernel *out);
 
-/* Builds the program from the cached binary if the driver accepts that, else from source, and then caches the
+/* Builds the program, whose handle is NULL, from the cached binary if the driver accepts that, else from source, and then caches the
  * binary. */
 GPUC_NODISCARD gpuc_status gpuc_cl_program_build(gpuc_cl_device *dev, gpuc_cl_program *p);
 
 #define GPUC_CL_CACHE_KEY 48
 void gpuc_cl_cache_key(const gpuc_cl_device *dev, const gpuc_cl_program *p, char out[GPUC_CL_CACHE_KEY]);
-/* The binary inside of a cache entry if the entry is whole, else NULL. */
-const unsigned char *gpuc_cl_cache_open(const void *bytes, size_t size, size_t *out_size);
+/* The binary inside of a cache entry if the entry is whole and of this key, else NULL. */
+const unsigned char *gpuc_cl_cache_open(const char *key, const void *bytes, size_t size, size_t *out_size);
 void gpuc_cl_cache_put(gpuc_cl_device *dev, const char *key, cl_program program);
 
 /* ---- Launches (launch.c) --------------------------------------------------------------------- */

@@ -144,6 +144,7 @@ const gpuc_device_api gpuc_vk_api = {
     .module_load = gpuc_vk_module_load,
     .module_release = gpuc_vk_module_release,
     .kernel_get = gpuc_vk_kernel_get,
+    .store_cache = gpuc_vk_cache_store,
     .launch = gpuc_vk_launch,
     .plan_create = gpuc_vk_plan_create,
     .plan_run = gpuc_vk_plan_run,

@@ -106,7 +106,6 @@ gpuc_status gpuc_vk_module_load(gpuc_device *device, const char *type_key, const
         destroy(m);
         return gpuc_error_prefix(s, "SPIR-V module");
     }
-    gpuc_vk_cache_store(dev);
     *out = (gpuc_code_module *)m;
     return NULL;
 }

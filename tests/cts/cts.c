@@ -66,8 +66,13 @@ static gpuc_status register_devices(gpuc_runtime *rt)
 gpuc_status cts_try_open(cts *c)
 {
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
-    desc.allocator = cts_allocator(&c->heap);
     desc.num_threads = 4;
+    return cts_try_open_with(c, desc);
+}
+
+gpuc_status cts_try_open_with(cts *c, gpuc_runtime_desc desc)
+{
+    desc.allocator = cts_allocator(&c->heap);
     GPUC_TRY(gpuc_runtime_create(&desc, &c->rt));
     GPUC_TRY(register_devices(c->rt));
     GPUC_TRY(adopt ? adopt(c->rt, &c->dev) : gpuc_device_open(c->rt, cts_type, 0, &c->dev));
