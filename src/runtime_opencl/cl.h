@@ -122,6 +122,8 @@ GPUC_NODISCARD gpuc_status gpuc_cl_queue_join(const gpuc_cl_device *dev, gpuc_cl
                                               gpuc_cl_queue *to);
 /* Waits until all is done. */
 GPUC_NODISCARD gpuc_status gpuc_cl_queue_drain(const gpuc_cl_device *dev, gpuc_cl_queue *q);
+/* The same before memory goes away that commands may use: a call that fails once is made again, since nobody can be told. */
+void gpuc_cl_queue_settle(const gpuc_cl_device *dev, gpuc_cl_queue *q);
 /* Once its failure was reported, a command no longer makes those behind it on a chained queue fail. */
 void gpuc_cl_queue_forgive(const gpuc_cl_device *dev, gpuc_cl_queue *q);
 /* CL_COMPLETE, or a state above it, or an error below it. */

@@ -19,7 +19,7 @@ void gpuc_cl_device_destroy(gpuc_device *device)
     gpuc_cl_queue *others[] = {&dev->profiling_queue, &dev->fill_queue};
     for (int i = 0; i < 2; i++)
         if (others[i]->handle) {
-            gpuc_status_release(gpuc_cl_queue_drain(dev, others[i]));
+            gpuc_cl_queue_settle(dev, others[i]);
             gpuc_cl_queue_close(dev, others[i]);
         }
     gpuc_cl_staging_deinit(dev);

@@ -48,6 +48,8 @@ cl_int gpuc_cl_event_wait(const gpuc_cl_device *dev, cl_event event)
 {
     cl_int error = dev->fn->WaitForEvents(1, &event);
     cl_int state = gpuc_cl_event_state(dev, event);
+    /* What the command uses may go away after the failure that is reported. */
+    if (error != CL_SUCCESS && state > CL_COMPLETE) dev->fn->WaitForEvents(1, &event);
     return state < 0 || error == CL_SUCCESS ? state : error;
 }
 
@@ -174,4 +176,13 @@ gpuc_status gpuc_cl_queue_drain(const gpuc_cl_device *dev, gpuc_cl_queue *q)
 {
     if (q->chained) return gpuc_cl_wait_error("clWaitForEvents", wait_for_last(dev, q));
     return gpuc_cl_wait_error("clFinish", dev->fn->Finish(q->handle));
+}
+
+void gpuc_cl_queue_settle(const gpuc_cl_device *dev, gpuc_cl_queue *q)
+{
+    for (int i = 0; i < 2; i++) {
+        gpuc_status status = gpuc_cl_queue_drain(dev, q);
+        if (!status) return;
+        gpuc_status_release(status);
+    }
 }

@@ -61,7 +61,7 @@ gpuc_status gpuc_cl_stream_init(gpuc_cl_device *dev, gpuc_cl_stream *s, cl_comma
 void gpuc_cl_stream_deinit(gpuc_cl_device *dev, gpuc_cl_stream *s)
 {
     if (!s->queue.handle) return;
-    if (!s->queue.shared || gpuc_cl_stream_busy(s)) gpuc_status_release(gpuc_cl_queue_drain(dev, &s->queue));
+    gpuc_cl_queue_settle(dev, &s->queue);
     drop_tickets(dev, s);
     gpuc_cl_queue_close(dev, &s->queue);
 }
