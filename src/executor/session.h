@@ -91,6 +91,7 @@ struct gpuc_session {
     bool marked;                             /* the tickets are for all that was queued */
     gpuc_ndarray *retired[GPUC_MAX_RETIRED]; /* replaced, but queued work may use them */
     uint32_t num_retired;
+    gpuc_parallel parallel; /* zeros: the loops run as the runtime says */
 };
 
 /* shapes.c: symbols from the inputs, checked against the program's dims and assertions. */

@@ -255,6 +255,37 @@ static void own_loop(void *user, int64_t begin, int64_t end,
     for (int64_t i = begin; i < end; i++) body(arg, i, i + 1);
 }
 
+static int loops_of_a_plan;
+
+static void loop_of_plan(void *user, int64_t begin, int64_t end,
+                         void (*body)(void *arg, int64_t begin, int64_t end), void *arg)
+{
+    ++*(int *)user;
+    body(arg, begin, end);
+}
+
+static void plans_may_have_loops_of_their_own(gpuc_device *dev, gpuc_code_module *m)
+{
+    gpuc_buffer *b;
+    gpuc_plan *plan;
+    ok(dev->api->alloc_data_space(dev, 800, 0, &b));
+    const gpuc_step_tensor t = {.access = GPUC_ACCESS_WRITE, .size = 8};
+    const gpuc_step step = {.module = m, .num_tensors = 1, .tensors = &t, .launch = {1, 1, 1}};
+    ok(dev->api->plan_create(dev, &step, 1, 0, &plan));
+    const gpuc_binding binding = {.buffer = b, .size = 800};
+    const gpuc_bindings bindings = {.slots = &binding, .count = 1};
+    for (int i = 0; i < 3; i++) {
+        int before = loops_of_the_application;
+        dev->api->plan_set_parallel(
+            plan, i == 1 ? &(gpuc_parallel){.run = loop_of_plan, .user = &loops_of_a_plan} : NULL);
+        ok(dev->api->plan_run(plan, &bindings, NULL));
+        assert_int_equal(loops_of_the_application, before + (i != 1));
+        assert_int_equal(loops_of_a_plan, i > 0);
+    }
+    dev->api->plan_destroy(plan);
+    dev->api->free_data_space(dev, b);
+}
+
 static void the_application_may_run_the_loops(void **state)
 {
     (void)state;
@@ -269,6 +300,7 @@ static void the_application_may_run_the_loops(void **state)
     ok(dev->api->module_load(dev, "cpu_so", so.data, so.size, kernels, 1, &m));
     assert_int_equal(run_one(dev, m, "loops"), 99);
     assert_int_equal(loops_of_the_application, 1);
+    plans_may_have_loops_of_their_own(dev, m);
     dev->api->module_release(dev, m);
     gpuc_file_unmap(&so);
     gpuc_runtime_release(rt);
