@@ -21,7 +21,8 @@ add_library(gpuc_public_flags INTERFACE)
 target_compile_options(gpuc_public_flags INTERFACE -Wall -Wextra -Wswitch-enum
   $<$<BOOL:${GPUC_WERROR}>:-Werror>)
 target_include_directories(gpuc_public_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/config)
-target_compile_definitions(gpuc_public_flags INTERFACE _GNU_SOURCE GPUC_VERSION="${PROJECT_VERSION}")
+# Large files and folders, where pointers have 32 bits too.
+target_compile_definitions(gpuc_public_flags INTERFACE _GNU_SOURCE _FILE_OFFSET_BITS=64 GPUC_VERSION="${PROJECT_VERSION}")
 add_library(gpuc_flags INTERFACE)
 target_link_libraries(gpuc_flags INTERFACE gpuc_public_flags)
 target_include_directories(gpuc_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)

@@ -61,7 +61,7 @@ static void *build_some(void *arg)
 
 static uint32_t thread_count(const gpuc_cl_module *m)
 {
-    long n = gpuc_runtime_get_desc(m->dev->base.runtime)->num_threads;
+    int64_t n = gpuc_runtime_get_desc(m->dev->base.runtime)->num_threads;
     if (n <= 0) n = sysconf(_SC_NPROCESSORS_ONLN);
     if (n > m->num_programs) n = m->num_programs;
     return n < 1 ? 1 : n > MAX_BUILD_THREADS ? MAX_BUILD_THREADS : (uint32_t)n;

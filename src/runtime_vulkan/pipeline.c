@@ -110,7 +110,7 @@ static void *work(void *arg)
 
 static uint32_t thread_count(const gpuc_vk_device *dev, uint32_t num_kernels)
 {
-    long n = gpuc_runtime_get_desc(dev->base.runtime)->num_threads;
+    int64_t n = gpuc_runtime_get_desc(dev->base.runtime)->num_threads;
     if (n <= 0) n = sysconf(_SC_NPROCESSORS_ONLN);
     if (n > num_kernels / KERNELS_PER_THREAD) n = num_kernels / KERNELS_PER_THREAD;
     return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (uint32_t)n;
