@@ -95,9 +95,6 @@ gpuc_status gpuc_cpu_module_load(gpuc_device *dev, const char *type_key, const v
 void gpuc_cpu_module_release(gpuc_device *dev, gpuc_code_module *module); /* drops a reference */
 gpuc_status gpuc_cpu_kernel_get(gpuc_code_module *module, const char *name, uint32_t *out);
 
-/* elf.c: whether bytes look like a shared object for this processor, before dlopen sees them. */
-GPUC_NODISCARD gpuc_status gpuc_cpu_elf_check(const void *bytes, size_t size);
-
 /* step.c: what plans and streams do with a step. */
 /* Its kernel, NULL for a copy; *out_empty: nothing to launch or to copy. */
 GPUC_NODISCARD gpuc_status gpuc_cpu_check_step(const gpuc_cpu_device *dev, const gpuc_step *step,

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "abi/elf.h"
 #include "base/arena.h"
 
 static int write_all(int fd, const char *bytes, size_t size)
@@ -123,7 +124,7 @@ gpuc_status gpuc_cpu_module_load(gpuc_device *device, const char *type_key, cons
     if (strcmp(type_key, "cpu_so") != 0)
         return gpuc_fail(GPUC_UNSUPPORTED, "the CPU device loads modules of kind 'cpu_so', not '%s'",
                          type_key);
-    GPUC_TRY(gpuc_cpu_elf_check(bytes, size));
+    GPUC_TRY(gpuc_abi_elf_check(bytes, size));
     size_t own_bytes = module_bytes(kernels, num_kernels);
     gpuc_cpu_module *m = gpuc_mem_alloc(dev->allocator, own_bytes);
     if (!m) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a module of %u kernels", num_kernels);
