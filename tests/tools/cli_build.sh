@@ -159,6 +159,10 @@ if [ "$(uname -m)" = x86_64 ] && grep -qw sse4_2 /proc/cpuinfo; then
     [ "$(grep -c '^  weights ' out)" = 1 ] || complain 'the levels share no weights'
     expect 0 '"taken_by_cpu": true' inspect --json levels.gpuc
     expect 0 'output 0' run levels.gpuc --inputs "$models/mnist_cnn/test_data_set_0"
+    expect 0 'apart.gpuc' build "$models/mnist_cnn/model.onnx" --shape N=1 --target "c -mcpu=x86-64-v3 -weight_block=8" \
+        --target "c -mcpu=x86-64 -weight_block=8" -o apart.gpuc
+    expect 0 "^program 1: target 'c -mcpu=x86-64 -weight_block=8 -vector_bits=128'" inspect apart.gpuc
+    [ "$(grep -c '^  weights ' out)" = 1 ] || complain 'targets with the same blocks share no weights'
     expect 1 'a list is of x86-64, x86-64-v2' build sum.onnx --target "c -mcpu=x86-64-v2,skylake" -o bad.gpuc
     nothing_left
 fi
