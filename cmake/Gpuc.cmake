@@ -27,7 +27,8 @@ target_compile_options(gpuc_public_flags INTERFACE
   -ffunction-sections -fdata-sections # a program, or a library, links what it uses
   $<$<CONFIG:MinSizeRel>:-fno-asynchronous-unwind-tables>)
 target_include_directories(gpuc_public_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/config)
-target_compile_definitions(gpuc_public_flags INTERFACE _GNU_SOURCE GPUC_VERSION="${PROJECT_VERSION}")
+# Large files and folders, where pointers have 32 bits too.
+target_compile_definitions(gpuc_public_flags INTERFACE _GNU_SOURCE _FILE_OFFSET_BITS=64 GPUC_VERSION="${PROJECT_VERSION}")
 add_library(gpuc_flags INTERFACE)
 target_link_libraries(gpuc_flags INTERFACE gpuc_public_flags)
 target_include_directories(gpuc_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)

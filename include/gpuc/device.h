@@ -157,6 +157,14 @@ typedef struct gpuc_bindings {
     uint32_t count;            /* of slots */
 } gpuc_bindings;
 
+/* How an application runs parallel loops. */
+typedef struct gpuc_parallel {
+    /* Calls body on disjoint ranges that cover [begin, end), on any threads, and returns when all are done. */
+    void (*run)(void *user, int64_t begin, int64_t end, void (*body)(void *arg, int64_t begin, int64_t end),
+                void *arg);
+    void *user; /* passed to run */
+} gpuc_parallel;
+
 /* Where plan_record records: a piece of an inference. */
 typedef struct gpuc_recording {
     void *commands;                      /* VkCommandBuffer */
@@ -239,6 +247,9 @@ typedef struct gpuc_device_api {
                                gpuc_plan **out);
     /* Queues the plan. Bindings are resolved now; buffers must live until the stream is synced. */
     gpuc_status (*plan_run)(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
+    /* (optional) default: nothing, for devices whose kernels have no loops on the host. Later runs of the plan have
+     * their parallel loops run by `loops`, which is copied; NULL: as the runtime's description says. */
+    void (*plan_set_parallel)(gpuc_plan *plan, const gpuc_parallel *loops);
     /* (optional) Records steps [first, first + count) into the application's command buffer, with a
      * barrier in front that orders them after compute and transfer work recorded before. Vulkan: they
      * run in the compute shader and transfer stages; what comes before and after from other stages is ordered by what

@@ -42,7 +42,8 @@ typedef struct gpuc_runtime_desc {
      * call. */
     void (*cache_store)(void *user, const char *key, const void *bytes, size_t size);
     void *cache_user; /* passed to cache_load and cache_store */
-    /* Parallel loops of the CPU device, and of compiling kernels; NULL uses num_threads threads. */
+    /* Parallel loops of the CPU device, and of compiling kernels; NULL uses num_threads threads. A session may have its
+     * own for what it runs (gpuc_session_set_parallel_for). */
     void (*parallel_for)(void *user, int64_t begin, int64_t end,
                          void (*body)(void *arg, int64_t begin, int64_t end), void *arg);
     void *parallel_user; /* passed to parallel_for */
@@ -500,6 +501,14 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_workspace(gpuc_session *s,
  * ones. On the CPU device it runs in the call. It waits where a size that the program computes must be read, and where memory must
  * grow. Every input that has no default must have been set. New shapes are planned first. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_run(gpuc_session *s);
+/* Has the parallel loops of the session's later runs on the CPU device, also where that is the fallback device, run by
+ * the application; NULL: as the runtime's description says. Sessions on several threads may have different ones at a
+ * time. Work of streams and functions is not of a session. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_set_parallel_for(
+    gpuc_session *s,
+    void (*parallel_for)(void *user, int64_t begin, int64_t end,
+                         void (*body)(void *arg, int64_t begin, int64_t end), void *arg),
+    void *user);
 /* Waits for the work that the session has queued, and for no other, and reports what went wrong in it. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_sync(gpuc_session *s);
 /* Borrowed device array of output i; valid after run, until the next change of input shapes. INVALID_ARGUMENT

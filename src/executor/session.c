@@ -194,8 +194,10 @@ static gpuc_status run_segment(gpuc_session *s, gpuc_segment *segment)
 {
     gpuc_session_note_work(s);
     if (!segment->plan) return gpuc_session_transfer(s, segment);
+    const gpuc_device_api *api = s->model->devices[segment->device].code.dev->api;
     const gpuc_bindings bindings = {.slots = s->bindings, .count = s->model->exec->num_slots};
-    return s->model->devices[segment->device].code.dev->api->plan_run(segment->plan, &bindings, NULL);
+    if (api->plan_set_parallel) api->plan_set_parallel(segment->plan, s->parallel.run ? &s->parallel : NULL);
+    return api->plan_run(segment->plan, &bindings, NULL);
 }
 
 /* Makes the plans of the part for the current symbols. */

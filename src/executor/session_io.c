@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets, binds and gets the inputs and outputs of a session, and checks their types and sizes. */
+/* Sets, binds and gets the inputs and outputs of a session, checks their types and sizes, and takes its parallel loops. */
 #include <stdio.h>
 
 #include "abi/scope.h"
@@ -178,5 +178,16 @@ gpuc_status gpuc_session_get_output(gpuc_session *s, int i, gpuc_ndarray **out)
             "bound",
             s->model->package.signature.outputs[i].name);
     *out = s->outputs[i].array;
+    return NULL;
+}
+
+gpuc_status gpuc_session_set_parallel_for(
+    gpuc_session *s,
+    void (*parallel_for)(void *user, int64_t begin, int64_t end,
+                         void (*body)(void *arg, int64_t begin, int64_t end), void *arg),
+    void *user)
+{
+    GPUC_REQUIRE(s);
+    s->parallel = (gpuc_parallel){.run = parallel_for, .user = user};
     return NULL;
 }

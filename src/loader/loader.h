@@ -43,8 +43,8 @@ typedef struct gpuc_loaded {
     atomic_uint richer;     /* how often variants were added that plans made before do not have */
 } gpuc_loaded;
 
-/* requirements.c: names what the devices lack; devices[0] is the program's, another one is its fallback
- * device. */
+/* requirements.c: names what the devices lack, or for which processor the code is; devices[0] is the program's, another
+ * one is its fallback device. */
 GPUC_NODISCARD gpuc_status gpuc_loader_check_requirements(const gpuc_program *p, gpuc_device *const *devices,
                                                           uint32_t num_devices);
 /* Native code runs unchecked: refused unless allowed. */

@@ -139,7 +139,7 @@ static void work_range(void *arg, int64_t begin, int64_t end)
 static void run(work *w, const gpuc_runtime_desc *desc)
 {
     pthread_t threads[MAX_THREADS];
-    long wanted = desc->num_threads > 0 ? desc->num_threads : sysconf(_SC_NPROCESSORS_ONLN), started = 0;
+    int64_t wanted = desc->num_threads > 0 ? desc->num_threads : sysconf(_SC_NPROCESSORS_ONLN), started = 0;
     if (wanted > w->count) wanted = w->count;
     if (wanted > MAX_THREADS) wanted = MAX_THREADS;
     sigset_t all, old;
@@ -152,7 +152,7 @@ static void run(work *w, const gpuc_runtime_desc *desc)
     while (started + 1 < wanted && pthread_create(&threads[started], NULL, work_on, w) == 0) started++;
     pthread_sigmask(SIG_SETMASK, &old, NULL);
     work_on(w);
-    for (long i = 0; i < started; i++) pthread_join(threads[i], NULL);
+    for (int64_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
 }
 
 static bool has_variant(const gpuc_code_part *part)

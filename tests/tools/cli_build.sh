@@ -149,6 +149,26 @@ if [ "$(uname -m)" = x86_64 ]; then
     fi
 fi
 
+# Several levels of instruction sets are programs of one package, which share the weights.
+if [ "$(uname -m)" = x86_64 ] && grep -qw sse4_2 /proc/cpuinfo; then
+    levels="c -mcpu=x86-64-v2,x86-64-v4,x86-64-v3"
+    expect 0 'levels.gpuc' build "$models/mnist_cnn/model.onnx" --shape N=1 --target "$levels" -o levels.gpuc
+    expect 0 "^program 0: target 'c -mcpu=x86-64-v4 " inspect levels.gpuc
+    expect 0 '^  on this CPU: taken$' inspect levels.gpuc
+    grep -Eq '^  on this CPU: not taken: (program [01] is before it|it lacks avx)' out || complain 'why a level is not taken'
+    [ "$(grep -c '^  weights ' out)" = 1 ] || complain 'the levels share no weights'
+    expect 0 '"taken_by_cpu": true' inspect --json levels.gpuc
+    expect 0 'output 0' run levels.gpuc --inputs "$models/mnist_cnn/test_data_set_0"
+    expect 0 'apart.gpuc' build "$models/mnist_cnn/model.onnx" --shape N=1 --target "c -mcpu=x86-64-v3 -weight_block=8" \
+        --target "c -mcpu=x86-64 -weight_block=8" -o apart.gpuc
+    expect 0 "^program 1: target 'c -mcpu=x86-64 -weight_block=8 -vector_bits=128'" inspect apart.gpuc
+    [ "$(grep -c '^  weights ' out)" = 1 ] || complain 'targets with the same blocks share no weights'
+    expect 1 'a list is of x86-64, x86-64-v2' build sum.onnx --target "c -mcpu=x86-64-v2,skylake" -o bad.gpuc
+    nothing_left
+fi
+# CPU code is loaded from memory: no place for temporary files is asked for.
+TMPDIR=/nowhere expect 0 "output 1 'twice'" run cpu.gpuc --random 3 --device cpu
+
 # A package runs without the model, without a PATH, and without the loader of the first target: there is no driver, or
 # there is no library.
 expect 0 'vc.gpuc' build sum.onnx --target vulkan --target c -o vc.gpuc
