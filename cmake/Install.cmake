@@ -1,7 +1,7 @@
 # What `cmake --install` puts where. A build without the compiler installs the runtime alone.
 include(CMakePackageConfigHelpers)
 
-set(headers base.h device.h devices.h dlpack.h driver.h files.h kernel.h package.h plugin.h runtime.h scope.h tensor_files.h)
+set(headers base.h device.h devices.h dlpack.h driver.h files.h kernel.h opencl_image.h package.h plugin.h runtime.h scope.h tensor_files.h vulkan_image.h)
 set(libraries gpuc_runtime_static gpuc_runtime_shared)
 set(pkgconfig gpuc-runtime)
 set_target_properties(gpuc_runtime_static PROPERTIES EXPORT_NAME runtime_static)

@@ -166,9 +166,10 @@ static gpuc_expr narrow_call(narrower *t, gpuc_expr e)
 {
     const gpuc_tir_call_node *n = gpuc_as_call(e);
     if (!n->buffer || n->fn == GPUC_TIR_CALL_EXTERN) return gpuc_tir_map_children(&t->m, e);
+    int indices = gpuc_tir_is_texture_call(e) ? 2 : 1;
     gpuc_expr args[3];
     for (int i = 0; i < n->n; i++)
-        args[i] = i == 0 ? narrow_access(t, n->buffer, n->args[0]) : gpuc_tir_map(&t->m, n->args[i]);
+        args[i] = i < indices ? narrow_access(t, n->buffer, n->args[i]) : gpuc_tir_map(&t->m, n->args[i]);
     return gpuc_tir_call(t->m.ctx, e->dtype, n->fn, n->name, renamed(t, n->buffer), n->n, args);
 }
 

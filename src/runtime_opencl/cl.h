@@ -162,7 +162,25 @@ typedef struct gpuc_cl_buffer {
     cl_mem mem;
     uint64_t id;       /* never used twice, unlike addresses */
     atomic_bool fresh; /* no queued command has it */
+    /* Of an image; channels 0: it is none. */
+    size_t width, height;
+    gpuc_dtype dtype;
+    uint8_t channels;
+    bool foreign; /* the application's */
 } gpuc_cl_buffer;
+
+/* image.c */
+gpuc_status gpuc_cl_image_create(gpuc_device *dev, gpuc_dtype dtype, int64_t height, int64_t width, int channels,
+                                 gpuc_buffer **out);
+/* Whether memory at an offset can be a kernel's tensor, where one of the two is an image. */
+GPUC_NODISCARD gpuc_status gpuc_cl_image_check(const gpuc_kernel_tensor *t, const gpuc_cl_buffer *b, uint64_t offset);
+/* Queues a copy of which an end is an image. From the host it is done at the end; to the host, if wait. */
+GPUC_NODISCARD gpuc_status gpuc_cl_image_copy(gpuc_cl_device *dev, cl_command_queue queue, gpuc_copy_end from,
+                                              gpuc_copy_end to, size_t bytes, bool wait, cl_event *out_event);
+static inline bool gpuc_cl_is_image(gpuc_copy_end end)
+{
+    return end.buffer && end.buffer->is_image;
+}
 
 gpuc_status gpuc_cl_alloc(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out);
 void gpuc_cl_free(gpuc_device *dev, gpuc_buffer *buffer);

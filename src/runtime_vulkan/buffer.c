@@ -83,6 +83,10 @@ gpuc_status gpuc_vk_buffer_create(gpuc_device *device, size_t bytes, size_t alig
 
 void gpuc_vk_buffer_destroy(gpuc_vk_device *dev, gpuc_vk_buffer *b)
 {
+    if (b->image) {
+        gpuc_vk_image_destroy(dev, b);
+        return;
+    }
     gpuc_vk_raw_destroy(dev, &b->raw);
     gpuc_mem_free(dev->allocator, b, sizeof(*b));
 }

@@ -4,6 +4,7 @@
 #define GPUC_RUNTIME_VULKAN_DEVICE_H
 
 #include "runtime_vulkan/caps.h"
+#include "runtime_vulkan/image.h"
 #include "runtime_vulkan/module.h"
 #include "runtime_vulkan/queue.h"
 
