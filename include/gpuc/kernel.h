@@ -71,13 +71,13 @@ typedef enum gpuc_access {
 
 /* A tensor among the arguments of a kernel. */
 typedef struct gpuc_kernel_tensor {
-    gpuc_dtype dtype;       /* of an element in memory; lanes 1 */
-    uint8_t access;         /* gpuc_access */
-    bool texel;             /* read through an RGBA texel view of the same memory */
-    uint8_t image;          /* of an image [height, width, channels], its channels: 1 or 4; else 0. It is read or
+    gpuc_dtype dtype;   /* of an element in memory; lanes 1 */
+    uint8_t access;     /* gpuc_access */
+    bool texel;         /* read through an RGBA texel view of the same memory */
+    uint8_t image;      /* of an image [height, width, channels], its channels: 1 or 4; else 0. It is read or
                                written whole, its offset is 0; texels of uint8 are 0 to 1 for 0 to 255 */
-    uint32_t alignment;     /* bytes: the start must be a multiple of it */
-    uint32_t binding;       /* of its storage buffer, or image */
+    uint32_t alignment; /* bytes: the start must be a multiple of it */
+    uint32_t binding;   /* of its storage buffer, or image */
     uint32_t texel_binding; /* if texel */
     bool windowed;          /* groups first to last touch no bytes of it but [begin, end) */
     gpuc_xexpr begin, end;  /* over the scalars, then the first group in x, y, z, and the last one */

@@ -11,8 +11,8 @@ extern "C" {
 
 /* Where a buffer lies. */
 typedef enum gpuc_scope {
-    GPUC_SCOPE_GLOBAL,  /* "global": device memory, a kernel argument */
-    GPUC_SCOPE_TEXEL,   /* "global.texel": the same memory, read through texel buffers */
+    GPUC_SCOPE_GLOBAL, /* "global": device memory, a kernel argument */
+    GPUC_SCOPE_TEXEL,  /* "global.texel": the same memory, read through texel buffers */
     GPUC_SCOPE_TEXTURE, /* "global.texture": an image [height, width, 1 or 4 channels] of uint8 (0 to 255 for 0 to
                            1), float16 or float32, which a kernel either reads, or writes in whole texels; where
                            the target has no images, plain memory */

@@ -31,7 +31,7 @@ typedef struct gpuc_vulkan_image {
 } gpuc_vulkan_image;
 
 /* Makes an array [height, width, 4 or 1 channels] of an image, to be bound as an input or output that is an image.
- * gpuc does not copy from it or to it. It stays the application's, and must live until released(user) is called,
+ * gpuc does not copy from it or to it, and does not see that two arrays are of one image: wrap it once. It stays the application's, and must live until released(user) is called,
  * which may be NULL: once the array has been released and the work that uses it is done. UNSUPPORTED for a format
  * or size that it cannot be, INVALID_ARGUMENT for another layout. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_wrap_image(gpuc_device *dev, const gpuc_vulkan_image *image,

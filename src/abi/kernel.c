@@ -12,9 +12,11 @@
 #define TENSOR_BYTES 20 /* of one tensor as written */
 
 static const char *const feature_names[GPUC_FEATURE_COUNT] = {
-    "float16",  "float64",          "int8",        "int16",   "int64",        "storage8",       "storage16",
-    "subgroup", "subgroup_shuffle", "dot_product", "coopmat", "atomic_float", "float_controls",
-    "images",   "image_any_format",
+    "float16",        "float64",  "int8",
+    "int16",          "int64",    "storage8",
+    "storage16",      "subgroup", "subgroup_shuffle",
+    "dot_product",    "coopmat",  "atomic_float",
+    "float_controls", "images",   "image_any_format",
 };
 
 const char *gpuc_feature_name(gpuc_feature one_bit)
@@ -98,7 +100,8 @@ static gpuc_status check_image(const gpuc_kernel_tensor *t, uint32_t number)
         return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: an image of %u channels", number, t->image);
     if (!fits || t->texel || t->windowed || t->access == GPUC_ACCESS_READ_WRITE)
         return gpuc_fail(GPUC_INVALID_DATA,
-                         "tensor %u: an image is of uint8, float16 or float32, read or written, and whole", number);
+                         "tensor %u: an image is of uint8, float16 or float32, read or written, and whole",
+                         number);
     return NULL;
 }
 

@@ -19,8 +19,8 @@ const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t)
     for (int i = 0; i < GPUC_TARGET_KIND_COUNT; i++)
         if (t->kind == &gpuc_target_builtin[i]) return generators[i];
     gpuc_raise(ctx, GPUC_UNSUPPORTED,
-               "target kind '%s' has no generator of code: register a function 'target.build.%s'", t->kind->name,
-               t->kind->name);
+               "target kind '%s' has no generator of code: register a function 'target.build.%s'",
+               t->kind->name, t->kind->name);
 }
 
 gpuc_status gpuc_codegen_assembly(const uint32_t *words, size_t count, gpuc_buf *out)

@@ -141,7 +141,9 @@ void gpuc_opencl_write_texel(gpuc_clike *p, gpuc_expr e)
     const gpuc_tir_call_node *n = gpuc_as_call(e);
     gpuc_dtype single = gpuc_dtype_with_lanes(GPUC_FLOAT32, e->dtype.lanes);
     gpuc_expr value = gpuc_cast(p->ctx, single, n->args[2]);
-    if (!gpuc_is_float(e->dtype)) value = gpuc_div(p->ctx, value, gpuc_tir_broadcast(p->ctx, gpuc_imm(p->ctx, GPUC_FLOAT32, 255), single.lanes));
+    if (!gpuc_is_float(e->dtype))
+        value = gpuc_div(p->ctx, value,
+                         gpuc_tir_broadcast(p->ctx, gpuc_imm(p->ctx, GPUC_FLOAT32, 255), single.lanes));
     gpuc_put(p, "write_imagef(");
     print_place(p, n);
     gpuc_put(p, ", ");

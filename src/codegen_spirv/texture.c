@@ -11,10 +11,11 @@ static SpvImageFormat format_of(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, in
     }
     if (b->dtype.bits == 32) return four ? SpvImageFormatRgba32f : SpvImageFormatR32f;
     if (four) return b->dtype.bits == 16 ? SpvImageFormatRgba16f : SpvImageFormatRgba8;
-    gpuc_raise(k->ctx, GPUC_UNSUPPORTED,
-               "kernel '%s': it writes the image '%s' of one channel of %s, whose format a kernel may only leave "
-               "open: build for a target with image_any_format (-image_any_format=1), or write float32",
-               k->func->name, b->name, b->dtype.bits == 16 ? "float16" : "uint8");
+    gpuc_raise(
+        k->ctx, GPUC_UNSUPPORTED,
+        "kernel '%s': it writes the image '%s' of one channel of %s, whose format a kernel may only leave "
+        "open: build for a target with image_any_format (-image_any_format=1), or write float32",
+        k->func->name, b->name, b->dtype.bits == 16 ? "float16" : "uint8");
 }
 
 static void declare(gpuc_spv_kernel *k, int tensor, bool write)
@@ -54,7 +55,8 @@ static uint32_t load(gpuc_spv_kernel *k, gpuc_expr e)
     gpuc_spv *m = &k->m;
     const gpuc_tir_call_node *n = gpuc_as_call(e);
     int lanes = e->dtype.lanes;
-    gpuc_dtype single = gpuc_dtype_with_lanes(GPUC_FLOAT32, lanes), word = gpuc_dtype_with_lanes(GPUC_UINT32, lanes);
+    gpuc_dtype single = gpuc_dtype_with_lanes(GPUC_FLOAT32, lanes),
+               word = gpuc_dtype_with_lanes(GPUC_UINT32, lanes);
     const gpuc_spv_param *p = image_of(k, n->buffer, false);
     uint32_t at = coordinates(k, n), image = gpuc_spv_calc(m, SpvOpLoad, p->image_type, p->image);
     uint32_t id = gpuc_spv_calc(m, SpvOpImageFetch, p->texel_type, image, at, SpvImageOperandsLodMask,
@@ -81,7 +83,8 @@ static uint32_t store(gpuc_spv_kernel *k, gpuc_expr e)
                               gpuc_spv_float_const(k, single, 255));
     const gpuc_spv_param *p = image_of(k, n->buffer, true);
     if (lanes == 1) {
-        uint32_t zero = gpuc_spv_float_const(k, GPUC_FLOAT32, 0), one = gpuc_spv_float_const(k, GPUC_FLOAT32, 1);
+        uint32_t zero = gpuc_spv_float_const(k, GPUC_FLOAT32, 0),
+                 one = gpuc_spv_float_const(k, GPUC_FLOAT32, 1);
         texel = gpuc_spv_calc(m, SpvOpCompositeConstruct, p->texel_type, texel, zero, zero, one);
     }
     uint32_t image = gpuc_spv_calc(m, SpvOpLoad, p->image_type, p->image);

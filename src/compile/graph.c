@@ -198,7 +198,8 @@ static bool keeps_first_rows(const gpuc_rexpr *slice)
 static bool may_be_alias(const gpuc_rfunction *f)
 {
     const gpuc_op *op = gpuc_relay_call_op(f->body);
-    if (!op || !gpuc_as_rcall(f->body)->n || gpuc_as_rcall(f->body)->args[0]->kind != GPUC_REXPR_VAR) return false;
+    if (!op || !gpuc_as_rcall(f->body)->n || gpuc_as_rcall(f->body)->args[0]->kind != GPUC_REXPR_VAR)
+        return false;
     return op->alias || (gpuc_relay_is_op(f->body, "strided_slice") && keeps_first_rows(f->body));
 }
 
@@ -253,7 +254,8 @@ static bool takes_images(builder *b, const gpuc_rcall *c)
 static bool can_be_image(gpuc_rexpr *e)
 {
     const gpuc_rtype *t = e->type;
-    return t->kind == GPUC_RTYPE_TENSOR && !gpuc_tir_not_image(t->tensor.dtype, t->tensor.ndim, t->tensor.dims);
+    return t->kind == GPUC_RTYPE_TENSOR &&
+           !gpuc_tir_not_image(t->tensor.dtype, t->tensor.ndim, t->tensor.dims);
 }
 
 static void drop_image(builder *b, gpuc_rexpr *e)

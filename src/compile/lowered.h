@@ -36,7 +36,7 @@ typedef struct gpuc_lower_task {
     const char *label;
     bool placed; /* it stores its output at place, else where it is alone */
     gpuc_relay_place place;
-    uint64_t images;           /* bits of the parameters that are images, bit GPUC_IMAGE_OUTPUT: the output is one */
+    uint64_t images; /* bits of the parameters that are images, bit GPUC_IMAGE_OUTPUT: the output is one */
     const gpuc_config *config; /* NULL: what the schedule does by itself */
     gpuc_lowered *lowered;     /* out */
     const char *misfit;        /* out: why it was lowered without the configuration; NULL: it was not */

@@ -304,6 +304,13 @@ static bool has_symbols(const gpuc_tir_func *f)
     return false;
 }
 
+static const gpuc_expr *narrow_extents(narrower *t, const gpuc_tir_buffer *b)
+{
+    gpuc_expr *out = gpuc_new_array(t->m.ctx, gpuc_expr, 3);
+    for (int i = 0; i < 3; i++) out[i] = gpuc_tir_map(&t->m, b->image[i]);
+    return out;
+}
+
 static void narrow_params(narrower *t, gpuc_tir_func *f)
 {
     gpuc_ctx *ctx = t->m.ctx;
@@ -321,6 +328,7 @@ static void narrow_params(narrower *t, gpuc_tir_func *f)
         gpuc_expr size = gpuc_tir_map(&t->m, b->shape[0]);
         if (size == b->shape[0]) continue;
         buffers[i] = gpuc_lower_buffer_like(ctx, b, b->dtype, size, b->scope);
+        if (b->image) buffers[i]->image = narrow_extents(t, b);
         gpuc_map_set(&t->buffers, b, buffers[i]);
     }
     gpuc_tir_thread *threads = gpuc_new_array(ctx, gpuc_tir_thread, f->num_threads);

@@ -29,8 +29,7 @@ static gpuc_expr element_count(gpuc_ctx *ctx, const gpuc_tir_buffer *b)
 /* Storage inside of a kernel has a size known now: if not exactly, then its largest. */
 static gpuc_expr fixed_size(flattener *t, const gpuc_tir_buffer *b, gpuc_expr size)
 {
-    if (gpuc_scope_is_global(b->scope) || size->kind == GPUC_EXPR_INT)
-        return size;
+    if (gpuc_scope_is_global(b->scope) || size->kind == GPUC_EXPR_INT) return size;
     size = gpuc_arith_simplify(t->a, size);
     if (size->kind == GPUC_EXPR_INT) return size;
     int64_t max = gpuc_arith_analyzer_bounds(t->a, size).max;

@@ -92,16 +92,17 @@ static gpuc_stmt store_texel(texturer *t, const gpuc_tir_buffer *b, gpuc_expr st
 {
     gpuc_expr args[3] = {NULL, NULL, value};
     locate(t, b, start, args);
-    return gpuc_tir_eval(t->m.ctx, gpuc_tir_call(t->m.ctx, value->dtype, GPUC_TIR_CALL_TEXTURE2D_STORE, NULL,
-                                                 b, 3, args));
+    return gpuc_tir_eval(
+        t->m.ctx, gpuc_tir_call(t->m.ctx, value->dtype, GPUC_TIR_CALL_TEXTURE2D_STORE, NULL, b, 3, args));
 }
 
 static void refuse_parts(texturer *t, const gpuc_tir_buffer *b)
 {
-    gpuc_raise(t->m.ctx, GPUC_UNSUPPORTED,
-               "kernel '%s': it writes '%s' element by element, and an image takes whole texels: vectorize or "
-               "unroll the loop over all its channels, innermost and without conditions",
-               t->f->name, b->name);
+    gpuc_raise(
+        t->m.ctx, GPUC_UNSUPPORTED,
+        "kernel '%s': it writes '%s' element by element, and an image takes whole texels: vectorize or "
+        "unroll the loop over all its channels, innermost and without conditions",
+        t->f->name, b->name);
 }
 
 static gpuc_stmt store(texturer *t, const gpuc_tir_store_node *n)
@@ -194,10 +195,11 @@ static void check_use(texturer *t, const gpuc_tir_buffer *b)
     use u = {.buffer = b};
     gpuc_lower_accesses(t->m.ctx, t->f->body, note_use, &u);
     if (u.otherwise || (u.read && u.written))
-        gpuc_raise(t->m.ctx, GPUC_UNSUPPORTED,
-                   "kernel '%s': it reads and writes the image '%s', and a kernel can do one of the two: compute "
-                   "the result in a stage of cache_write, and copy it to the image",
-                   t->f->name, b->name);
+        gpuc_raise(
+            t->m.ctx, GPUC_UNSUPPORTED,
+            "kernel '%s': it reads and writes the image '%s', and a kernel can do one of the two: compute "
+            "the result in a stage of cache_write, and copy it to the image",
+            t->f->name, b->name);
 }
 
 gpuc_tir_func *gpuc_lower_texture_flatten(gpuc_pass_ctx *p, gpuc_tir_func *f)

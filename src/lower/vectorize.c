@@ -359,7 +359,8 @@ static bool has_vectors(gpuc_ctx *ctx, gpuc_stmt body)
 
 static void note_image(gpuc_stmt s, void *arg)
 {
-    if (s->kind == GPUC_STMT_STORE && gpuc_as_store(s)->buffer->scope == GPUC_SCOPE_TEXTURE) *(bool *)arg = true;
+    if (s->kind == GPUC_STMT_STORE && gpuc_as_store(s)->buffer->scope == GPUC_SCOPE_TEXTURE)
+        *(bool *)arg = true;
 }
 
 /* Images are written in whole texels: without vectors their elements have to stand side by side. */

@@ -8,8 +8,8 @@
 #include "base/arena.h"
 #include "runtime/services.h"
 
-static gpuc_status alloc_image(gpuc_device *dev, gpuc_dtype dtype, int64_t height, int64_t width, int channels,
-                               gpuc_buffer **out)
+static gpuc_status alloc_image(gpuc_device *dev, gpuc_dtype dtype, int64_t height, int64_t width,
+                               int channels, gpuc_buffer **out)
 {
     (void)dtype, (void)height, (void)width, (void)channels;
     *out = NULL;

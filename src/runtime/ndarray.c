@@ -125,11 +125,13 @@ static gpuc_status alloc_device(gpuc_ndarray *a)
 static gpuc_status alloc_image(gpuc_ndarray *a)
 {
     if (a->ndim != 3)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "an image of %d dimensions: it has height, width and channels",
-                         a->ndim);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "an image of %d dimensions: it has height, width and channels", a->ndim);
     if (a->dims[2] != 1 && a->dims[2] != 4)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "an image of %lld channels: it has 1 or 4", (long long)a->dims[2]);
-    GPUC_TRY(a->device->api->alloc_image(a->device, a->dtype, a->dims[0], a->dims[1], (int)a->dims[2], &a->buffer));
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "an image of %lld channels: it has 1 or 4",
+                         (long long)a->dims[2]);
+    GPUC_TRY(a->device->api->alloc_image(a->device, a->dtype, a->dims[0], a->dims[1], (int)a->dims[2],
+                                         &a->buffer));
     if (!a->buffer) return no_memory(a);
     a->owns_buffer = true;
     return clear_device(a);

@@ -170,10 +170,11 @@ typedef struct gpuc_cl_buffer {
 } gpuc_cl_buffer;
 
 /* image.c */
-gpuc_status gpuc_cl_image_create(gpuc_device *dev, gpuc_dtype dtype, int64_t height, int64_t width, int channels,
-                                 gpuc_buffer **out);
+gpuc_status gpuc_cl_image_create(gpuc_device *dev, gpuc_dtype dtype, int64_t height, int64_t width,
+                                 int channels, gpuc_buffer **out);
 /* Whether memory at an offset can be a kernel's tensor, where one of the two is an image. */
-GPUC_NODISCARD gpuc_status gpuc_cl_image_check(const gpuc_kernel_tensor *t, const gpuc_cl_buffer *b, uint64_t offset);
+GPUC_NODISCARD gpuc_status gpuc_cl_image_check(const gpuc_kernel_tensor *t, const gpuc_cl_buffer *b,
+                                               uint64_t offset);
 /* Queues a copy of which an end is an image. From the host it is done at the end; to the host, if wait. */
 GPUC_NODISCARD gpuc_status gpuc_cl_image_copy(gpuc_cl_device *dev, cl_command_queue queue, gpuc_copy_end from,
                                               gpuc_copy_end to, size_t bytes, bool wait, cl_event *out_event);

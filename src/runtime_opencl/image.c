@@ -11,10 +11,14 @@ static const struct format_row {
     cl_channel_type type;
     gpuc_dtype dtype;
     uint8_t channels;
-} formats[] = { /* the first row of a type and number of channels is that of gpuc's own images */
-    {CL_RGBA, CL_UNORM_INT8, {GPUC_DTYPE_UINT, 8, 1}, 4}, {CL_BGRA, CL_UNORM_INT8, {GPUC_DTYPE_UINT, 8, 1}, 4},
-    {CL_R, CL_UNORM_INT8, {GPUC_DTYPE_UINT, 8, 1}, 1},    {CL_RGBA, CL_HALF_FLOAT, {GPUC_DTYPE_FLOAT, 16, 1}, 4},
-    {CL_R, CL_HALF_FLOAT, {GPUC_DTYPE_FLOAT, 16, 1}, 1},  {CL_RGBA, CL_FLOAT, {GPUC_DTYPE_FLOAT, 32, 1}, 4},
+} formats[] = {
+    /* the first row of a type and number of channels is that of gpuc's own images */
+    {CL_RGBA, CL_UNORM_INT8, {GPUC_DTYPE_UINT, 8, 1}, 4},
+    {CL_BGRA, CL_UNORM_INT8, {GPUC_DTYPE_UINT, 8, 1}, 4},
+    {CL_R, CL_UNORM_INT8, {GPUC_DTYPE_UINT, 8, 1}, 1},
+    {CL_RGBA, CL_HALF_FLOAT, {GPUC_DTYPE_FLOAT, 16, 1}, 4},
+    {CL_R, CL_HALF_FLOAT, {GPUC_DTYPE_FLOAT, 16, 1}, 1},
+    {CL_RGBA, CL_FLOAT, {GPUC_DTYPE_FLOAT, 32, 1}, 4},
     {CL_R, CL_FLOAT, {GPUC_DTYPE_FLOAT, 32, 1}, 1},
 };
 #define NUM_FORMATS (sizeof formats / sizeof *formats)
@@ -23,19 +27,24 @@ gpuc_status gpuc_cl_image_check(const gpuc_kernel_tensor *t, const gpuc_cl_buffe
 {
     char type[24];
     if (!t->image && b->channels)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "it is a buffer for this kernel, and an image is bound to it");
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "it is a buffer for this kernel, and an image is bound to it: bind an "
+                         "array of gpuc_ndarray_create");
     if (!t->image) return NULL;
     if (!b->channels)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "it is an image for this kernel, and a buffer is bound to it");
-    if (t->image != b->channels || !gpuc_dtype_equal(t->dtype, b->dtype))
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "an image of %u channels of %s is needed, and one of %u channels of %u bits is bound",
-                         t->image, gpuc_dtype_name(t->dtype, type), b->channels, b->dtype.bits);
+                         "it is an image for this kernel, and a buffer is bound to it: bind an "
+                         "image (gpuc_opencl_wrap_image), or build with -images=0");
+    if (t->image != b->channels || !gpuc_dtype_equal(t->dtype, b->dtype))
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT,
+            "an image of %u channels of %s is needed, and one of %u channels of %u bits is bound", t->image,
+            gpuc_dtype_name(t->dtype, type), b->channels, b->dtype.bits);
     return offset ? gpuc_fail(GPUC_INVALID_ARGUMENT, "a part of an image is bound; it is bound whole") : NULL;
 }
 
-static gpuc_status make(gpuc_cl_device *dev, cl_mem mem, const struct format_row *row, size_t height, size_t width,
-                        gpuc_cl_buffer **out)
+static gpuc_status make(gpuc_cl_device *dev, cl_mem mem, const struct format_row *row, size_t height,
+                        size_t width, gpuc_cl_buffer **out)
 {
     gpuc_cl_buffer *b = *out = gpuc_mem_alloc(dev->allocator, sizeof *b);
     if (!b) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for an image object");
@@ -56,18 +65,18 @@ static gpuc_status check_size(const gpuc_cl_device *dev, int64_t height, int64_t
     size_t most[2] = {0, 0};
     if (!(dev->caps.features & GPUC_FEATURE_IMAGES))
         return gpuc_fail(GPUC_UNSUPPORTED, "'%s' has no images (CL_DEVICE_IMAGE_SUPPORT)", dev->caps.name);
-    GPUC_CL_TRY("clGetDeviceInfo", dev->fn->GetDeviceInfo(dev->id, CL_DEVICE_IMAGE2D_MAX_WIDTH, sizeof *most,
-                                                          &most[0], NULL));
-    GPUC_CL_TRY("clGetDeviceInfo", dev->fn->GetDeviceInfo(dev->id, CL_DEVICE_IMAGE2D_MAX_HEIGHT, sizeof *most,
-                                                          &most[1], NULL));
+    GPUC_CL_TRY("clGetDeviceInfo",
+                dev->fn->GetDeviceInfo(dev->id, CL_DEVICE_IMAGE2D_MAX_WIDTH, sizeof *most, &most[0], NULL));
+    GPUC_CL_TRY("clGetDeviceInfo",
+                dev->fn->GetDeviceInfo(dev->id, CL_DEVICE_IMAGE2D_MAX_HEIGHT, sizeof *most, &most[1], NULL));
     if (height > 0 && width > 0 && (uint64_t)width <= most[0] && (uint64_t)height <= most[1]) return NULL;
     return gpuc_fail(height > 0 && width > 0 ? GPUC_UNSUPPORTED : GPUC_INVALID_ARGUMENT,
                      "an image of %lld x %lld texels: '%s' has 1 x 1 to %zu x %zu", (long long)width,
                      (long long)height, dev->caps.name, most[0], most[1]);
 }
 
-gpuc_status gpuc_cl_image_create(gpuc_device *device, gpuc_dtype dtype, int64_t height, int64_t width, int channels,
-                                 gpuc_buffer **out)
+gpuc_status gpuc_cl_image_create(gpuc_device *device, gpuc_dtype dtype, int64_t height, int64_t width,
+                                 int channels, gpuc_buffer **out)
 {
     gpuc_cl_device *dev = (gpuc_cl_device *)device;
     const struct format_row *row = NULL;
@@ -101,14 +110,16 @@ static gpuc_status check_whole(const gpuc_copy_end *end, size_t bytes)
     const gpuc_cl_buffer *b = (const gpuc_cl_buffer *)end->buffer;
     if (!b || !b->channels) return NULL;
     if (end->offset || bytes != b->base.size)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "a copy of %zu bytes at %zu of an image of %zu: it is copied whole",
-                         bytes, end->offset, b->base.size);
-    return b->foreign ? gpuc_fail(GPUC_UNSUPPORTED, "copies of an image of the application are the application's")
-                      : NULL;
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "a copy of %zu bytes at %zu of an image of %zu: it is copied whole", bytes,
+                         end->offset, b->base.size);
+    return b->foreign
+               ? gpuc_fail(GPUC_UNSUPPORTED, "copies of an image of the application are the application's")
+               : NULL;
 }
 
-gpuc_status gpuc_cl_image_copy(gpuc_cl_device *dev, cl_command_queue queue, gpuc_copy_end from, gpuc_copy_end to,
-                               size_t bytes, bool wait, cl_event *out_event)
+gpuc_status gpuc_cl_image_copy(gpuc_cl_device *dev, cl_command_queue queue, gpuc_copy_end from,
+                               gpuc_copy_end to, size_t bytes, bool wait, cl_event *out_event)
 {
     gpuc_cl_buffer *a = (gpuc_cl_buffer *)from.buffer, *b = (gpuc_cl_buffer *)to.buffer;
     const gpuc_cl_buffer *image = a && a->channels ? a : b;
@@ -124,16 +135,16 @@ gpuc_status gpuc_cl_image_copy(gpuc_cl_device *dev, cl_command_queue queue, gpuc
                     dev->fn->EnqueueReadImage(queue, a->mem, wait ? CL_TRUE : CL_FALSE, origin, region, 0, 0,
                                               (char *)to.host + to.offset, 0, NULL, out_event));
     else if (a->channels && b->channels)
-        GPUC_CL_TRY("clEnqueueCopyImage",
-                    dev->fn->EnqueueCopyImage(queue, a->mem, b->mem, origin, origin, region, 0, NULL, out_event));
+        GPUC_CL_TRY("clEnqueueCopyImage", dev->fn->EnqueueCopyImage(queue, a->mem, b->mem, origin, origin,
+                                                                    region, 0, NULL, out_event));
     else if (a->channels)
         GPUC_CL_TRY("clEnqueueCopyImageToBuffer",
-                    dev->fn->EnqueueCopyImageToBuffer(queue, a->mem, b->mem, origin, region, to.offset, 0, NULL,
-                                                      out_event));
+                    dev->fn->EnqueueCopyImageToBuffer(queue, a->mem, b->mem, origin, region, to.offset, 0,
+                                                      NULL, out_event));
     else
         GPUC_CL_TRY("clEnqueueCopyBufferToImage",
-                    dev->fn->EnqueueCopyBufferToImage(queue, a->mem, b->mem, from.offset, origin, region, 0, NULL,
-                                                      out_event));
+                    dev->fn->EnqueueCopyBufferToImage(queue, a->mem, b->mem, from.offset, origin, region, 0,
+                                                      NULL, out_event));
     return NULL;
 }
 
@@ -145,7 +156,8 @@ static gpuc_status ask(const gpuc_cl_device *dev, cl_mem mem, cl_image_info what
     return NULL;
 }
 
-static gpuc_status look_at(const gpuc_cl_device *dev, cl_mem mem, const struct format_row **row, size_t size[2])
+static gpuc_status look_at(const gpuc_cl_device *dev, cl_mem mem, const struct format_row **row,
+                           size_t size[2])
 {
     cl_mem_object_type type = 0;
     cl_context context = NULL;
@@ -162,13 +174,15 @@ static gpuc_status look_at(const gpuc_cl_device *dev, cl_mem mem, const struct f
     GPUC_TRY(ask(dev, mem, CL_IMAGE_HEIGHT, sizeof size[0], &size[0]));
     GPUC_TRY(ask(dev, mem, CL_IMAGE_WIDTH, sizeof size[1], &size[1]));
     for (size_t i = 0; i < NUM_FORMATS && !*row; i++)
-        if (formats[i].order == format.image_channel_order && formats[i].type == format.image_channel_data_type)
+        if (formats[i].order == format.image_channel_order &&
+            formats[i].type == format.image_channel_data_type)
             *row = &formats[i];
     if (*row) return NULL;
-    return gpuc_fail(GPUC_UNSUPPORTED,
-                     "an image of channel order 0x%x and type 0x%x; kernels read and write CL_RGBA, CL_BGRA and CL_R "
-                     "of CL_UNORM_INT8, CL_RGBA and CL_R of CL_HALF_FLOAT and CL_FLOAT",
-                     format.image_channel_order, format.image_channel_data_type);
+    return gpuc_fail(
+        GPUC_UNSUPPORTED,
+        "an image of channel order 0x%x and type 0x%x; kernels read and write CL_RGBA, CL_BGRA and CL_R "
+        "of CL_UNORM_INT8, CL_RGBA and CL_R of CL_HALF_FLOAT and CL_FLOAT",
+        format.image_channel_order, format.image_channel_data_type);
 }
 
 static void free_wrapped(void *owner)
@@ -188,7 +202,8 @@ gpuc_status gpuc_opencl_wrap_image(gpuc_device *device, struct _cl_mem *mem, gpu
     size_t size[2];
     gpuc_cl_buffer *b;
     if (device->api->launch != gpuc_cl_launch_step)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s:%d is no OpenCL device", device->api->name, device->index);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s:%d is no OpenCL device", device->api->name,
+                         device->index);
     if (!(dev->caps.features & GPUC_FEATURE_IMAGES)) return check_size(dev, 1, 1);
     GPUC_TRY(look_at(dev, mem, &row, size));
     GPUC_CL_TRY("clRetainMemObject", dev->fn->RetainMemObject(mem));

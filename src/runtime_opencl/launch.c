@@ -167,9 +167,10 @@ gpuc_status gpuc_cl_copy_enqueue(gpuc_cl_device *dev, const gpuc_step_tensor *te
     GPUC_TRY(resolve(dev, bindings, &tensors[1], &to));
     if (tensors[0].size == 0 || (from.buffer == to.buffer && from.offset == to.offset)) return NULL;
     if (from.buffer->channels || to.buffer->channels)
-        return gpuc_cl_image_copy(dev, queue, (gpuc_copy_end){.buffer = &from.buffer->base, .offset = from.offset},
-                                  (gpuc_copy_end){.buffer = &to.buffer->base, .offset = to.offset}, tensors[0].size,
-                                  false, out_event);
+        return gpuc_cl_image_copy(dev, queue,
+                                  (gpuc_copy_end){.buffer = &from.buffer->base, .offset = from.offset},
+                                  (gpuc_copy_end){.buffer = &to.buffer->base, .offset = to.offset},
+                                  tensors[0].size, false, out_event);
     GPUC_CL_TRY("clEnqueueCopyBuffer",
                 dev->fn->EnqueueCopyBuffer(queue, from.buffer->mem, to.buffer->mem, from.offset, to.offset,
                                            tensors[0].size, 0, NULL, out_event));

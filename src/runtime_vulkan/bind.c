@@ -220,12 +220,11 @@ static gpuc_status fill_images(const gpuc_vk_binder *b, const gpuc_vk_step *step
         const gpuc_vk_slot *slot = &b->slots[ref->slot];
         if (slot->offset || ref->offset || ref->size != slot->limit)
             return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                             "tensor %u has %llu bytes, and the image that is bound %llu: it is bound whole", t,
-                             (unsigned long long)ref->size, (unsigned long long)slot->limit);
+                             "tensor %u has %llu bytes, and the image that is bound %llu: it is bound whole",
+                             t, (unsigned long long)ref->size, (unsigned long long)slot->limit);
         out->images[n++] = (VkDescriptorImageInfo){VK_NULL_HANDLE, slot->image->view, slot->image->layout};
-        out->accesses[out->num_accesses++] =
-            (gpuc_vk_access){slot->id, 0, UINT64_MAX, (l->written >> binding & 1) != 0,
-                             VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT};
+        out->accesses[out->num_accesses++] = (gpuc_vk_access){
+            slot->id, 0, UINT64_MAX, (l->written >> binding & 1) != 0, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT};
     }
     return NULL;
 }
@@ -303,7 +302,8 @@ static gpuc_status bind_launch(gpuc_vk_binder *b, const gpuc_vk_step *step, gpuc
         out->buffers[l->num_storage] = (VkDescriptorBufferInfo){b->params->handle, at, range};
         b->param_offset = at + range;
     }
-    if (l->pushed || (!l->num_storage && !l->texels && !images && l->uniform == GPUC_VK_NO_BINDING)) return NULL;
+    if (l->pushed || (!l->num_storage && !l->texels && !images && l->uniform == GPUC_VK_NO_BINDING))
+        return NULL;
     VkDescriptorSetAllocateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
         .descriptorPool = b->descriptors,

@@ -224,8 +224,8 @@ gpuc_status gpuc_vk_copy_on_device(gpuc_vk_device *dev, gpuc_copy_end from, gpuc
     pthread_mutex_lock(&dev->queue.lock);
     gpuc_status s = gpuc_vk_batch_limit_locked(dev, gpuc_vk_copy_cost(bytes));
     if (!s)
-        s = batch_copy_locked(dev, gpuc_vk_stream_of(dev, stream), source, source->raw.handle, from.offset, target,
-                              target->raw.handle, to.offset, bytes);
+        s = batch_copy_locked(dev, gpuc_vk_stream_of(dev, stream), source, source->raw.handle, from.offset,
+                              target, target->raw.handle, to.offset, bytes);
     pthread_mutex_unlock(&dev->queue.lock);
     return s;
 }

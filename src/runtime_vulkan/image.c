@@ -33,37 +33,48 @@ static const format_row *row_of(VkFormat format)
     return NULL;
 }
 
-gpuc_status gpuc_vk_image_check(const gpuc_kernel *k, uint32_t t, const char *name, const gpuc_vk_image *image)
+gpuc_status gpuc_vk_image_check(const gpuc_kernel *k, uint32_t t, const char *name,
+                                const gpuc_vk_image *image)
 {
     const gpuc_kernel_tensor *tensor = &k->tensors[t];
     bool write = tensor->access == GPUC_ACCESS_WRITE;
     VkImageUsageFlags need = write ? VK_IMAGE_USAGE_STORAGE_BIT : VK_IMAGE_USAGE_SAMPLED_BIT;
     char type[24];
     if (!tensor->image && image)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "tensor %u ('%.64s') is a buffer for this kernel, and an image is bound to it", t, name);
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT,
+            "tensor %u ('%.64s') is a buffer for this kernel, and an image is bound to it: bind an "
+            "array of gpuc_ndarray_create",
+            t, name);
     if (!tensor->image) return NULL;
     if (!image)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "tensor %u ('%.64s') is an image for this kernel, and a buffer is bound to it", t, name);
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT,
+            "tensor %u ('%.64s') is an image for this kernel, and a buffer is bound to it: bind an "
+            "image (gpuc_vulkan_wrap_image), or build with -images=0",
+            t, name);
     if (!gpuc_dtype_equal(image->dtype, tensor->dtype) || image->channels != tensor->image)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "tensor %u ('%.64s'): an image of %u channels of %s is needed, and one of VkFormat %d is "
-                         "bound",
-                         t, name, tensor->image, gpuc_dtype_name(tensor->dtype, type), image->format);
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT,
+            "tensor %u ('%.64s'): an image of %u channels of %s is needed, and one of VkFormat %d is "
+            "bound",
+            t, name, tensor->image, gpuc_dtype_name(tensor->dtype, type), image->format);
     if ((image->usage & need) != need)
-        return gpuc_fail(GPUC_UNSUPPORTED,
-                         "tensor %u ('%.64s'): the image was made without VK_IMAGE_USAGE_%s_BIT, or the device does "
-                         "not have it for VkFormat %d",
-                         t, name, write ? "STORAGE" : "SAMPLED", image->format);
+        return gpuc_fail(
+            GPUC_UNSUPPORTED,
+            "tensor %u ('%.64s'): the image was made without VK_IMAGE_USAGE_%s_BIT, or the device does "
+            "not have it for VkFormat %d",
+            t, name, write ? "STORAGE" : "SAMPLED", image->format);
     if (write && image->layout != VK_IMAGE_LAYOUT_GENERAL)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "tensor %u ('%.64s'): an image is written in the layout GENERAL, not in VkImageLayout %d",
-                         t, name, image->layout);
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT,
+            "tensor %u ('%.64s'): an image is written in the layout GENERAL, not in VkImageLayout %d", t,
+            name, image->layout);
     if (write && row_of(image->format)->swapped && !(k->features & GPUC_FEATURE_IMAGE_ANY_FORMAT))
-        return gpuc_fail(GPUC_UNSUPPORTED,
-                         "tensor %u ('%.64s'): only kernels of a target with image_any_format write VkFormat %d", t,
-                         name, image->format);
+        return gpuc_fail(
+            GPUC_UNSUPPORTED,
+            "tensor %u ('%.64s'): only kernels of a target with image_any_format write VkFormat %d", t, name,
+            image->format);
     return NULL;
 }
 
@@ -120,8 +131,10 @@ static gpuc_status create_image(gpuc_vk_device *dev, gpuc_vk_image *i)
     VkFormatProperties props;
     dev->vk->fn.GetPhysicalDeviceFormatProperties(dev->physical, i->format, &props);
     i->usage = VK_IMAGE_USAGE_TRANSFER_SRC_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT;
-    if (props.optimalTilingFeatures & VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT) i->usage |= VK_IMAGE_USAGE_SAMPLED_BIT;
-    if (props.optimalTilingFeatures & VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT) i->usage |= VK_IMAGE_USAGE_STORAGE_BIT;
+    if (props.optimalTilingFeatures & VK_FORMAT_FEATURE_SAMPLED_IMAGE_BIT)
+        i->usage |= VK_IMAGE_USAGE_SAMPLED_BIT;
+    if (props.optimalTilingFeatures & VK_FORMAT_FEATURE_STORAGE_IMAGE_BIT)
+        i->usage |= VK_IMAGE_USAGE_STORAGE_BIT;
     VkImageCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
         .imageType = VK_IMAGE_TYPE_2D,
@@ -143,8 +156,8 @@ static gpuc_status create_image(gpuc_vk_device *dev, gpuc_vk_image *i)
     if (apart > need.alignment) need.alignment = apart;
     need.size = gpuc_align_up(need.size, need.alignment);
     GPUC_TRY(gpuc_vk_memory_alloc(dev, &need, GPUC_VK_USE_TENSOR, &i->span));
-    GPUC_VK_TRY("vkBindImageMemory", dev->fn.BindImageMemory(dev->handle, i->handle, i->span.block->memory,
-                                                             i->span.offset));
+    GPUC_VK_TRY("vkBindImageMemory",
+                dev->fn.BindImageMemory(dev->handle, i->handle, i->span.block->memory, i->span.offset));
     return create_view(dev, i);
 }
 
@@ -154,8 +167,8 @@ static gpuc_status begin_layout(gpuc_vk_device *dev, gpuc_vk_buffer *b)
     const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT;
     VkImageMemoryBarrier barrier = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-        .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT | VK_ACCESS_TRANSFER_READ_BIT |
-                         VK_ACCESS_TRANSFER_WRITE_BIT,
+        .dstAccessMask = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT |
+                         VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT,
         .oldLayout = VK_IMAGE_LAYOUT_UNDEFINED,
         .newLayout = VK_IMAGE_LAYOUT_GENERAL,
         .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
@@ -167,8 +180,8 @@ static gpuc_status begin_layout(gpuc_vk_device *dev, gpuc_vk_buffer *b)
     pthread_mutex_lock(&q->lock);
     gpuc_status s = gpuc_vk_batch_begin_locked(dev);
     if (!s) {
-        dev->fn.CmdPipelineBarrier(q->batch.commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, stages, 0, 0, NULL, 0,
-                                   NULL, 1, &barrier);
+        dev->fn.CmdPipelineBarrier(q->batch.commands, VK_PIPELINE_STAGE_TOP_OF_PIPE_BIT, stages, 0, 0, NULL,
+                                   0, NULL, 1, &barrier);
         b->last_use = b->last_write = q->last_serial + 1;
     }
     pthread_mutex_unlock(&q->lock);
@@ -185,8 +198,7 @@ gpuc_status gpuc_vk_image_create(gpuc_device *device, gpuc_dtype dtype, int64_t 
     for (size_t i = 0; i < NUM_FORMATS && !row; i++)
         if (gpuc_dtype_equal(formats[i].dtype, dtype) && formats[i].channels == channels) row = &formats[i];
     if (!row)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "an image has 1 or 4 channels of uint8, float16 or float32");
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "an image has 1 or 4 channels of uint8, float16 or float32");
     GPUC_TRY(check_size(dev, height, width));
     GPUC_TRY(make_head(dev, row, (uint32_t)height, (uint32_t)width, &b));
     gpuc_status s = create_image(dev, &b->image);
@@ -215,7 +227,8 @@ gpuc_status gpuc_vk_image_check_copy(const gpuc_vk_image *from, const gpuc_vk_im
 {
     const gpuc_vk_image *i = from ? from : to;
     if (from && to)
-        return gpuc_fail(GPUC_UNSUPPORTED, "a plan does not copy an image to an image; copy through a buffer");
+        return gpuc_fail(GPUC_UNSUPPORTED,
+                         "a plan does not copy an image to an image; copy through a buffer");
     if (!i->handle)
         return gpuc_fail(GPUC_UNSUPPORTED, "copies of an image of the application are the application's");
     VkDeviceSize texel = i->channels * gpuc_dtype_bytes(i->dtype);
@@ -242,9 +255,11 @@ void gpuc_vk_image_record_copy(const gpuc_vk_device *dev, VkCommandBuffer cb, co
 
 static gpuc_status check_whole(const gpuc_copy_end *end, size_t bytes)
 {
-    if (!end->buffer || !end->buffer->is_image || (end->offset == 0 && bytes == end->buffer->size)) return NULL;
-    return gpuc_fail(GPUC_INVALID_ARGUMENT, "a copy of %zu bytes at %zu of an image of %zu: it is copied whole",
-                     bytes, end->offset, end->buffer->size);
+    if (!end->buffer || !end->buffer->is_image || (end->offset == 0 && bytes == end->buffer->size))
+        return NULL;
+    return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                     "a copy of %zu bytes at %zu of an image of %zu: it is copied whole", bytes, end->offset,
+                     end->buffer->size);
 }
 
 /* To or from memory of the host, or between two images, by way of a buffer. */
@@ -277,14 +292,16 @@ static gpuc_status refuse_format(uint32_t format)
 {
     for (size_t i = 0; i < NUM_FORMATS; i++)
         if (formats[i].srgb && formats[i].srgb == (VkFormat)format)
-            return gpuc_fail(GPUC_UNSUPPORTED,
-                             "an image view of VkFormat %u, which the device decodes: gpuc decodes and encodes SRGB "
-                             "itself; make a view of VkFormat %d of the image (VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT)",
-                             format, formats[i].format);
-    return gpuc_fail(GPUC_UNSUPPORTED,
-                     "an image view of VkFormat %u; kernels read and write R8G8B8A8_UNORM, B8G8R8A8_UNORM, R8_UNORM, "
-                     "R16G16B16A16_SFLOAT, R16_SFLOAT, R32G32B32A32_SFLOAT and R32_SFLOAT",
-                     format);
+            return gpuc_fail(
+                GPUC_UNSUPPORTED,
+                "an image view of VkFormat %u, which the device decodes: gpuc decodes and encodes SRGB "
+                "itself; make a view of VkFormat %d of the image (VK_IMAGE_CREATE_MUTABLE_FORMAT_BIT)",
+                format, formats[i].format);
+    return gpuc_fail(
+        GPUC_UNSUPPORTED,
+        "an image view of VkFormat %u; kernels read and write R8G8B8A8_UNORM, B8G8R8A8_UNORM, R8_UNORM, "
+        "R16G16B16A16_SFLOAT, R16_SFLOAT, R32G32B32A32_SFLOAT and R32_SFLOAT",
+        format);
 }
 
 static void free_wrapped(void *owner)
@@ -304,7 +321,8 @@ gpuc_status gpuc_vulkan_wrap_image(gpuc_device *device, const gpuc_vulkan_image 
     const format_row *row = row_of((VkFormat)image->format);
     image_buffer *b;
     if (device->api->launch != gpuc_vk_launch)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s:%d is no Vulkan device", device->api->name, device->index);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s:%d is no Vulkan device", device->api->name,
+                         device->index);
     if (!image->view) return gpuc_fail(GPUC_INVALID_ARGUMENT, "an image without a view");
     if (!row) return refuse_format(image->format);
     if (image->layout != VK_IMAGE_LAYOUT_GENERAL && image->layout != VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL)
@@ -319,8 +337,8 @@ gpuc_status gpuc_vulkan_wrap_image(gpuc_device *device, const gpuc_vulkan_image 
     b->image.usage = image->usage;
     int64_t dims[3] = {image->height, image->width, row->channels};
     gpuc_binding all = {.buffer = &b->buffer.base, .size = b->buffer.base.size};
-    gpuc_status s =
-        gpuc_ndarray_wrap(device->runtime, all, NULL, row->dtype, 3, dims, free_wrapped, &b->buffer.base, out);
+    gpuc_status s = gpuc_ndarray_wrap(device->runtime, all, NULL, row->dtype, 3, dims, free_wrapped,
+                                      &b->buffer.base, out);
     if (s) {
         gpuc_vk_image_destroy(dev, &b->buffer);
         return s;

@@ -23,8 +23,8 @@ typedef struct gpuc_vk_bound_step gpuc_vk_bound_step;
 /* A kernel's tensor that is an image, with what is bound to it (image NULL: a buffer). */
 GPUC_NODISCARD gpuc_status gpuc_vk_image_check(const gpuc_kernel *k, uint32_t tensor, const char *name,
                                                const gpuc_vk_image *image);
-gpuc_status gpuc_vk_image_create(gpuc_device *dev, gpuc_dtype dtype, int64_t height, int64_t width, int channels,
-                                 gpuc_buffer **out);
+gpuc_status gpuc_vk_image_create(gpuc_device *dev, gpuc_dtype dtype, int64_t height, int64_t width,
+                                 int channels, gpuc_buffer **out);
 /* Of a buffer that is an image, which nothing uses. */
 void gpuc_vk_image_destroy(gpuc_vk_device *dev, gpuc_vk_buffer *b);
 /* gpuc_vk_copy, where an end is an image. */

@@ -89,7 +89,8 @@ static gpuc_status signature(const gpuc_vk_device *dev, const gpuc_kernel *k, ui
 static bool same(const gpuc_vk_layout *a, const gpuc_vk_layout *b)
 {
     return a->num_storage == b->num_storage && a->texels == b->texels && a->sampled == b->sampled &&
-           a->written == b->written && a->uniform == b->uniform && a->push_bytes == b->push_bytes && a->pushed == b->pushed;
+           a->written == b->written && a->uniform == b->uniform && a->push_bytes == b->push_bytes &&
+           a->pushed == b->pushed;
 }
 
 static uint32_t fill_bindings(const gpuc_vk_layout *l, VkDescriptorSetLayoutBinding *out)

@@ -32,9 +32,9 @@ typedef struct gpuc_vk_kernel {
     const gpuc_vk_layout *layout;
     const gpuc_spirv_code *code; /* until pipelines are made: it is in the bytes that are loaded */
     VkPipeline pipeline;
-    uint32_t owner;       /* the kernel of the module whose pipeline it is */
-    uint32_t param_bytes; /* with the values */
-    uint32_t num_texels;  /* distinct texel bindings */
+    uint32_t owner;                    /* the kernel of the module whose pipeline it is */
+    uint32_t param_bytes;              /* with the values */
+    uint32_t num_texels;               /* distinct texel bindings */
     uint32_t num_sampled, num_written; /* images */
     const uint32_t *scalar_offsets;
     uint32_t num_values, values_offset; /* numbers that the code takes behind the parameters */

@@ -27,7 +27,7 @@ typedef struct gpuc_vk_slot {
     uint64_t id; /* of the buffer; 0 if no step uses the slot */
     uint64_t offset;
     VkBuffer handle;
-    VkDeviceSize limit; /* size of the VkBuffer */
+    VkDeviceSize limit;         /* size of the VkBuffer */
     const gpuc_vk_image *image; /* NULL: it is a VkBuffer */
 } gpuc_vk_slot;
 

@@ -159,7 +159,7 @@ static const gpuc_expr *parse_numbers(gpuc_tir_parser *p, const char *word, cons
     gpuc_tir_parse_expect(p, "(");
     gpuc_tir_parse_exprs(p, ")", &numbers);
     if ((int)numbers.count != n)
-        gpuc_tir_parse_fail(p, &at, "'%s' has %zu %s, not %d", name, numbers.count, word, n);
+        gpuc_tir_parse_fail(p, &at, "'%s' has %d dimensions and %zu %s", name, n, numbers.count, word);
     return take_list(p, &numbers);
 }
 

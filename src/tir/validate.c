@@ -73,6 +73,7 @@ static void check_buffer(gpuc_tir_validator *v, const gpuc_tir_buffer *b)
                       : stage == GPUC_TIR_STAGE_NESTED
                           ? gpuc_tir_not_image(b->dtype, b->ndim, b->shape)
                           : (b->image ? gpuc_tir_not_image(b->dtype, 3, b->image) : "it is of no image");
+    for (int i = 0; b->image && i < 3; i++) gpuc_tir_validate_expr(v, b->image[i]);
     if (why) gpuc_tir_complain(v, "'%s' cannot be in global.texture: %s", b->name, why);
     if (stage == GPUC_TIR_STAGE_NESTED) return;
     if (b->ndim != 1) gpuc_tir_complain(v, "'%s' has %d dimensions after flattening", b->name, b->ndim);

@@ -73,8 +73,10 @@ static int as_it_is(gpuc_ctx *ctx, gpuc_rexpr *x, gpuc_rexpr **out)
     return 2;
 }
 
-static const network networks[] = {
-    {"invert", invert, 1, 1}, {"convolve", convolve, 1, 1}, {"twice", twice, 2, 1}, {"as it is", as_it_is, 2, 1}};
+static const network networks[] = {{"invert", invert, 1, 1},
+                                   {"convolve", convolve, 1, 1},
+                                   {"twice", twice, 2, 1},
+                                   {"as it is", as_it_is, 2, 1}};
 
 static void count_images(int *inputs, int *outputs)
 {

@@ -19,7 +19,7 @@ typedef struct format {
 } format;
 
 static const format formats[] = {
-    {"uint8 x 4", {GPUC_DTYPE_UINT, 8, 1}, 4},    {"uint8 x 1", {GPUC_DTYPE_UINT, 8, 1}, 1},
+    {"uint8 x 4", {GPUC_DTYPE_UINT, 8, 1}, 4},     {"uint8 x 1", {GPUC_DTYPE_UINT, 8, 1}, 1},
     {"float16 x 4", {GPUC_DTYPE_FLOAT, 16, 1}, 4}, {"float16 x 1", {GPUC_DTYPE_FLOAT, 16, 1}, 1},
     {"float32 x 4", {GPUC_DTYPE_FLOAT, 32, 1}, 4}, {"float32 x 1", {GPUC_DTYPE_FLOAT, 32, 1}, 1},
 };
@@ -126,8 +126,8 @@ static bool can_write(gpuc_ctx *ctx, const setup *s)
 /* PoCL 3.1 takes the bytes of CL_R, CL_HALF_FLOAT for integers. */
 static bool is_right(gpuc_ctx *ctx, const setup *s)
 {
-    return !has_images(ctx) || run_device_type() != GPUC_DEVICE_OPENCL ||
-           s->f->channels == 4 || s->f->dtype.bits != 16;
+    return !has_images(ctx) || run_device_type() != GPUC_DEVICE_OPENCL || s->f->channels == 4 ||
+           s->f->dtype.bits != 16;
 }
 
 static void run_mirror(gpuc_ctx *ctx, void *arg)
@@ -144,7 +144,8 @@ static void run_mirror(gpuc_ctx *ctx, void *arg)
     size_t size = gpuc_ndarray_bytes(a);
     uint8_t *in = gpuc_ctx_alloc(ctx, size), *out = gpuc_ctx_alloc(ctx, size);
     fill(s, in, size);
-    gpuc_value args[4] = {{.kind = GPUC_VALUE_NDARRAY, .as.ndarray = a}, {.kind = GPUC_VALUE_NDARRAY, .as.ndarray = t}};
+    gpuc_value args[4] = {{.kind = GPUC_VALUE_NDARRAY, .as.ndarray = a},
+                          {.kind = GPUC_VALUE_NDARRAY, .as.ndarray = t}};
     args[2] = (gpuc_value){.kind = GPUC_VALUE_INT, .as.i = s->h};
     args[3] = (gpuc_value){.kind = GPUC_VALUE_INT, .as.i = s->w};
     for (int round = 0; round < 2; round++) { /* the second follows the reading of the first */
@@ -188,7 +189,7 @@ static void any_channel_is_read(void **state)
 typedef struct refusal {
     const char *text; /* of a function */
     const char *words;
-    bool everywhere;  /* also where there are no images */
+    bool everywhere; /* also where there are no images */
 } refusal;
 
 static void lower_text(gpuc_ctx *ctx, void *arg)
@@ -351,9 +352,12 @@ static void arrays_that_are_no_images(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(images_hold_what_memory_holds),      cmocka_unit_test(any_channel_is_read),
-        cmocka_unit_test(functions_that_images_cannot_serve), cmocka_unit_test(schedules_with_images_that_are_none),
-        cmocka_unit_test(memory_that_does_not_fit),           cmocka_unit_test(arrays_that_are_no_images),
+        cmocka_unit_test(images_hold_what_memory_holds),
+        cmocka_unit_test(any_channel_is_read),
+        cmocka_unit_test(functions_that_images_cannot_serve),
+        cmocka_unit_test(schedules_with_images_that_are_none),
+        cmocka_unit_test(memory_that_does_not_fit),
+        cmocka_unit_test(arrays_that_are_no_images),
     };
     if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
     return run_end(cmocka_run_group_tests_name(run_target_text, tests, NULL, NULL));

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* image2d objects of an application as arguments, and what is refused. */
+#include "../codegen/run.h"
+
+#include <string.h>
+
+#include <gpuc/build.h>
+#include <gpuc/codegen.h>
+#include <gpuc/opencl_image.h>
+
+#include "runtime_opencl/cl.h"
+
+enum { W = 6, H = 5, MAX = W * H * 16 };
+
+static const size_t origin[3] = {0, 0, 0}, region[3] = {W, H, 1};
+
+static gpuc_cl_device *dev(void)
+{
+    return (gpuc_cl_device *)run_device();
+}
+
+static cl_mem create(cl_channel_order order, cl_channel_type type)
+{
+    const cl_image_format format = {order, type};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = W, .image_height = H};
+    cl_int error;
+    cl_mem out = dev()->fn->CreateImage(dev()->context, CL_MEM_READ_WRITE, &format, &desc, NULL, &error);
+    assert_int_equal(error, CL_SUCCESS);
+    return out;
+}
+
+/* T[y, x, c] = A[h - 1 - y, x, c] */
+static gpuc_module *build(gpuc_ctx *ctx, gpuc_dtype dtype, int channels, gpuc_function **out)
+{
+    const char *text =
+        gpuc_ctx_printf(ctx,
+                        "func f(A: %s[%d, %d, %d] global.texture, T: %s[%d, %d, %d] global.texture) {\n"
+                        "  for y in 0..%d bind blockIdx.x { for x in 0..%d { for c in 0..%d vectorized {\n"
+                        "    T[y, x, c] = A[%d - y, x, c] } } }\n}\n",
+                        gpuc_dtype_name(dtype, (char[24]){0}), H, W, channels,
+                        gpuc_dtype_name(dtype, (char[24]){0}), H, W, channels, H, W, channels, H - 1);
+    gpuc_tir_func *f = gpuc_tir_parse(ctx, text, "test");
+    gpuc_module *m = gpuc_build_func(ctx, run_runtime(), run_device(), run_target(ctx), f);
+    run_ok(gpuc_module_get_function(m, "f", out));
+    return m;
+}
+
+typedef struct row {
+    cl_channel_order from, to;
+    cl_channel_type type;
+    gpuc_dtype dtype;
+    int channels;
+    bool swapped; /* red and blue change places */
+} row;
+
+static const row rows[] = {
+    {CL_RGBA, CL_RGBA, CL_UNORM_INT8, {GPUC_DTYPE_UINT, 8, 1}, 4, false},
+    {CL_BGRA, CL_RGBA, CL_UNORM_INT8, {GPUC_DTYPE_UINT, 8, 1}, 4, true},
+    {CL_RGBA, CL_BGRA, CL_UNORM_INT8, {GPUC_DTYPE_UINT, 8, 1}, 4, true},
+    {CL_R, CL_R, CL_UNORM_INT8, {GPUC_DTYPE_UINT, 8, 1}, 1, false},
+    {CL_RGBA, CL_RGBA, CL_HALF_FLOAT, {GPUC_DTYPE_FLOAT, 16, 1}, 4, false},
+    {CL_R, CL_R, CL_FLOAT, {GPUC_DTYPE_FLOAT, 32, 1}, 1, false},
+};
+
+static void try_row(gpuc_ctx *ctx, void *arg)
+{
+    const row *r = arg;
+    const gpuc_cl_fns *fn = dev()->fn;
+    uint8_t in[MAX], out[MAX];
+    size_t each = gpuc_dtype_bytes(r->dtype), texel = each * (size_t)r->channels, size = texel * W * H;
+    for (size_t i = 0; i < size / each; i++) {
+        uint32_t word = each == 4   ? 0x3f000000 + (uint32_t)i * 0x1357
+                        : each == 2 ? 0x3800 + (uint32_t)i
+                                    : (uint32_t)i * 7 % 256;
+        memcpy(in + i * each, &word, each);
+    }
+    cl_mem a = create(r->from, r->type), b = create(r->to, r->type);
+    assert_int_equal(
+        fn->EnqueueWriteImage(dev()->main.queue, a, CL_TRUE, origin, region, 0, 0, in, 0, NULL, NULL),
+        CL_SUCCESS);
+    gpuc_function *f;
+    gpuc_module *m = build(ctx, r->dtype, r->channels, &f);
+    gpuc_value args[2] = {{.kind = GPUC_VALUE_NDARRAY}, {.kind = GPUC_VALUE_NDARRAY}};
+    run_ok(gpuc_opencl_wrap_image(run_device(), a, &args[0].as.ndarray));
+    run_ok(gpuc_opencl_wrap_image(run_device(), b, &args[1].as.ndarray));
+    run_ok(gpuc_function_call(f, args, 2, NULL));
+    run_refused(gpuc_ndarray_read(args[1].as.ndarray, out, size), "are the application's");
+    for (int i = 0; i < 2; i++) gpuc_ndarray_release(args[i].as.ndarray);
+    assert_int_equal(
+        fn->EnqueueReadImage(dev()->main.queue, b, CL_TRUE, origin, region, 0, 0, out, 0, NULL, NULL),
+        CL_SUCCESS);
+    for (size_t i = 0; i < size; i++) {
+        size_t y = i / (texel * W), x = i / texel % W, c = i / each % (size_t)r->channels;
+        size_t from = ((H - 1 - y) * W + x) * texel + (r->swapped && c < 3 ? 2 - c : c) * each + i % each;
+        if (out[i] != in[from]) fail_msg("row %d: byte %zu differs", (int)(r - rows), i);
+    }
+    gpuc_function_release(f);
+    gpuc_module_release(m);
+    fn->ReleaseMemObject(a);
+    fn->ReleaseMemObject(b);
+}
+
+static void images_are_arguments(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) run_in_ctx(try_row, (void *)&rows[i]);
+}
+
+static void objects_that_cannot_be(void **state)
+{
+    gpuc_ndarray *out;
+    cl_int error;
+    cl_mem buffer = dev()->fn->CreateBuffer(dev()->context, CL_MEM_READ_WRITE, 64, NULL, &error);
+    cl_mem integers = create(CL_RGBA, CL_UNSIGNED_INT8);
+    (void)state;
+    run_refused(gpuc_opencl_wrap_image(run_device(), buffer, &out), "no image2d");
+    run_refused(gpuc_opencl_wrap_image(run_device(), integers, &out), "channel order");
+    assert_null(out);
+    dev()->fn->ReleaseMemObject(buffer);
+    dev()->fn->ReleaseMemObject(integers);
+}
+
+static void devices_without_images(void **state)
+{
+    gpuc_ndarray *out;
+    gpuc_buffer *b;
+    uint32_t features = dev()->caps.features;
+    cl_mem a = create(CL_RGBA, CL_UNORM_INT8);
+    (void)state;
+    dev()->caps.features &= ~(uint32_t)GPUC_FEATURE_IMAGES;
+    run_refused(gpuc_opencl_wrap_image(run_device(), a, &out), "has no images (CL_DEVICE_IMAGE_SUPPORT)");
+    run_refused(run_device()->api->alloc_image(run_device(), GPUC_UINT8, 4, 4, 4, &b), "has no images");
+    dev()->caps.features = features;
+    dev()->fn->ReleaseMemObject(a);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(images_are_arguments),
+                                       cmocka_unit_test(objects_that_cannot_be),
+                                       cmocka_unit_test(devices_without_images)};
+    if (!run_begin(argc > 1 ? argv[1] : "opencl/pocl")) return 77;
+    return run_end(cmocka_run_group_tests_name(run_target_text, tests, NULL, NULL));
+}
