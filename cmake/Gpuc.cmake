@@ -20,6 +20,11 @@
 add_library(gpuc_public_flags INTERFACE)
 target_compile_options(gpuc_public_flags INTERFACE -Wall -Wextra -Wswitch-enum
   $<$<BOOL:${GPUC_WERROR}>:-Werror>)
+# The same sources give the same bytes wherever they lie: messages and debug information have names below the tree. Debuggers
+# find those when they are started there.
+target_compile_options(gpuc_public_flags INTERFACE
+  "$<$<NOT:$<CONFIG:Debug>>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=;-ffile-prefix-map=${PROJECT_BINARY_DIR}=build>"
+  -ffunction-sections -fdata-sections) # a program, or a library, links what it uses
 target_include_directories(gpuc_public_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/config)
 target_compile_definitions(gpuc_public_flags INTERFACE _GNU_SOURCE GPUC_VERSION="${PROJECT_VERSION}")
 add_library(gpuc_flags INTERFACE)

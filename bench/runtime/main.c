@@ -169,6 +169,7 @@ static gpuc_status run(gpuc_device_type type, const bare *b, bool push, const ch
     if (!status && !push) gpuc_vk_set_push_descriptors(dev, false);
     if (!status) status = prepare(&l, rt, dev, &module);
     if (!status) status = measure(&l, b, name);
+    if (!status && type == GPUC_DEVICE_VULKAN) status = frames_of_network(&l, b);
     if (!status && push) status = orders_of_sessions(rt, dev);
     for (int i = 0; i < 3; i++) gpuc_ndarray_release(l.arrays[i]);
     gpuc_function_release(l.function);

@@ -20,7 +20,9 @@ typedef struct gpuc_buffer gpuc_buffer; /* device memory; each backend embeds th
 typedef struct gpuc_stream gpuc_stream; /* NULL is the default stream; backends embed the struct below */
 typedef struct gpuc_code_module gpuc_code_module;
 typedef struct gpuc_plan gpuc_plan;
-struct gpuc_kernel; /* metadata, gpuc/kernel.h */
+struct gpuc_kernel;      /* metadata, gpuc/kernel.h */
+struct gpuc_vulkan_sync; /* gpuc/vulkan.h */
+struct gpuc_vulkan_submit;
 
 /* What a device can be asked. Limits are of one launch; a device that does not know a limit has none. */
 typedef enum gpuc_device_attr {
@@ -138,6 +140,7 @@ typedef struct gpuc_step {
     const gpuc_step_tensor *tensors;   /* the kernel's buffers, in the order of its metadata */
     const int64_t *scalars;            /* a float scalar is the bits of a double */
     uint32_t launch[3];                /* work-groups */
+    const char *label; /* for debuggers: the operator; may be NULL. It lives as long as the plan */
 } gpuc_step;
 
 /* Bits of plan_create's flags. */
@@ -156,6 +159,20 @@ typedef struct gpuc_bindings {
     const gpuc_binding *slots; /* by slot number */
     uint32_t count;            /* of slots */
 } gpuc_bindings;
+
+/* Where plan_record records: a piece of an inference. */
+typedef struct gpuc_recording {
+    void *commands;                      /* VkCommandBuffer */
+    const struct gpuc_vulkan_sync *sync; /* what is before and behind; NULL: compute and transfer work only */
+    bool opens, closes; /* whether what sync says before, or behind, is next to these steps */
+    bool first, last;   /* whether they begin, or end, an inference: buffers change between queue families */
+    uint32_t query;     /* of sync->query_pool, for a timestamp behind them; UINT32_MAX: none */
+    uint32_t
+        num_queries;    /* not 0: resets so many from sync->first_query on, which gets a timestamp in front */
+    uint64_t number;    /* of the recording that they are part of: it grows */
+    uint32_t in_flight; /* recordings up to this one that may still run; 0: all */
+    const char *label;  /* for debuggers, around the steps; NULL: none */
+} gpuc_recording;
 
 /* The functions of a backend: one static table for all its devices. */
 typedef struct gpuc_device_api {
@@ -212,6 +229,9 @@ typedef struct gpuc_device_api {
     gpuc_status (*module_load)(gpuc_device *dev, const char *type_key, const void *bytes, size_t size,
                                const struct gpuc_kernel *const *kernels, uint32_t num_kernels,
                                gpuc_code_module **out);
+    /* (optional) Called after many calls of module_load, perhaps from several threads at once: hands what was compiled
+     * to the application's cache, where the driver keeps that in one piece. */
+    void (*store_cache)(gpuc_device *dev);
     /* Appends one launch or copy to the stream. All of the step is read, and all is checked, before it returns.
      * Buffers may be freed and the module released while it is queued: that waits, or is done later. */
     gpuc_status (*launch)(gpuc_device *dev, gpuc_stream *stream, const gpuc_step *step,
@@ -229,10 +249,14 @@ typedef struct gpuc_device_api {
     gpuc_status (*plan_run)(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
     /* (optional) Records steps [first, first + count) into the application's command buffer, with a
      * barrier in front that orders them after compute and transfer work recorded before. Vulkan: they
-     * run in the compute shader and transfer stages; what comes before and after from other stages is
-     * the application's to order. Plan and buffers must outlive the command buffer. */
+     * run in the compute shader and transfer stages; what comes before and after from other stages is ordered by what
+     * `ends` says. Plan and buffers must outlive the command buffer. */
     gpuc_status (*plan_record)(gpuc_plan *plan, const gpuc_bindings *bindings, uint32_t first, uint32_t count,
-                               void *native_command_buffer);
+                               const gpuc_recording *recording);
+    /* (optional, Vulkan) What comes before and behind an inference that is put on the device's queue: semaphores, and
+     * buffers that other queue families own. end: it is behind. What is queued comes in order. */
+    gpuc_status (*submit_end)(gpuc_device *dev, const gpuc_bindings *bindings,
+                              const struct gpuc_vulkan_submit *submit, bool end);
     /* (optional) After a sync: nanoseconds that each step of the last run took on the device; the
      * plan must have been created with GPUC_PLAN_PROFILING. */
     gpuc_status (*plan_profile)(gpuc_plan *plan, double *out_ns, uint32_t count);

@@ -42,15 +42,15 @@ typedef struct gpuc_runtime_desc {
      * call. */
     void (*cache_store)(void *user, const char *key, const void *bytes, size_t size);
     void *cache_user; /* passed to cache_load and cache_store */
-    /* Parallel loops of the CPU device; NULL uses num_threads threads (0: one per processor). */
+    /* Parallel loops of the CPU device, and of compiling kernels; NULL uses num_threads threads. */
     void (*parallel_for)(void *user, int64_t begin, int64_t end,
                          void (*body)(void *arg, int64_t begin, int64_t end), void *arg);
-    void *parallel_user;    /* passed to parallel_for */
-    int num_threads;        /* of the CPU device, without parallel_for; 0: one per processor */
+    void *parallel_user; /* passed to parallel_for */
+    int num_threads; /* of the CPU device and of what compiles, without parallel_for; 0: one per processor */
     bool vulkan_validation; /* ask for VK_LAYER_KHRONOS_validation with synchronization checks */
     bool vulkan_staging;    /* tests: copy as if the host could not see the memory of any Vulkan device */
 } gpuc_runtime_desc;
-#define GPUC_RUNTIME_DESC_INIT ((gpuc_runtime_desc){.struct_size = sizeof(gpuc_runtime_desc)})
+#define GPUC_RUNTIME_DESC_INIT GPUC_SIZED(gpuc_runtime_desc)
 
 /* Creates a runtime without devices: register the kinds to use (gpuc/devices.h). desc NULL is the default;
  * it is copied, what it points to must live as long as the runtime. UNSUPPORTED if desc uses a field that
@@ -64,7 +64,13 @@ GPUC_API void gpuc_runtime_release(gpuc_runtime *rt);
  * with the reason (no loader, no driver, index out of range, ...). The runtime owns it. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_device_open(gpuc_runtime *rt, gpuc_device_type type, int index,
                                                      gpuc_device **out);
-/* Number of devices of a kind that could be opened; 0 if the driver is missing. */
+/* The number of the first device that was made of objects of the application (gpuc/vulkan.h, gpuc/opencl.h). */
+#define GPUC_ADOPTED_FIRST 1024
+/* Closes a device that was made of objects of the application, which may destroy them afterwards. No other
+ * thread uses it meanwhile. INVALID_ARGUMENT for other devices, which the runtime closes, and as long as there are
+ * arrays, streams, modules or models on it. The tickets of the device are over. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_device_close(gpuc_device *dev);
+/* Number of devices of a kind that could be opened; 0 if the driver is missing. Adopted ones do not count. */
 GPUC_API int gpuc_device_count(gpuc_runtime *rt, gpuc_device_type type);
 /* Parses "vulkan", "opencl:1", "cpu", "c" (the CPU) to a kind and a number; with a runtime also the names of its
  * other drivers, "foo:1" (gpuc/driver.h). INVALID_ARGUMENT for other texts. */
@@ -375,7 +381,8 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_types_register(gpuc_runtime *rt)
 
 /* ---- Models and sessions ------------------------------------------------------------------ */
 
-/* A package on a device: weights and pipelines. Immutable; may be shared between threads. */
+/* A package on a device: weights and pipelines. It computes the same at all times, and may be shared between
+ * threads. */
 typedef struct gpuc_model gpuc_model;
 /* What one run at a time needs: activations and bindings. Make one session per frame in flight. */
 typedef struct gpuc_session gpuc_session;
@@ -390,20 +397,39 @@ typedef struct gpuc_model_desc {
     bool allow_native_code; /* load CPU code from the package */
     bool check_weights;     /* checksum the weights too */
     bool profiling;         /* record device timestamps per kernel */
+    bool defer;             /* leave the kernels to gpuc_model_prepare, or to the first run */
 } gpuc_model_desc;
-#define GPUC_MODEL_DESC_INIT ((gpuc_model_desc){.struct_size = sizeof(gpuc_model_desc)})
+#define GPUC_MODEL_DESC_INIT GPUC_SIZED(gpuc_model_desc)
 
-/* Reads a package, takes the first program whose devices are there and have what it requires, and loads
- * its code and weights. INVALID_DATA if the package is damaged; if no program can run here, the message
+/* Reads a package, takes the first program whose devices are there and have what it requires, loads its weights,
+ * and makes its kernels, as gpuc_model_prepare does but for the warm-up.
+ * With defer it makes no kernel, and takes milliseconds where the driver compiles for seconds. INVALID_DATA if the package is damaged; if no program can run here, the message
  * has the reason for each. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_model_load(gpuc_runtime *rt, const gpuc_model_desc *desc,
                                                     gpuc_model **out);
+/* How far a preparation is: `done` of `total` parts and operators are ready, `name` is that of the last of them,
+ * borrowed from the model. Returns whether to go on. One call at a time, on any of the threads that work. */
+typedef bool (*gpuc_progress_fn)(void *user, uint32_t done, uint32_t total, const char *name);
+/* Leaves nothing to wait for to the first run. It makes what is left to make of the model, pipelines and programs,
+ * of each kernel the richest variant that the device has, on gpuc_runtime_desc.num_threads threads or by its
+ * parallel_for; none of them outlives the call. Then, once, it runs the operators on zeros, in memory of its own that
+ * it frees: drivers like lavapipe and pocl compile at the first launch. A model with open dimensions is not run.
+ * progress (NULL: none) is called after each part (what the driver compiles at once, named by a kernel) and each
+ * operator, until done is total. If it returns false, what is under way is finished, and the status is CANCELLED.
+ * The model stays usable after that and after an error: a later call does the rest, and a run makes what it needs.
+ * Any thread, beside runs and other calls for the same model, of which the caller must hold a reference until it
+ * returns. Sessions of a deferred model run by the kernels that variants stand in for until a preparation has ended;
+ * the next run after that makes new plans. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_model_prepare(gpuc_model *model, gpuc_progress_fn progress,
+                                                       void *user);
 /* One more reference, for another owner. NULL does nothing. */
 GPUC_API gpuc_model *gpuc_model_retain(gpuc_model *model);
 /* Drops a reference; the last one frees weights and code. Sessions hold one. */
 GPUC_API void gpuc_model_release(gpuc_model *model);
 /* The device of the program; operators that it cannot compute run on the CPU as the fallback device. */
 GPUC_API gpuc_device *gpuc_model_device(gpuc_model *model);
+/* Whether the program has such operators. They run in the call of a session's run. */
+GPUC_API bool gpuc_model_uses_fallback(const gpuc_model *model);
 /* The text of the target that the program was compiled for. */
 GPUC_API const char *gpuc_model_target(gpuc_model *model);
 /* Why the programs before the chosen one were not taken; "" if it was the first. */
@@ -417,6 +443,8 @@ typedef struct gpuc_tensor_info {
     const int64_t *dims;          /* -1 where symbolic */
     const char *const *dim_names; /* of symbolic dimensions; "" where there is none */
     bool has_default;             /* an input that a session need not set: the package holds a value */
+    gpuc_image_format
+        image; /* of an image, whose dims are height, width and channels; else GPUC_IMAGE_NONE */
 } gpuc_tensor_info;
 /* The number of inputs. */
 GPUC_API int gpuc_model_num_inputs(const gpuc_model *model);
@@ -430,6 +458,23 @@ GPUC_API int gpuc_model_find_input(const gpuc_model *model, const char *name); /
 /* Whether a kernel or a copy reads the input's bytes; else only its shape and type matter. */
 GPUC_API bool gpuc_model_reads_input(const gpuc_model *model, int i);
 
+/* What a session is for. Start from GPUC_SESSION_DESC_INIT. */
+typedef struct gpuc_session_desc {
+    uint32_t struct_size; /* set by GPUC_SESSION_DESC_INIT */
+    /* How many recordings into command buffers of the application (gpuc/vulkan.h) may be pending at a time; 0: 3. */
+    uint32_t in_flight;
+    bool stepped; /* its plans end where an operator does (gpuc_session_run_node) */
+} gpuc_session_desc;
+#define GPUC_SESSION_DESC_INIT ((gpuc_session_desc){.struct_size = sizeof(gpuc_session_desc)})
+
+/* Creates a session; desc NULL is the default. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_create_with(gpuc_model *model, const gpuc_session_desc *desc,
+                                                             gpuc_session **out);
+/* Plans inferences with other extents of the inputs beforehand, and allocates memory for them: dims[i] are those of
+ * input i, as many as it has; NULL: those that it has now. The plans of the last few extents are kept. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_plan(gpuc_session *s, const int64_t *const *dims);
+/* The model of the session, borrowed. */
+GPUC_API gpuc_model *gpuc_session_model(const gpuc_session *s);
 /* Creates a session of the model, which it retains. Device memory is allocated by the first run, when
  * shapes are known. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_create(gpuc_model *model, gpuc_session **out);
@@ -446,6 +491,11 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_input(gpuc_session *s, int
  * output. Retained until replaced; NULL unbinds: the session allocates an array. A run is
  * INVALID_ARGUMENT where it shares memory with the array of an input or of another output. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_output(gpuc_session *s, int i, gpuc_ndarray *value);
+/* Makes runs keep what lies between operators of the model's device in this array: of uint8, on that device. Sessions
+ * of which one runs at a time may share one. Retained until replaced; NULL unbinds: the session allocates memory. A run
+ * is INVALID_ARGUMENT where it has less than gpuc_session_stats.workspace_bytes. Values whose size the program computes
+ * get memory of their own. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_workspace(gpuc_session *s, gpuc_ndarray *memory);
 /* Queues one inference, on the default streams of the devices of the model, in order with the thread's current
  * ones. On the CPU device it runs in the call. It waits where a size that the program computes must be read, and where memory must
  * grow. Every input that has no default must have been set. New shapes are planned first. */
@@ -507,9 +557,10 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_write_value(gpuc_session *s, ui
 typedef struct gpuc_session_stats {
     /* device memory of values between operators, the number of its chunks, and bytes of weights */
     uint64_t arena_bytes, arena_chunks, weight_bytes;
+    uint64_t workspace_bytes;                 /* what gpuc_session_bind_workspace needs */
     uint64_t launches_device, launches_other; /* per run: on the model's device, on the fallback device */
 } gpuc_session_stats;
-/* Counts for the shapes of the last run. */
+/* Counts for the shapes of the last run, or of the last plan. */
 GPUC_API gpuc_session_stats gpuc_session_get_stats(const gpuc_session *s);
 /* How long a step of the last run took. */
 typedef struct gpuc_step_profile {

@@ -37,6 +37,7 @@ gpuc_tensor_info gpuc_abi_signature_info(const gpuc_signature_tensor *t)
         .dims = t->dims,
         .dim_names = t->dim_names,
         .has_default = t->value != NULL,
+        .image = t->image,
     };
 }
 

@@ -7,6 +7,7 @@
 
 #include "abi/scope.h"
 #include "base/size.h"
+#include "compile/image.h"
 #include "relay_pass/util.h"
 
 typedef struct builder {
@@ -263,6 +264,21 @@ static void drop_image(builder *b, gpuc_rexpr *e)
     gpuc_map_set(&b->images, e, NULL);
 }
 
+/* Kernels have the components of a texel by name, and blue comes first by its place in memory. */
+static bool is_image(const gpuc_strmap *images, const char *name)
+{
+    gpuc_image_format format = gpuc_image_of(images, name);
+    return format != GPUC_IMAGE_NONE && !gpuc_image_is_bgr(format);
+}
+
+/* Whether kernels of the target can say what they write, or need not. */
+static bool is_written(builder *b, const gpuc_tensor_type *t)
+{
+    int64_t channels;
+    return b->g->target->image_any_format || t->dtype.bits == 32 ||
+           (gpuc_expr_is_int(t->dims[2], &channels) && channels == 4);
+}
+
 /* Finds the inputs and outputs that all their kernels can take as images. */
 static void find_images(builder *b, const gpuc_rmodule *m, const gpuc_rfunction *main_fn)
 {
@@ -276,13 +292,14 @@ static void find_images(builder *b, const gpuc_rmodule *m, const gpuc_rfunction 
     gpuc_map_init(&outputs, ctx);
     if (!b->g->target->images) return;
     for (int i = 0; i < main_fn->n; i++)
-        if (gpuc_strmap_has(&m->input_images, gpuc_as_rvar(main_fn->params[i])->name) &&
+        if (is_image(&m->input_images, gpuc_as_rvar(main_fn->params[i])->name) &&
             can_be_image(main_fn->params[i]))
             gpuc_map_set(&b->images, main_fn->params[i], main_fn->params[i]);
     for (int i = 0; i < n; i++) {
         gpuc_rexpr *e = tuple ? gpuc_as_rtuple(body)->fields[i] : body;
-        bool wanted = i < m->num_outputs && gpuc_strmap_has(&m->output_images, m->output_names[i]) &&
-                      e->kind == GPUC_REXPR_CALL && can_be_image(e) && takes_images(b, gpuc_as_rcall(e)) &&
+        bool wanted = i < m->num_outputs && is_image(&m->output_images, m->output_names[i]) &&
+                      e->kind == GPUC_REXPR_CALL && can_be_image(e) && is_written(b, &e->type->tensor) &&
+                      takes_images(b, gpuc_as_rcall(e)) &&
                       !gpuc_compile_has_own_schedule(gpuc_as_rfunction(gpuc_as_rcall(e)->callee));
         gpuc_map_set(&b->images, e, wanted && !gpuc_map_has(&outputs, e) ? e : NULL);
         gpuc_map_set(&outputs, e, e);

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "compile/image.h"
 #include "compile/program.h"
 
 static double now(void)
@@ -57,10 +58,12 @@ static gpuc_signature make_signature(gpuc_ctx *ctx, const gpuc_rmodule *m)
     for (int i = 0; i < f->n; i++) {
         signature_tensor(ctx, gpuc_as_rvar(f->params[i])->name, f->params[i]->type, &in[i]);
         default_value(ctx, m, &in[i]);
+        in[i].image = gpuc_image_of(&m->input_images, in[i].name);
     }
     for (int i = 0; i < num_outputs; i++) {
         const char *name = i < m->num_outputs ? m->output_names[i] : gpuc_ctx_printf(ctx, "output%d", i);
         signature_tensor(ctx, name, tuple ? f->body->type->at[i] : f->body->type, &out[i]);
+        out[i].image = gpuc_image_of(&m->output_images, name);
     }
     return (gpuc_signature){
         .num_inputs = (uint32_t)f->n,

@@ -17,7 +17,7 @@ static gpuc_status alloc_arrays(gpuc_session *s)
     s->outputs = gpuc_arena_alloc_array(a, e->num_outputs, sizeof *s->outputs);
     s->memory = gpuc_arena_alloc_array(a, e->num_devices, sizeof *s->memory);
     s->late = gpuc_arena_alloc_array(a, e->num_slots, sizeof(gpuc_buffer *));
-    s->bindings = gpuc_arena_alloc_array(a, e->num_slots, sizeof *s->bindings);
+    s->bindings = gpuc_arena_alloc_array(a, (size_t)e->num_slots + e->num_outputs, sizeof *s->bindings);
     s->symbols = gpuc_arena_alloc_array(a, e->num_symbols, sizeof *s->symbols);
     s->tickets = gpuc_arena_alloc_array(a, e->num_devices, sizeof *s->tickets);
     s->marked = true; /* there is no work */
@@ -28,13 +28,22 @@ static gpuc_status alloc_arrays(gpuc_session *s)
 
 gpuc_status gpuc_session_create(gpuc_model *model, gpuc_session **out)
 {
+    return gpuc_session_create_with(model, NULL, out);
+}
+
+gpuc_status gpuc_session_create_with(gpuc_model *model, const gpuc_session_desc *desc, gpuc_session **out)
+{
+    gpuc_session_desc known = {0};
     GPUC_REQUIRE(out);
     *out = NULL;
     GPUC_REQUIRE(model);
+    if (desc) memcpy(&known, desc, desc->struct_size < sizeof known ? desc->struct_size : sizeof known);
     gpuc_session *s = gpuc_mem_alloc(model->allocator, sizeof *s);
     if (!s) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a session");
     s->model = gpuc_model_retain(model);
     s->allocator = model->allocator;
+    s->stepped = known.stepped;
+    s->in_flight = known.in_flight ? known.in_flight : GPUC_DEFAULT_IN_FLIGHT;
     gpuc_arena_init(&s->arena, s->allocator);
     gpuc_status status = alloc_arrays(s);
     for (uint32_t i = 0; !status && i < model->exec->num_inputs; i++)
@@ -51,14 +60,27 @@ gpuc_status gpuc_session_create(gpuc_model *model, gpuc_session **out)
 
 static void destroy_state(gpuc_session *s, gpuc_shape_state *state)
 {
+    if (state->outputs_plan) gpuc_model_device(s->model)->api->plan_destroy(state->outputs_plan);
     gpuc_executor_state_destroy_parts(s, state);
     gpuc_arena_deinit(&state->arena);
     gpuc_mem_free(s->allocator, state, sizeof *state);
 }
 
-static void release_retired(gpuc_session *s)
+bool gpuc_session_is_in_flight(const gpuc_session *s, uint64_t recording)
 {
-    while (s->num_retired > 0) gpuc_ndarray_release(s->retired[--s->num_retired]);
+    return recording && s->recording - recording < s->in_flight;
+}
+
+/* Queued work is done; command buffers of the application may not be. */
+static void release_retired(gpuc_session *s, bool all)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->num_retired; i++)
+        if (!all && gpuc_session_is_in_flight(s, s->retired[i].recording))
+            s->retired[kept++] = s->retired[i];
+        else
+            gpuc_ndarray_release(s->retired[i].array);
+    s->num_retired = kept;
 }
 
 void gpuc_session_release(gpuc_session *s)
@@ -72,9 +94,11 @@ void gpuc_session_release(gpuc_session *s)
         destroy_state(s, s->states);
         s->states = next;
     }
-    release_retired(s);
+    release_retired(s, true);
+    gpuc_mem_free(s->allocator, s->retired, s->retired_capacity * sizeof *s->retired);
     for (uint32_t i = 0; i < model->exec->num_inputs; i++) gpuc_ndarray_release(s->inputs[i].array);
     for (uint32_t i = 0; i < model->exec->num_outputs; i++) gpuc_ndarray_release(s->outputs[i].array);
+    gpuc_ndarray_release(s->workspace);
     gpuc_session_free_memory(s);
     gpuc_arena_deinit(&s->arena);
     gpuc_mem_free(s->allocator, s, sizeof *s);
@@ -124,14 +148,17 @@ static gpuc_status create_state(gpuc_session *s, gpuc_shape_state **out)
     return NULL;
 }
 
-/* The plans of a state may still be running. */
+/* The plans of a state may still be running; those in command buffers of the application stay. */
 static gpuc_status drop_oldest_state(gpuc_session *s)
 {
+    gpuc_shape_state **oldest = NULL;
     GPUC_TRY(gpuc_session_settle(s));
-    gpuc_shape_state **at = &s->states;
-    while ((*at)->next) at = &(*at)->next;
-    destroy_state(s, *at);
-    *at = NULL;
+    for (gpuc_shape_state **at = &s->states->next; *at; at = &(*at)->next)
+        if (!gpuc_session_is_in_flight(s, (*at)->recording)) oldest = at;
+    if (!oldest) return NULL;
+    gpuc_shape_state *gone = *oldest;
+    *oldest = gone->next;
+    destroy_state(s, gone);
     s->num_states--;
     return NULL;
 }
@@ -157,8 +184,7 @@ static gpuc_status choose_state(gpuc_session *s)
     return s->num_states > GPUC_MAX_STATES ? drop_oldest_state(s) : NULL;
 }
 
-/* Work is about to be queued. */
-static void note_work(gpuc_session *s)
+void gpuc_session_note_work(gpuc_session *s)
 {
     s->pending = true;
     s->marked = false;
@@ -166,7 +192,7 @@ static void note_work(gpuc_session *s)
 
 static gpuc_status run_segment(gpuc_session *s, gpuc_segment *segment)
 {
-    note_work(s);
+    gpuc_session_note_work(s);
     if (!segment->plan) return gpuc_session_transfer(s, segment);
     const gpuc_bindings bindings = {.slots = s->bindings, .count = s->model->exec->num_slots};
     return s->model->devices[segment->device].code.dev->api->plan_run(segment->plan, &bindings, NULL);
@@ -177,7 +203,8 @@ static gpuc_status prepare_part(gpuc_session *s, gpuc_part *part)
 {
     gpuc_shape_state *state = s->states;
     size_t bytes = s->model->exec->num_symbols * sizeof *state->symbols;
-    if (part->symbols && (!bytes || !memcmp(part->symbols, state->symbols, bytes))) return NULL;
+    bool same = part->symbols && (!bytes || !memcmp(part->symbols, state->symbols, bytes));
+    if (same && part->richer == gpuc_model_richer(s->model)) return NULL;
     if (part->num_segments) GPUC_TRY(gpuc_session_settle(s));
     GPUC_TRY(gpuc_executor_state_eval_values(s, state));
     return gpuc_executor_part_plan(s, state, part);
@@ -259,11 +286,11 @@ static gpuc_status check_outputs(const gpuc_session *s)
     return NULL;
 }
 
-gpuc_status gpuc_session_begin(gpuc_session *s)
+gpuc_status gpuc_session_prepare(gpuc_session *s)
 {
     const gpuc_exec *e = s->model->exec;
     s->has_run = false;
-    s->next_node = 0;
+    s->next_node = s->next_recorded = 0;
     for (uint32_t i = 0; i < e->num_outputs; i++) s->outputs[i].computed = false;
     GPUC_TRY(check_inputs(s));
     if (s->shapes_changed || !s->states) {
@@ -271,16 +298,42 @@ gpuc_status gpuc_session_begin(gpuc_session *s)
         s->shapes_changed = false;
     }
     GPUC_TRY(gpuc_session_bind_all(s));
-    GPUC_TRY(check_outputs(s));
+    return check_outputs(s);
+}
+
+gpuc_status gpuc_session_begin(gpuc_session *s)
+{
+    const gpuc_exec *e = s->model->exec;
+    GPUC_TRY(gpuc_session_prepare(s));
     gpuc_shape_state *state = s->states;
     size_t bytes = e->num_symbols * sizeof *state->symbols;
     if (bytes) memcpy(state->symbols, state->extents, bytes);
     state->num_known = gpuc_executor_num_extents(e);
     s->next_part = s->next_segment = 0;
-    note_work(s);
+    gpuc_session_note_work(s);
     for (uint32_t d = 0; d < e->num_devices; d++)
         GPUC_TRY(gpuc_runtime_enter_default(s->model->devices[d].code.dev));
     return NULL;
+}
+
+static gpuc_status plan(gpuc_session *s)
+{
+    for (uint32_t i = 0; i < s->model->exec->num_inputs; i++)
+        if (!s->planned[i] && !s->inputs[i].array) return check_inputs(s);
+    GPUC_TRY(choose_state(s));
+    return gpuc_session_ensure_memory(s);
+}
+
+gpuc_status gpuc_session_plan(gpuc_session *s, const int64_t *const *dims)
+{
+    GPUC_REQUIRE(s);
+    GPUC_REQUIRE(dims);
+    s->planned = dims;
+    s->next_node = s->next_recorded = 0;
+    gpuc_status status = plan(s);
+    s->planned = NULL;
+    s->shapes_changed = true; /* the next run looks for its own */
+    return status;
 }
 
 gpuc_status gpuc_session_mark(gpuc_session *s)
@@ -297,7 +350,7 @@ gpuc_status gpuc_session_mark(gpuc_session *s)
 gpuc_status gpuc_session_finish(gpuc_session *s)
 {
     GPUC_TRY(finish_late_outputs(s));
-    note_work(s);
+    gpuc_session_note_work(s);
     for (uint32_t i = 0; i < s->model->exec->num_outputs; i++) GPUC_TRY(copy_output(s, i));
     for (uint32_t i = 0; i < s->model->exec->num_outputs; i++) s->outputs[i].computed = true;
     s->has_run = true;
@@ -327,7 +380,7 @@ gpuc_status gpuc_session_sync(gpuc_session *s)
                            : dev->api->stream_sync(dev, NULL));
     }
     s->pending = false;
-    release_retired(s);
+    release_retired(s, false);
     return NULL;
 }
 
@@ -336,22 +389,43 @@ gpuc_status gpuc_session_settle(gpuc_session *s)
     return s->pending ? gpuc_session_sync(s) : NULL;
 }
 
+static gpuc_status add_retired(gpuc_session *s, gpuc_ndarray *array)
+{
+    if (s->num_retired == s->retired_capacity) {
+        uint32_t grown = 2 * s->retired_capacity + GPUC_MAX_RETIRED;
+        gpuc_retired *list = gpuc_mem_resize(s->allocator, s->retired, s->retired_capacity * sizeof *list,
+                                             grown * sizeof *list);
+        if (!list) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+        s->retired = list;
+        s->retired_capacity = grown;
+    }
+    s->retired[s->num_retired++] = (gpuc_retired){array, s->recording};
+    return NULL;
+}
+
 /* Keeps replaced arrays until queued work is done with them, so that an application which binds other arrays
  * in every frame need not wait for the frame before. */
 gpuc_status gpuc_session_retire(gpuc_session *s, gpuc_ndarray *array)
 {
     if (!array) return NULL;
-    gpuc_status status = s->num_retired == GPUC_MAX_RETIRED ? gpuc_session_settle(s) : NULL;
-    if (!status && s->pending)
-        s->retired[s->num_retired++] = array;
+    gpuc_status status = s->num_retired >= GPUC_MAX_RETIRED ? gpuc_session_settle(s) : NULL;
+    if (!s->pending) release_retired(s, false);
+    if (!status && (s->pending || gpuc_session_is_in_flight(s, s->recording)))
+        status = add_retired(s, array);
     else
         gpuc_ndarray_release(array);
     return status;
 }
 
+gpuc_model *gpuc_session_model(const gpuc_session *s)
+{
+    return s->model;
+}
+
 gpuc_session_stats gpuc_session_get_stats(const gpuc_session *s)
 {
-    gpuc_session_stats stats = {.weight_bytes = s->model->weight_bytes};
+    gpuc_session_stats stats = {.weight_bytes = s->model->weight_bytes,
+                                .workspace_bytes = gpuc_session_workspace_size(s)};
     for (uint32_t d = 0; d < s->model->exec->num_devices; d++)
         for (uint32_t i = 0; i < s->memory[d].count; i++)
             if (s->memory[d].chunks[i]) {

@@ -10,6 +10,7 @@
 
 #define GPUC_MAX_STATES 4
 #define GPUC_MAX_RETIRED 32
+#define GPUC_DEFAULT_IN_FLIGHT 3 /* as many frames as most applications have */
 
 /* Bytes of a value or of a window into one, in its slot. */
 typedef struct gpuc_extent {
@@ -31,6 +32,8 @@ typedef struct gpuc_part {
     uint32_t first_step, end_step; /* the part ends with the reading of a symbol, or with the program */
     gpuc_arena arena;              /* of the segments */
     int64_t *symbols;              /* that it was planned with; NULL: not planned */
+    unsigned richer;               /* gpuc_model_richer, then */
+    uint32_t *kernels; /* by step of the part: the program's number of what runs; GPUC_NO_INDEX: none */
     gpuc_segment *segments;
     uint32_t num_segments;
     uint64_t launches_device, launches_other;
@@ -57,6 +60,9 @@ typedef struct gpuc_shape_state {
     gpuc_state_output *outputs;
     gpuc_part *parts;
     uint32_t num_parts;
+    gpuc_plan *outputs_plan; /* record.c: copies of outputs that lie elsewhere; NULL: not made, or none */
+    uint32_t num_output_copies;
+    uint64_t recording; /* the last one with these plans; 0: none */
 } gpuc_shape_state;
 
 typedef struct gpuc_session_array {
@@ -65,10 +71,23 @@ typedef struct gpuc_session_array {
     bool computed; /* an output that the last run has filled */
 } gpuc_session_array;
 
+/* Memory that a command buffer of the application may still use. */
+typedef struct gpuc_old_chunk {
+    struct gpuc_old_chunk *next;
+    gpuc_buffer *buffer;
+} gpuc_old_chunk;
+
 typedef struct gpuc_session_memory {
     gpuc_buffer **chunks;
     uint32_t count;
+    gpuc_old_chunk *old;
 } gpuc_session_memory;
+
+/* An array that was replaced. */
+typedef struct gpuc_retired {
+    gpuc_ndarray *array;
+    uint64_t recording; /* the last one that may use it */
+} gpuc_retired;
 
 struct gpuc_session {
     gpuc_model *model;
@@ -76,21 +95,27 @@ struct gpuc_session {
     gpuc_arena arena;
     gpuc_session_array *inputs, *outputs;
     gpuc_session_memory *memory; /* by device */
+    gpuc_ndarray *workspace;     /* of the application, in place of the first device's; NULL: none */
     gpuc_buffer **late;          /* by slot: memory of those whose size the program computes */
-    gpuc_binding *bindings;      /* by slot, of the last run */
+    gpuc_binding *bindings;      /* by slot, of the last run; behind them the output arrays */
     int64_t *symbols;            /* scratch */
     gpuc_shape_state *states;    /* most recently used first */
     uint32_t num_states;
     bool shapes_changed; /* since the first state was chosen */
     bool has_run;
-    bool stepped;                            /* plans end where a node does */
-    uint32_t next_part, next_segment;        /* what runs next */
-    uint32_t next_node;                      /* of a stepped inference; 0: none is under way */
-    bool pending;                            /* queued work may still use the memory */
-    uint64_t *tickets;                       /* by device: of the work of the last run */
-    bool marked;                             /* the tickets are for all that was queued */
-    gpuc_ndarray *retired[GPUC_MAX_RETIRED]; /* replaced, but queued work may use them */
-    uint32_t num_retired;
+    bool stepped;                     /* plans end where a node does */
+    uint32_t next_part, next_segment; /* what runs next */
+    uint32_t next_node;               /* of a stepped inference; 0: none is under way */
+    bool pending;                     /* queued work may still use the memory */
+    uint64_t *tickets;                /* by device: of the work of the last run */
+    bool marked;                      /* the tickets are for all that was queued */
+    gpuc_retired *retired;            /* queued work, or command buffers of the application, may use them */
+    uint32_t num_retired, retired_capacity;
+    const int64_t *const *planned; /* by input: dims in place of the array's, while a shape is planned */
+    uint32_t in_flight;            /* recordings that may be pending */
+    uint64_t recording;            /* number of the last one; 0: none */
+    uint32_t next_recorded;        /* operator that goes on with it; 0: none is under way */
+    gpuc_device *recordable;       /* the device whose command buffers take the program; NULL: not checked */
 };
 
 /* shapes.c: symbols from the inputs, checked against the program's dims and assertions. */
@@ -120,6 +145,10 @@ void gpuc_executor_state_destroy_parts(const gpuc_session *s, gpuc_shape_state *
 
 /* bindings.c: memory for the current state, arrays for the outputs, all of it as bindings. */
 GPUC_NODISCARD gpuc_status gpuc_session_bind_all(gpuc_session *s);
+GPUC_NODISCARD gpuc_status gpuc_session_ensure_memory(gpuc_session *s);
+/* Frees what the session has allocated on a device. */
+GPUC_NODISCARD gpuc_status gpuc_session_drop_memory(gpuc_session *s, uint32_t device);
+uint64_t gpuc_session_workspace_size(const gpuc_session *s); /* bytes, for the first state */
 GPUC_NODISCARD gpuc_status gpuc_session_ensure_output(gpuc_session *s, uint32_t i);
 /* Allocates the slots whose size became known with the symbol that was read last. */
 GPUC_NODISCARD gpuc_status gpuc_session_bind_late(gpuc_session *s);
@@ -135,6 +164,12 @@ GPUC_NODISCARD gpuc_status gpuc_session_transfer(const gpuc_session *s, gpuc_seg
 GPUC_NODISCARD gpuc_status gpuc_session_read_number(const gpuc_session *s, const gpuc_extent *x,
                                                     int64_t *out);
 
+/* session.c: checks inputs and outputs, chooses the state of their extents, and binds everything. */
+GPUC_NODISCARD gpuc_status gpuc_session_prepare(gpuc_session *s);
+/* Work is about to be queued. */
+void gpuc_session_note_work(gpuc_session *s);
+/* Whether a command buffer with this recording may still be pending. */
+bool gpuc_session_is_in_flight(const gpuc_session *s, uint64_t recording);
 /* session.c: an inference is begin, run_to, which runs the steps before `end`, finish. */
 GPUC_NODISCARD gpuc_status gpuc_session_begin(gpuc_session *s);
 GPUC_NODISCARD gpuc_status gpuc_session_run_to(gpuc_session *s, uint32_t end);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sets, binds and gets the inputs and outputs of a session, and checks their types and sizes. */
+#include <stdio.h>
+
+#include "abi/scope.h"
 #include "base/buf.h"
 #include "base/require.h"
 #include "executor/session.h"
@@ -76,7 +79,7 @@ static gpuc_device *device_of(const gpuc_session *s, uint32_t value)
 static gpuc_status replace(gpuc_session *s, gpuc_session_array *at, gpuc_ndarray *array, bool bound)
 {
     gpuc_ndarray *old = at->array;
-    s->next_node = 0;
+    s->next_node = s->next_recorded = 0;
     *at = (gpuc_session_array){.array = array, .bound = bound};
     return gpuc_session_retire(s, old);
 }
@@ -103,7 +106,8 @@ gpuc_status gpuc_session_set_input(gpuc_session *s, int i, const gpuc_ndarray *v
             "input '%s'", sig->inputs[i].name));
         GPUC_TRY(replace_input(s, i, own, false));
     }
-    s->next_node = 0; /* as in replace */
+    s->next_node = s->next_recorded = 0; /* as in replace */
+    gpuc_session_note_work(s);
     return gpuc_error_prefix(gpuc_ndarray_copy(value, in->array), "input '%s'", sig->inputs[i].name);
 }
 
@@ -113,11 +117,13 @@ static gpuc_status check_bindable(const gpuc_session *s, const char *what, const
     if (!fits(t, a)) return mismatch(s, what, t, a);
     gpuc_device *want = device_of(s, value), *have = gpuc_ndarray_device(a);
     if (have == want) return NULL;
+    char at[48] = "the host";
+    if (have) snprintf(at, sizeof at, "%s:%d", have->api->name, have->index);
     return gpuc_fail(
         GPUC_INVALID_ARGUMENT,
         "%s '%s' must lie on %s:%d to be bound, but the array is on %s; copy it with set_input or "
         "gpuc_ndarray_copy",
-        what, t->name, want->api->name, want->index, have ? have->api->name : "the host");
+        what, t->name, want->api->name, want->index, at);
 }
 
 gpuc_status gpuc_session_bind_input(gpuc_session *s, int i, gpuc_ndarray *value)
@@ -137,6 +143,25 @@ gpuc_status gpuc_session_bind_output(gpuc_session *s, int i, gpuc_ndarray *value
     GPUC_TRY(check_index("output", i, sig->num_outputs));
     if (value) GPUC_TRY(check_bindable(s, "output", &sig->outputs[i], s->model->exec->outputs[i], value));
     return replace(s, &s->outputs[i], gpuc_ndarray_retain(value), value != NULL);
+}
+
+gpuc_status gpuc_session_bind_workspace(gpuc_session *s, gpuc_ndarray *memory)
+{
+    GPUC_REQUIRE(s);
+    gpuc_device *want = gpuc_model_device(s->model), *have = memory ? gpuc_ndarray_device(memory) : want;
+    if (have != want)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "the workspace must lie on %s:%d, but the array is on %s",
+                         want->api->name, want->index, have ? have->api->name : "the host");
+    gpuc_binding b = memory ? gpuc_ndarray_binding(memory) : (gpuc_binding){0};
+    if (b.offset % GPUC_SLOT_ALIGN)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "the workspace begins at byte %llu of its buffer, no multiple of %d",
+                         (unsigned long long)b.offset, GPUC_SLOT_ALIGN);
+    if (memory) GPUC_TRY(gpuc_session_drop_memory(s, 0));
+    gpuc_ndarray *old = s->workspace;
+    s->workspace = gpuc_ndarray_retain(memory);
+    s->next_node = s->next_recorded = 0;
+    return gpuc_session_retire(s, old);
 }
 
 gpuc_status gpuc_session_get_output(gpuc_session *s, int i, gpuc_ndarray **out)

@@ -33,11 +33,18 @@ static gpuc_status wrong_dim(const gpuc_session *s, uint32_t input, uint32_t d, 
                      input_name(s, input), d, (long long)have, (long long)want);
 }
 
+/* Of the array that is set or bound, or those that are to be planned. */
+static const int64_t *dims_of(const gpuc_session *s, uint32_t input)
+{
+    bool planned = s->planned && s->planned[input];
+    return planned ? s->planned[input] : gpuc_ndarray_dims(s->inputs[input].array);
+}
+
 static gpuc_status check_input(const gpuc_session *s, uint32_t input)
 {
     const gpuc_exec *e = s->model->exec;
     const gpuc_exec_value *v = &e->values[e->inputs[input]];
-    const int64_t *dims = gpuc_ndarray_dims(s->inputs[input].array);
+    const int64_t *dims = dims_of(s, input);
     for (uint32_t d = 0; d < v->ndim; d++) {
         int64_t want;
         GPUC_TRY(
@@ -94,8 +101,7 @@ gpuc_status gpuc_session_eval_symbols(gpuc_session *s)
 {
     const gpuc_exec *e = s->model->exec;
     uint32_t known = gpuc_executor_num_extents(e);
-    for (uint32_t i = 0; i < known; i++)
-        s->symbols[i] = gpuc_ndarray_dims(s->inputs[e->symbols[i].input].array)[e->symbols[i].dim];
+    for (uint32_t i = 0; i < known; i++) s->symbols[i] = dims_of(s, e->symbols[i].input)[e->symbols[i].dim];
     for (uint32_t i = 0; i < e->num_inputs; i++) GPUC_TRY(check_input(s, i));
     GPUC_TRY(check_asserts(s, s->symbols, 0, known));
     for (uint32_t i = known; i < e->num_symbols; i++)

@@ -24,12 +24,9 @@ gpuc_node_info gpuc_model_node(const gpuc_model *model, int i)
 
 gpuc_status gpuc_session_create_stepped(gpuc_model *model, gpuc_session **out)
 {
-    GPUC_REQUIRE(out);
-    *out = NULL;
-    GPUC_REQUIRE(model);
-    GPUC_TRY(gpuc_session_create(model, out));
-    (*out)->stepped = true;
-    return NULL;
+    gpuc_session_desc desc = GPUC_SESSION_DESC_INIT;
+    desc.stepped = true;
+    return gpuc_session_create_with(model, &desc, out);
 }
 
 gpuc_status gpuc_session_run_node(gpuc_session *s, int node)

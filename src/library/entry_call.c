@@ -183,7 +183,9 @@ static gpuc_status fill_step(entry_call *c, const gpuc_entry_step *from, gpuc_st
                                                                       : "an intermediate tensor"};
     *step = (gpuc_step){
         .num_tensors = k->num_tensors, .num_scalars = k->num_scalars, .tensors = tensors, .scalars = scalars};
-    return gpuc_error_prefix(gpuc_loader_launch(&c->library->code, p, from->kernel, step), "%s", f->name);
+    uint32_t chosen;
+    return gpuc_error_prefix(gpuc_loader_launch(&c->library->code, from->kernel, step, &chosen), "%s",
+                             f->name);
 }
 
 static gpuc_status run(entry_call *c)

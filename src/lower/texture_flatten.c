@@ -125,26 +125,31 @@ static gpuc_stmt store(texturer *t, const gpuc_tir_store_node *n)
     return gpuc_tir_let(ctx, whole, value, all);
 }
 
-/* The stores of one texel's elements, one after the other, as one store; NULL if s is no start of such. */
-static gpuc_stmt gathered(texturer *t, int n, const gpuc_stmt *s)
+/* The stores of one texel's elements, one after the other, as one store; NULL if no such begins at s[0]. *count is how
+ * many it takes. */
+static gpuc_stmt gathered(texturer *t, int n, const gpuc_stmt *s, int *count)
 {
     gpuc_ctx *ctx = t->m.ctx;
     if (s[0]->kind != GPUC_STMT_STORE || !is_image(gpuc_as_store(s[0])->buffer)) return NULL;
-    const gpuc_tir_store_node *first = gpuc_as_store(s[0]);
-    int channels = gpuc_tir_image_channels(first->buffer);
-    gpuc_expr values[4], start = first->index[0];
-    if (channels == 1 || n < channels || start->dtype.lanes > 1) return NULL;
-    for (int i = 0; i < channels; i++) {
-        if (s[i]->kind != GPUC_STMT_STORE || gpuc_as_store(s[i])->buffer != first->buffer) return NULL;
-        const gpuc_tir_store_node *next = gpuc_as_store(s[i]);
-        if (next->value->dtype.lanes > 1) return NULL;
-        gpuc_expr apart = gpuc_arith_simplify(t->a, gpuc_sub(ctx, next->index[0], start));
-        if (!gpuc_tir_is_const(apart, i)) return NULL;
-        values[i] = next->value;
+    const gpuc_tir_buffer *image = gpuc_as_store(s[0])->buffer;
+    int channels = gpuc_tir_image_channels(image), have = 0;
+    gpuc_expr values[4], start = NULL;
+    for (*count = 0; have < channels && *count < n; ++*count) {
+        if (s[*count]->kind != GPUC_STMT_STORE || gpuc_as_store(s[*count])->buffer != image) return NULL;
+        const gpuc_tir_store_node *next = gpuc_as_store(s[*count]);
+        int lanes = next->value->dtype.lanes;
+        gpuc_expr at = lanes == 1 ? next->index[0] : gpuc_lower_contiguous(next->index[0]);
+        if (!at || have + lanes > channels) return NULL;
+        if (!start) start = at;
+        gpuc_expr apart = gpuc_arith_simplify(t->a, gpuc_sub(ctx, at, start));
+        if (!gpuc_tir_is_const(apart, have)) return NULL;
+        for (int i = 0; i < lanes; i++)
+            values[have++] = lanes == 1 ? next->value : gpuc_tir_lane(ctx, next->value, i);
     }
+    if (have < channels || *count == 1) return NULL;
     gpuc_expr value = gpuc_tir_vector(ctx, channels, values);
     gpuc_expr index = gpuc_tir_ramp(ctx, start, gpuc_imm_int(ctx, start->dtype, 1), channels);
-    return store(t, gpuc_as_store(gpuc_tir_store1(ctx, first->buffer, index, value)));
+    return store(t, gpuc_as_store(gpuc_tir_store1(ctx, image, index, value)));
 }
 
 static gpuc_stmt sequence(texturer *t, const gpuc_tir_seq_node *n)
@@ -152,9 +157,10 @@ static gpuc_stmt sequence(texturer *t, const gpuc_tir_seq_node *n)
     gpuc_ctx *ctx = t->m.ctx;
     gpuc_ptrs out = {0};
     for (int i = 0; i < n->n; i++) {
-        gpuc_stmt s = gathered(t, n->n - i, n->at + i);
+        int count;
+        gpuc_stmt s = gathered(t, n->n - i, n->at + i, &count);
         if (s)
-            i += gpuc_tir_image_channels(gpuc_as_store(n->at[i])->buffer) - 1;
+            i += count - 1;
         else
             s = gpuc_tir_map_stmt(&t->m, n->at[i]);
         if (s) gpuc_ptrs_push(ctx, &out, s);

@@ -137,6 +137,17 @@ void gpuc_runtime_forget_stream(const gpuc_stream *stream)
     if (s && s->stream == stream) s->stream = NULL;
 }
 
+void gpuc_runtime_forget_device(const gpuc_device *dev)
+{
+    pthread_mutex_lock(&dev->runtime->current_mutex);
+    for (gpuc_thread_current *c = dev->runtime->currents; c; c = c->next) {
+        device_stream *s = find_stream(c, dev);
+        if (s) s->stream = NULL;
+        if (c->device == dev) c->device = NULL;
+    }
+    pthread_mutex_unlock(&dev->runtime->current_mutex);
+}
+
 gpuc_stream *gpuc_runtime_current_stream(gpuc_device *dev)
 {
     for (const gpuc_launch_stream *l = launching; l; l = l->outer)

@@ -10,6 +10,8 @@ gpuc_device *gpuc_runtime_current_device(gpuc_runtime *rt); /* NULL until set: t
 gpuc_stream *gpuc_runtime_current_stream(gpuc_device *dev); /* NULL: the default stream */
 /* Makes the default stream current where this one is, on this thread. */
 void gpuc_runtime_forget_stream(const gpuc_stream *stream);
+/* Forgets the device on all threads, none of which uses it meanwhile. */
+void gpuc_runtime_forget_device(const gpuc_device *dev);
 /* Frees what threads have set in the runtime. */
 void gpuc_runtime_free_currents(gpuc_runtime *rt);
 

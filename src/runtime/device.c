@@ -2,12 +2,13 @@
 /* Opens, finds and closes the devices of a runtime. */
 #include "base/arena.h"
 #include "base/require.h"
+#include "runtime/current.h"
 #include "runtime/impl.h"
 
 static gpuc_open_device *find_by_number(gpuc_runtime *rt, gpuc_device_type type, int index)
 {
     gpuc_open_device *open = atomic_load_explicit(&rt->devices, memory_order_acquire);
-    while (open && !(open->type == type && open->index == index)) open = open->next;
+    while (open && !(open->device && open->type == type && open->index == index)) open = open->next;
     return open;
 }
 
@@ -41,22 +42,36 @@ static gpuc_status no_driver(gpuc_device_type type)
                      name, name);
 }
 
+/* Fills the record of a device, and the device's head. */
+static gpuc_status enter(gpuc_runtime *rt, gpuc_driver_entry *entry, gpuc_device *dev, gpuc_open_device *open)
+{
+    dev->launches = 0;
+    dev->api = &entry->api;
+    dev->runtime = rt;
+    dev->type = open->type;
+    dev->index = open->index;
+    GPUC_TRY(gpuc_runtime_workspace_pool_init(&open->pool, dev));
+    atomic_init(&open->pins, 0);
+    open->device = dev;
+    gpuc_runtime_fill_dimensions(open);
+    return NULL;
+}
+
 /* Opens a device that has no record yet. */
 static gpuc_status open_new(gpuc_runtime *rt, gpuc_driver_entry *entry, gpuc_open_device *open)
 {
-    GPUC_TRY(entry->driver.open(rt, entry->self, open->index, &open->device));
-    if (!open->device) return gpuc_fail(GPUC_INTERNAL, "the driver opened nothing and gave no reason");
-    open->device->launches = 0;
-    open->device->api = &entry->api;
-    open->device->runtime = rt;
-    open->device->type = open->type;
-    open->device->index = open->index;
-    gpuc_status status = gpuc_runtime_workspace_pool_init(&open->pool, open->device);
-    if (status)
-        entry->api.destroy(open->device);
-    else
-        gpuc_runtime_fill_dimensions(open);
+    gpuc_device *dev = NULL;
+    GPUC_TRY(entry->driver.open(rt, entry->self, open->index, &dev));
+    if (!dev) return gpuc_fail(GPUC_INTERNAL, "the driver opened nothing and gave no reason");
+    gpuc_status status = enter(rt, entry, dev, open);
+    if (status) entry->api.destroy(dev);
     return status;
+}
+
+static void publish(gpuc_runtime *rt, gpuc_open_device *open)
+{
+    open->next = atomic_load_explicit(&rt->devices, memory_order_relaxed);
+    atomic_store_explicit(&rt->devices, open, memory_order_release);
 }
 
 /* Opens a device; the mutex must be held. */
@@ -86,8 +101,7 @@ static gpuc_status open_device(gpuc_runtime *rt, gpuc_device_type type, int inde
         gpuc_mem_free(rt->allocator, open, sizeof *open);
         return gpuc_error_prefix(status, "device %s:%d", name, index);
     }
-    open->next = atomic_load_explicit(&rt->devices, memory_order_relaxed);
-    atomic_store_explicit(&rt->devices, open, memory_order_release);
+    publish(rt, open);
     *out = open->device;
     return NULL;
 }
@@ -101,6 +115,72 @@ gpuc_status gpuc_device_open(gpuc_runtime *rt, gpuc_device_type type, int index,
     gpuc_status status = open_device(rt, type, index, out);
     pthread_mutex_unlock(&rt->mutex);
     return status;
+}
+
+/* Enters an adopted device; the mutex must be held. */
+static gpuc_status adopt(gpuc_runtime *rt, const char *driver, gpuc_device *dev)
+{
+    gpuc_device_type type = gpuc_device_type_named(driver);
+    gpuc_driver_entry *entry = gpuc_runtime_find_driver(rt, type);
+    if (!entry) return no_driver(type);
+    gpuc_open_device *open = atomic_load_explicit(&rt->devices, memory_order_relaxed);
+    while (open && open->device) open = open->next;
+    gpuc_open_device *made = open ? NULL : gpuc_mem_alloc(rt->allocator, sizeof *made);
+    if (!open && !made) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a device");
+    open = open ? open : made;
+    open->type = type;
+    open->index = GPUC_ADOPTED_FIRST;
+    while (find_by_number(rt, type, open->index)) open->index++;
+    gpuc_status status = enter(rt, entry, dev, open);
+    if (status)
+        gpuc_mem_free(rt->allocator, made, sizeof *made);
+    else if (made)
+        publish(rt, made);
+    return status;
+}
+
+gpuc_status gpuc_runtime_adopt(gpuc_runtime *rt, const char *driver, gpuc_device *dev)
+{
+    pthread_mutex_lock(&rt->mutex);
+    gpuc_status status = adopt(rt, driver, dev);
+    pthread_mutex_unlock(&rt->mutex);
+    return status;
+}
+
+gpuc_status gpuc_device_close(gpuc_device *dev)
+{
+    GPUC_REQUIRE(dev);
+    gpuc_open_device *open = gpuc_runtime_find_open(dev->runtime, dev);
+    if (!open || open->index < GPUC_ADOPTED_FIRST)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "%s:%d is not the application's device: the runtime closes it", dev->api->name,
+                         dev->index);
+    size_t pins = atomic_load(&open->pins);
+    if (pins)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "%zu arrays, streams, modules or models are still on %s:%d: release them first",
+                         pins, dev->api->name, dev->index);
+    gpuc_runtime_forget_device(dev);
+    gpuc_runtime_workspace_pool_deinit(&open->pool);
+    pthread_mutex_lock(&dev->runtime->mutex);
+    open->device = NULL;
+    pthread_mutex_unlock(&dev->runtime->mutex);
+    dev->api->destroy(dev);
+    return NULL;
+}
+
+void gpuc_device_pin(gpuc_device *dev)
+{
+    gpuc_open_device *open = gpuc_runtime_find_open(dev->runtime, dev);
+    if (open) atomic_fetch_add_explicit(&open->pins, 1, memory_order_relaxed);
+    gpuc_runtime_pin(dev->runtime);
+}
+
+void gpuc_device_unpin(gpuc_device *dev)
+{
+    gpuc_open_device *open = gpuc_runtime_find_open(dev->runtime, dev);
+    if (open) atomic_fetch_sub_explicit(&open->pins, 1, memory_order_release);
+    gpuc_runtime_unpin(dev->runtime);
 }
 
 int gpuc_device_count(gpuc_runtime *rt, gpuc_device_type type)
@@ -118,8 +198,10 @@ void gpuc_runtime_close_devices(gpuc_runtime *rt)
     gpuc_open_device *open = atomic_exchange(&rt->devices, NULL);
     while (open) {
         gpuc_open_device *next = open->next;
-        gpuc_runtime_workspace_pool_deinit(&open->pool);
-        open->device->api->destroy(open->device);
+        if (open->device) {
+            gpuc_runtime_workspace_pool_deinit(&open->pool);
+            open->device->api->destroy(open->device);
+        }
         gpuc_mem_free(rt->allocator, open, sizeof *open);
         open = next;
     }

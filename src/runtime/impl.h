@@ -38,8 +38,9 @@ typedef struct gpuc_plugin {
 typedef struct gpuc_open_device {
     gpuc_device_type type;
     int index;
-    gpuc_device *device;
+    gpuc_device *device; /* NULL: it was closed, and the record is free */
     gpuc_workspace_pool pool;
+    atomic_size_t pins;  /* arrays, streams and code on it */
     char dimensions[64]; /* GPUC_ATTR_MAX_THREAD_DIMENSIONS; empty: unknown */
     struct gpuc_open_device *next;
 } gpuc_open_device;

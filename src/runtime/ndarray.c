@@ -47,7 +47,9 @@ bool gpuc_ndarray_overlap(const gpuc_ndarray *a, const gpuc_ndarray *b)
         x += (uintptr_t)a->buffer->host;
         y += (uintptr_t)b->buffer->host;
     } else if (a->buffer != b->buffer) {
-        return false;
+        if (!a->origin || a->origin != b->origin) return false;
+        x += (uintptr_t)a->origin_offset;
+        y += (uintptr_t)b->origin_offset;
     }
     return x < y + b->bytes && y < x + a->bytes;
 }
@@ -58,8 +60,8 @@ static size_t struct_bytes(int ndim)
 }
 
 /* Makes an array that has no memory yet. */
-static gpuc_status make_head(gpuc_runtime *rt, gpuc_dtype dtype, int ndim, const int64_t *dims,
-                             gpuc_ndarray **out)
+static gpuc_status make_head(gpuc_runtime *rt, gpuc_device *dev, gpuc_dtype dtype, int ndim,
+                             const int64_t *dims, gpuc_ndarray **out)
 {
     size_t bytes;
     *out = NULL;
@@ -72,7 +74,11 @@ static gpuc_status make_head(gpuc_runtime *rt, gpuc_dtype dtype, int ndim, const
     a->dtype = dtype;
     a->ndim = ndim;
     if (ndim > 0) memcpy(a->dims, dims, (size_t)ndim * sizeof *dims);
-    gpuc_runtime_pin(rt);
+    a->device = dev;
+    if (dev)
+        gpuc_device_pin(dev);
+    else
+        gpuc_runtime_pin(rt);
     *out = a;
     return NULL;
 }
@@ -142,8 +148,7 @@ gpuc_status gpuc_ndarray_create_image(gpuc_device *dev, gpuc_dtype dtype, int nd
 {
     gpuc_ndarray *a;
     *out = NULL;
-    GPUC_TRY(make_head(dev->runtime, dtype, ndim, dims, &a));
-    a->device = dev;
+    GPUC_TRY(make_head(dev->runtime, dev, dtype, ndim, dims, &a));
     gpuc_status status = alloc_image(a);
     if (status)
         gpuc_ndarray_release(a);
@@ -162,8 +167,7 @@ gpuc_status gpuc_ndarray_create(gpuc_runtime *rt, gpuc_device *dev, gpuc_dtype d
     if (ndim > 0) GPUC_REQUIRE(dims);
     if (dev && dev->runtime != rt)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "the device of an array belongs to another runtime");
-    GPUC_TRY(make_head(rt, dtype, ndim, dims, &a));
-    a->device = dev;
+    GPUC_TRY(make_head(rt, dev, dtype, ndim, dims, &a));
     gpuc_status status = dev ? alloc_device(a) : alloc_host(a);
     if (status)
         gpuc_ndarray_release(a);
@@ -180,7 +184,7 @@ gpuc_status gpuc_ndarray_wrap(gpuc_runtime *rt, gpuc_binding binding, void *host
     *out = NULL;
     if (binding.buffer && binding.buffer->device->runtime != rt)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "the buffer of an array belongs to another runtime");
-    GPUC_TRY(make_head(rt, dtype, ndim, dims, &a));
+    GPUC_TRY(make_head(rt, binding.buffer ? binding.buffer->device : NULL, dtype, ndim, dims, &a));
     size_t have = binding.size;
     if (binding.buffer) {
         size_t whole = binding.buffer->size;
@@ -198,7 +202,6 @@ gpuc_status gpuc_ndarray_wrap(gpuc_runtime *rt, gpuc_binding binding, void *host
         return status;
     }
     a->buffer = binding.buffer;
-    a->device = binding.buffer ? binding.buffer->device : NULL;
     a->offset = (size_t)binding.offset;
     a->host = host;
     a->free_owner = free_owner;
@@ -221,8 +224,12 @@ void gpuc_ndarray_release(gpuc_ndarray *a)
     gpuc_allocator allocator = gpuc_runtime_allocator(rt);
     gpuc_mem_free(allocator, a->memory, a->memory_size);
     if (a->free_owner) a->free_owner(a->owner);
+    gpuc_device *dev = a->device;
     gpuc_mem_free(allocator, a, struct_bytes(a->ndim));
-    gpuc_runtime_unpin(rt);
+    if (dev)
+        gpuc_device_unpin(dev);
+    else
+        gpuc_runtime_unpin(rt);
 }
 
 gpuc_dtype gpuc_ndarray_dtype(const gpuc_ndarray *a)

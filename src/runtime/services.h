@@ -9,6 +9,14 @@
  * things are released in. */
 void gpuc_runtime_pin(gpuc_runtime *rt);
 void gpuc_runtime_unpin(gpuc_runtime *rt);
+/* The same for what lies on a device: it pins the runtime, too, and the device cannot be closed meanwhile. */
+void gpuc_device_pin(gpuc_device *dev);
+void gpuc_device_unpin(gpuc_device *dev);
+
+/* Enters a device that a backend has made of the application's objects, under the first free number from
+ * GPUC_ADOPTED_FIRST on. driver: the backend's name. The runtime owns the device from now on; on failure it stays
+ * the caller's. */
+GPUC_NODISCARD gpuc_status gpuc_runtime_adopt(gpuc_runtime *rt, const char *driver, gpuc_device *dev);
 const gpuc_runtime_desc *gpuc_runtime_get_desc(gpuc_runtime *rt);
 
 /* Makes m import a part that its own bytes hold; before the application can make it import others. */

@@ -14,7 +14,7 @@ gpuc_status gpuc_stream_create(gpuc_device *dev, gpuc_stream **out)
     *out = NULL;
     GPUC_REQUIRE(dev);
     GPUC_TRY(dev->api->create_stream(dev, out));
-    gpuc_runtime_pin(dev->runtime);
+    gpuc_device_pin(dev);
     return NULL;
 }
 
@@ -27,7 +27,7 @@ void gpuc_stream_release(gpuc_stream *stream)
         dev->api->stream_sync(dev, stream)); /* what lies in the pool has no order otherwise */
     gpuc_runtime_workspace_forget(dev, stream);
     dev->api->free_stream(dev, stream);
-    gpuc_runtime_unpin(dev->runtime);
+    gpuc_device_unpin(dev);
 }
 
 gpuc_status gpuc_stream_flush(gpuc_stream *stream)

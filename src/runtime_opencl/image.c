@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes images, wraps those of the application, and copies whole images. */
-#include <gpuc/opencl_image.h>
-
 #include "base/require.h"
 #include "runtime/ndarray.h"
 #include "runtime_opencl/cl.h"
@@ -27,9 +25,10 @@ gpuc_status gpuc_cl_image_check(const gpuc_kernel_tensor *t, const gpuc_cl_buffe
 {
     char type[24];
     if (!t->image && b->channels)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "it is a buffer for this kernel, and an image is bound to it: bind an "
-                         "array of gpuc_ndarray_create");
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT,
+            "it is a buffer for this kernel, and an image is bound to it: bind an "
+            "array of gpuc_ndarray_create, or, where the package has bgra8, build it with rgba8");
     if (!t->image) return NULL;
     if (!b->channels)
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
@@ -46,13 +45,10 @@ gpuc_status gpuc_cl_image_check(const gpuc_kernel_tensor *t, const gpuc_cl_buffe
 static gpuc_status make(gpuc_cl_device *dev, cl_mem mem, const struct format_row *row, size_t height,
                         size_t width, gpuc_cl_buffer **out)
 {
-    gpuc_cl_buffer *b = *out = gpuc_mem_alloc(dev->allocator, sizeof *b);
-    if (!b) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for an image object");
-    b->base = (gpuc_buffer){.device = &dev->base, .is_image = true};
-    b->base.size = height * width * row->channels * gpuc_dtype_bytes(row->dtype);
-    b->mem = mem;
-    b->id = atomic_fetch_add(&dev->next_buffer_id, 1) + 1;
-    atomic_init(&b->fresh, false);
+    GPUC_TRY(
+        gpuc_cl_buffer_create(dev, mem, height * width * row->channels * gpuc_dtype_bytes(row->dtype), out));
+    gpuc_cl_buffer *b = *out;
+    b->base.is_image = true;
     b->width = width;
     b->height = height;
     b->channels = row->channels;
@@ -118,33 +114,51 @@ static gpuc_status check_whole(const gpuc_copy_end *end, size_t bytes)
                : NULL;
 }
 
-gpuc_status gpuc_cl_image_copy(gpuc_cl_device *dev, cl_command_queue queue, gpuc_copy_end from,
-                               gpuc_copy_end to, size_t bytes, bool wait, cl_event *out_event)
+/* The call that queues it; *what is its name. */
+static cl_int enqueue(gpuc_cl_device *dev, cl_command_queue q, gpuc_copy_end from, gpuc_copy_end to,
+                      cl_bool blocking, const gpuc_cl_turn *t, const char **what)
 {
     gpuc_cl_buffer *a = (gpuc_cl_buffer *)from.buffer, *b = (gpuc_cl_buffer *)to.buffer;
     const gpuc_cl_buffer *image = a && a->channels ? a : b;
     const size_t origin[3] = {0, 0, 0}, region[3] = {image->width, image->height, 1};
+    cl_uint n = t->num_waits;
+    if (!a) {
+        *what = "clEnqueueWriteImage";
+        return dev->fn->EnqueueWriteImage(q, b->mem, blocking, origin, region, 0, 0,
+                                          (const char *)from.host + from.offset, n, t->waits, t->place);
+    }
+    if (!b) {
+        *what = "clEnqueueReadImage";
+        return dev->fn->EnqueueReadImage(q, a->mem, blocking, origin, region, 0, 0,
+                                         (char *)to.host + to.offset, n, t->waits, t->place);
+    }
+    if (a->channels && b->channels) {
+        *what = "clEnqueueCopyImage";
+        return dev->fn->EnqueueCopyImage(q, a->mem, b->mem, origin, origin, region, n, t->waits, t->place);
+    }
+    if (a->channels) {
+        *what = "clEnqueueCopyImageToBuffer";
+        return dev->fn->EnqueueCopyImageToBuffer(q, a->mem, b->mem, origin, region, to.offset, n, t->waits,
+                                                 t->place);
+    }
+    *what = "clEnqueueCopyBufferToImage";
+    return dev->fn->EnqueueCopyBufferToImage(q, a->mem, b->mem, from.offset, origin, region, n, t->waits,
+                                             t->place);
+}
+
+gpuc_status gpuc_cl_image_copy(gpuc_cl_device *dev, gpuc_cl_queue *queue, gpuc_copy_end from,
+                               gpuc_copy_end to, size_t bytes, bool wait, cl_event *out_event)
+{
+    const char *what;
+    gpuc_cl_turn turn;
+    bool waits = wait && (!from.buffer || !to.buffer);
     GPUC_TRY(check_whole(&from, bytes));
     GPUC_TRY(check_whole(&to, bytes));
-    if (!a)
-        GPUC_CL_TRY("clEnqueueWriteImage",
-                    dev->fn->EnqueueWriteImage(queue, b->mem, CL_TRUE, origin, region, 0, 0,
-                                               (const char *)from.host + from.offset, 0, NULL, out_event));
-    else if (!b)
-        GPUC_CL_TRY("clEnqueueReadImage",
-                    dev->fn->EnqueueReadImage(queue, a->mem, wait ? CL_TRUE : CL_FALSE, origin, region, 0, 0,
-                                              (char *)to.host + to.offset, 0, NULL, out_event));
-    else if (a->channels && b->channels)
-        GPUC_CL_TRY("clEnqueueCopyImage", dev->fn->EnqueueCopyImage(queue, a->mem, b->mem, origin, origin,
-                                                                    region, 0, NULL, out_event));
-    else if (a->channels)
-        GPUC_CL_TRY("clEnqueueCopyImageToBuffer",
-                    dev->fn->EnqueueCopyImageToBuffer(queue, a->mem, b->mem, origin, region, to.offset, 0,
-                                                      NULL, out_event));
-    else
-        GPUC_CL_TRY("clEnqueueCopyBufferToImage",
-                    dev->fn->EnqueueCopyBufferToImage(queue, a->mem, b->mem, from.offset, origin, region, 0,
-                                                      NULL, out_event));
+    gpuc_cl_turn_begin(queue, out_event, &turn);
+    cl_int error = enqueue(dev, queue->handle, from, to, waits ? turn.blocking : CL_FALSE, &turn, &what);
+    error = waits ? gpuc_cl_turn_finish(dev, queue, &turn, error)
+                  : gpuc_cl_turn_end(dev, queue, &turn, error, out_event);
+    GPUC_CL_TRY(what, error);
     return NULL;
 }
 
@@ -157,7 +171,7 @@ static gpuc_status ask(const gpuc_cl_device *dev, cl_mem mem, cl_image_info what
 }
 
 static gpuc_status look_at(const gpuc_cl_device *dev, cl_mem mem, const struct format_row **row,
-                           size_t size[2])
+                           size_t size[2], cl_mem_flags *flags)
 {
     cl_mem_object_type type = 0;
     cl_context context = NULL;
@@ -166,6 +180,8 @@ static gpuc_status look_at(const gpuc_cl_device *dev, cl_mem mem, const struct f
     GPUC_CL_TRY("clGetMemObjectInfo", dev->fn->GetMemObjectInfo(mem, CL_MEM_TYPE, sizeof type, &type, NULL));
     GPUC_CL_TRY("clGetMemObjectInfo",
                 dev->fn->GetMemObjectInfo(mem, CL_MEM_CONTEXT, sizeof context, &context, NULL));
+    GPUC_CL_TRY("clGetMemObjectInfo",
+                dev->fn->GetMemObjectInfo(mem, CL_MEM_FLAGS, sizeof *flags, flags, NULL));
     if (type != CL_MEM_OBJECT_IMAGE2D)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "a memory object of type 0x%x, which is no image2d", type);
     if (context != dev->context)
@@ -197,15 +213,14 @@ gpuc_status gpuc_opencl_wrap_image(gpuc_device *device, struct _cl_mem *mem, gpu
     *out = NULL;
     GPUC_REQUIRE(device);
     GPUC_REQUIRE(mem);
-    gpuc_cl_device *dev = (gpuc_cl_device *)device;
+    gpuc_cl_device *dev;
     const struct format_row *row;
     size_t size[2];
+    cl_mem_flags flags = 0;
     gpuc_cl_buffer *b;
-    if (device->api->launch != gpuc_cl_launch_step)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "%s:%d is no OpenCL device", device->api->name,
-                         device->index);
+    GPUC_TRY(gpuc_cl_device_of(device, "the image", &dev));
     if (!(dev->caps.features & GPUC_FEATURE_IMAGES)) return check_size(dev, 1, 1);
-    GPUC_TRY(look_at(dev, mem, &row, size));
+    GPUC_TRY(look_at(dev, mem, &row, size, &flags));
     GPUC_CL_TRY("clRetainMemObject", dev->fn->RetainMemObject(mem));
     gpuc_status status = make(dev, mem, row, size[0], size[1], &b);
     if (status) {
@@ -213,6 +228,7 @@ gpuc_status gpuc_opencl_wrap_image(gpuc_device *device, struct _cl_mem *mem, gpu
         return status;
     }
     b->foreign = true;
+    atomic_store(&b->limits, gpuc_cl_limits_of(flags));
     int64_t dims[3] = {(int64_t)size[0], (int64_t)size[1], row->channels};
     gpuc_binding all = {.buffer = &b->base, .size = b->base.size};
     status = gpuc_ndarray_wrap(device->runtime, all, NULL, row->dtype, 3, dims, free_wrapped, &b->base, out);

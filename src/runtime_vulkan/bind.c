@@ -6,7 +6,7 @@
 #include "base/size.h"
 #include "runtime_vulkan/plan.h"
 
-#define MAX_BOUNDS 4 /* recordings kept, besides those in an application's command buffers */
+#define MAX_BOUNDS 4 /* kept, besides those in command buffers of the application that may be pending */
 #define MIN_ALIGN 16 /* of a descriptor: a vector load needs it */
 
 /* ---- Slots ----------------------------------------------------------------------------------- */
@@ -18,7 +18,7 @@ gpuc_status gpuc_vk_resolve(const gpuc_vk_device *dev, const gpuc_bindings *bind
     GPUC_TRY(gpuc_device_check_tensor(&dev->base, bindings, tensor));
     const gpuc_binding *at = &bindings->slots[tensor->slot];
     const gpuc_vk_buffer *b = (const gpuc_vk_buffer *)at->buffer;
-    *out = (gpuc_vk_slot){b->id, at->offset, b->raw.handle, b->raw.size, b->image};
+    *out = (gpuc_vk_slot){b->id, at->offset, b->raw.handle, b->raw.size, b->usage, b->image};
     return NULL;
 }
 
@@ -72,7 +72,7 @@ static gpuc_status view_get(gpuc_vk_device *dev, gpuc_vk_views *views, const gpu
         .range = range,
     };
     VkBufferView handle;
-    GPUC_VK_TRY("vkCreateBufferView", dev->fn.CreateBufferView(dev->handle, &info, NULL, &handle));
+    GPUC_VK_TRY("vkCreateBufferView", dev->fn.CreateBufferView(dev->handle, &info, dev->host, &handle));
     views->list[place] = (gpuc_vk_view){slot->id, offset, range, format, handle, 1};
     if (place == views->count) views->count++;
     *out = place;
@@ -83,14 +83,14 @@ static void view_drop(gpuc_vk_device *dev, gpuc_vk_views *views, uint32_t number
 {
     gpuc_vk_view *v = &views->list[number];
     if (--v->refs) return;
-    dev->fn.DestroyBufferView(dev->handle, v->handle, NULL);
+    dev->fn.DestroyBufferView(dev->handle, v->handle, dev->host);
     v->handle = VK_NULL_HANDLE;
 }
 
 void gpuc_vk_views_destroy(gpuc_vk_device *dev, gpuc_vk_views *views)
 {
     for (uint32_t i = 0; i < views->count; i++)
-        if (views->list[i].handle) dev->fn.DestroyBufferView(dev->handle, views->list[i].handle, NULL);
+        if (views->list[i].handle) dev->fn.DestroyBufferView(dev->handle, views->list[i].handle, dev->host);
     gpuc_mem_free(dev->allocator, views->list, views->capacity * sizeof(gpuc_vk_view));
     *views = (gpuc_vk_views){0};
 }
@@ -196,6 +196,8 @@ static gpuc_status fill_texels(gpuc_vk_binder *b, const gpuc_vk_step *step, cons
             return gpuc_fail(GPUC_UNSUPPORTED,
                              "tensor %u ('%.64s') has %llu texels, the device's limit is %llu", t, w->name,
                              (unsigned long long)(range / texel_bytes), (unsigned long long)max_texels);
+        GPUC_TRY(gpuc_vk_check_usage(w->slot->usage, VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT,
+                                     "a kernel that reads it by texels"));
         uint32_t number = 0;
         GPUC_TRY(view_get(b->dev, b->views, w->slot, w->begin, range,
                           gpuc_vk_texel_format(k->tensors[t].dtype), &number));
@@ -320,6 +322,10 @@ static gpuc_status bind_copy(gpuc_vk_binder *b, const gpuc_vk_step *step, gpuc_v
     const gpuc_vk_slot *from = &b->slots[step->tensors[0].slot], *to = &b->slots[step->tensors[1].slot];
     out->from_image = from->image;
     out->to_image = to->image;
+    if (!from->image)
+        GPUC_TRY(gpuc_vk_check_usage(from->usage, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, "a copy from it"));
+    if (!to->image)
+        GPUC_TRY(gpuc_vk_check_usage(to->usage, VK_BUFFER_USAGE_TRANSFER_DST_BIT, "a copy to it"));
     out->copy_from = from->handle;
     out->copy_to = to->handle;
     out->copy = (VkBufferCopy){from->offset + step->tensors[0].offset, to->offset + step->tensors[1].offset,
@@ -372,8 +378,8 @@ static gpuc_status create_pool(gpuc_vk_plan *plan, gpuc_vk_bound *b)
         .poolSizeCount = n,
         .pPoolSizes = sizes,
     };
-    GPUC_VK_TRY("vkCreateDescriptorPool",
-                plan->dev->fn.CreateDescriptorPool(plan->dev->handle, &info, NULL, &b->descriptors));
+    GPUC_VK_TRY("vkCreateDescriptorPool", plan->dev->fn.CreateDescriptorPool(
+                                              plan->dev->handle, &info, plan->dev->host, &b->descriptors));
     return NULL;
 }
 
@@ -415,11 +421,17 @@ void gpuc_vk_bound_destroy(gpuc_vk_plan *plan, gpuc_vk_bound *b)
     for (uint32_t i = 0; i < b->num_views; i++) view_drop(dev, &plan->views, b->views[i]);
     if (b->commands && b->commands[0])
         dev->fn.FreeCommandBuffers(dev->handle, plan->pool, plan->num_cuts, b->commands);
-    if (b->queries) dev->fn.DestroyQueryPool(dev->handle, b->queries, NULL);
-    if (b->descriptors) dev->fn.DestroyDescriptorPool(dev->handle, b->descriptors, NULL);
+    if (b->queries) dev->fn.DestroyQueryPool(dev->handle, b->queries, dev->host);
+    if (b->descriptors) dev->fn.DestroyDescriptorPool(dev->handle, b->descriptors, dev->host);
     gpuc_vk_raw_destroy(dev, &b->params);
     gpuc_arena_deinit(&b->arena);
     gpuc_mem_free(dev->allocator, b, sizeof(*b));
+}
+
+/* Whether a command buffer of the application that runs it may still be pending. */
+static bool is_in_flight(const gpuc_vk_plan *plan, const gpuc_vk_bound *b)
+{
+    return b->external && (!plan->in_flight || plan->recordings - b->recorded_at < plan->in_flight);
 }
 
 /* The least recently used bound, if there are as many as are kept. */
@@ -428,7 +440,7 @@ static gpuc_vk_bound **victim(gpuc_vk_plan *plan)
     gpuc_vk_bound **last = NULL;
     uint32_t count = 0;
     for (gpuc_vk_bound **at = &plan->bounds; *at; at = &(*at)->next)
-        if (!(*at)->external) {
+        if (!is_in_flight(plan, *at)) {
             last = at;
             count++;
         }
@@ -481,15 +493,8 @@ static gpuc_status find_or_create(gpuc_vk_plan *plan, const gpuc_vk_slot *slots,
 
 gpuc_status gpuc_vk_bind(gpuc_vk_plan *plan, const gpuc_bindings *bindings, gpuc_vk_bound **out)
 {
-    gpuc_vk_slot few[32], *slots = few;
-    size_t bytes = plan->num_slots * sizeof(gpuc_vk_slot);
-    bool many = plan->num_slots > sizeof(few) / sizeof(few[0]);
     *out = NULL;
-    if (many && !(slots = gpuc_mem_alloc(plan->dev->allocator, bytes)))
-        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    gpuc_status s = NULL;
-    for (uint32_t i = 0; i < plan->num_slots && !s; i++) s = resolve_slot(plan, bindings, i, &slots[i]);
-    if (!s) s = find_or_create(plan, slots, out);
-    if (many) gpuc_mem_free(plan->dev->allocator, slots, bytes);
-    return s;
+    for (uint32_t i = 0; i < plan->num_slots; i++)
+        GPUC_TRY(resolve_slot(plan, bindings, i, &plan->scratch[i]));
+    return find_or_create(plan, plan->scratch, out);
 }

@@ -13,7 +13,7 @@ gpuc_status gpuc_vk_raw_create(gpuc_vk_device *dev, VkDeviceSize size, VkDeviceS
         .usage = usage,
         .sharingMode = VK_SHARING_MODE_EXCLUSIVE,
     };
-    GPUC_VK_TRY("vkCreateBuffer", dev->fn.CreateBuffer(dev->handle, &info, NULL, &out->handle));
+    GPUC_VK_TRY("vkCreateBuffer", dev->fn.CreateBuffer(dev->handle, &info, dev->host, &out->handle));
     VkMemoryRequirements need;
     dev->fn.GetBufferMemoryRequirements(dev->handle, out->handle, &need);
     if (need.alignment < alignment) need.alignment = alignment;
@@ -27,13 +27,13 @@ gpuc_status gpuc_vk_raw_create(gpuc_vk_device *dev, VkDeviceSize size, VkDeviceS
         gpuc_vk_raw_destroy(dev, out);
         return s;
     }
-    if (out->span.block->mapped) out->mapped = out->span.block->mapped + out->span.offset;
+    out->mapped = gpuc_vk_span_mapped(&out->span);
     return NULL;
 }
 
 void gpuc_vk_raw_destroy(gpuc_vk_device *dev, gpuc_vk_raw_buffer *raw)
 {
-    if (raw->handle) dev->fn.DestroyBuffer(dev->handle, raw->handle, NULL);
+    if (raw->handle) dev->fn.DestroyBuffer(dev->handle, raw->handle, dev->host);
     gpuc_vk_memory_free(dev, &raw->span);
     *raw = (gpuc_vk_raw_buffer){0};
 }
@@ -73,6 +73,8 @@ gpuc_status gpuc_vk_buffer_create(gpuc_device *device, size_t bytes, size_t alig
     }
     VkMemoryPropertyFlags f = gpuc_vk_span_flags(dev, &b->raw.span);
     b->id = __atomic_add_fetch(&dev->next_buffer_id, 1, __ATOMIC_RELAXED);
+    b->usage = tensor_usage;
+    b->owner_family = GPUC_VULKAN_SAME_FAMILY;
     b->direct = b->raw.mapped && !dev->force_staging;
     b->cached = (f & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0;
     b->base = (gpuc_buffer){.device = device, .size = bytes};
@@ -85,6 +87,10 @@ void gpuc_vk_buffer_destroy(gpuc_vk_device *dev, gpuc_vk_buffer *b)
 {
     if (b->image) {
         gpuc_vk_image_destroy(dev, b);
+        return;
+    }
+    if (b->released) {
+        gpuc_vk_foreign_destroy(dev, b);
         return;
     }
     gpuc_vk_raw_destroy(dev, &b->raw);

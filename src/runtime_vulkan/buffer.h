@@ -3,6 +3,8 @@
 #ifndef GPUC_RUNTIME_VULKAN_BUFFER_H
 #define GPUC_RUNTIME_VULKAN_BUFFER_H
 
+#include <gpuc/vulkan.h>
+
 #include "runtime_vulkan/memory.h"
 
 /* A 16-byte read of the last element stays inside. */
@@ -30,12 +32,35 @@ typedef struct gpuc_vk_buffer {
     uint64_t last_use, last_write;
     struct gpuc_vk_image *image; /* NULL: it is none */
     struct gpuc_vk_buffer *next_garbage;
+    VkBufferUsageFlags usage;
+    uint32_t owner_family; /* GPUC_VULKAN_SAME_FAMILY: none but gpuc's */
+    /* Of a buffer of the application: how many arrays are over it, and what those did not tell yet that were. */
+    uint32_t wraps;
+    struct gpuc_vk_wrap *released;
+    struct gpuc_vk_buffer *next_foreign;
 } gpuc_vk_buffer;
+
+/* One array over a buffer of the application. */
+typedef struct gpuc_vk_wrap {
+    struct gpuc_vk_wrap *next;
+    gpuc_vk_buffer *buffer;
+    void (*released)(void *user);
+    void *user;
+} gpuc_vk_wrap;
 
 gpuc_status gpuc_vk_buffer_create(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out);
 /* Frees the buffer at once if the device no longer uses it, else later, when that is noticed. */
 void gpuc_vk_buffer_free(gpuc_device *dev, gpuc_buffer *buffer);
 void gpuc_vk_buffer_destroy(gpuc_vk_device *dev, gpuc_vk_buffer *b);
+
+/* foreign.c: calls what was to be called once the buffer is used no more, and frees it. */
+void gpuc_vk_foreign_destroy(gpuc_vk_device *dev, gpuc_vk_buffer *b);
+/* INVALID_ARGUMENT if the buffer was not made for this use, which is for what; for buffers of the application. */
+GPUC_NODISCARD gpuc_status gpuc_vk_check_usage(VkBufferUsageFlags usage, VkBufferUsageFlags need,
+                                               const char *what);
+/* Takes the buffers among the bindings over from other queue families, or gives them back. */
+void gpuc_vk_take_over(const gpuc_vk_device *dev, VkCommandBuffer cb, const gpuc_bindings *bindings,
+                       bool back);
 
 gpuc_status gpuc_vk_copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
                          gpuc_stream *stream);

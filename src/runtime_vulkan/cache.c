@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/hash.h"
 #include "runtime_vulkan/device.h"
 
 #define CACHE_MAGIC UINT64_C(0x31656863616b7647) /* "Gvkache1" */
@@ -34,8 +34,8 @@ static const void *unwrap(const gpuc_vk_device *dev, const void *bytes, size_t s
     const uint8_t *data = (const uint8_t *)bytes + WRAP_BYTES;
     if (wrap[0] != CACHE_MAGIC || wrap[1] != gpuc_hash_bytes(data, size - WRAP_BYTES, 0)) return NULL;
     memcpy(&head, data, sizeof(head));
-    if (head.headerVersion != VK_PIPELINE_CACHE_HEADER_VERSION_ONE || head.vendorID != p->vendorID ||
-        head.deviceID != p->deviceID ||
+    if (head.headerSize < sizeof(head) || head.headerVersion != VK_PIPELINE_CACHE_HEADER_VERSION_ONE ||
+        head.vendorID != p->vendorID || head.deviceID != p->deviceID ||
         memcmp(head.pipelineCacheUUID, p->pipelineCacheUUID, VK_UUID_SIZE) != 0)
         return NULL;
     *out_size = size - WRAP_BYTES;
@@ -44,6 +44,7 @@ static const void *unwrap(const gpuc_vk_device *dev, const void *bytes, size_t s
 
 gpuc_status gpuc_vk_cache_init(gpuc_vk_device *dev)
 {
+    if (dev->app.owns_cache) return NULL;
     make_key(dev);
     VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
     const void *bytes;
@@ -56,11 +57,11 @@ gpuc_status gpuc_vk_cache_init(gpuc_vk_device *dev)
                 "the stored pipeline cache %s is damaged or of another driver; starting a new one",
                 dev->cache_key);
     }
-    VkResult r = dev->fn.CreatePipelineCache(dev->handle, &info, NULL, &dev->cache);
+    VkResult r = dev->fn.CreatePipelineCache(dev->handle, &info, dev->host, &dev->cache);
     if (r < 0 && info.initialDataSize) {
         info.pInitialData = NULL;
         info.initialDataSize = 0;
-        r = dev->fn.CreatePipelineCache(dev->handle, &info, NULL, &dev->cache);
+        r = dev->fn.CreatePipelineCache(dev->handle, &info, dev->host, &dev->cache);
     }
     GPUC_VK_TRY("vkCreatePipelineCache", r);
     dev->cache_size = info.initialDataSize;
@@ -85,9 +86,10 @@ static void store(gpuc_vk_device *dev)
     gpuc_mem_free(dev->allocator, bytes, room);
 }
 
-void gpuc_vk_cache_store(gpuc_vk_device *dev)
+void gpuc_vk_cache_store(gpuc_device *device)
 {
-    if (!gpuc_runtime_get_desc(dev->base.runtime)->cache_store) return;
+    gpuc_vk_device *dev = (gpuc_vk_device *)device;
+    if (dev->app.owns_cache || !gpuc_runtime_get_desc(dev->base.runtime)->cache_store) return;
     pthread_mutex_lock(&dev->module_lock);
     store(dev);
     pthread_mutex_unlock(&dev->module_lock);
@@ -95,6 +97,6 @@ void gpuc_vk_cache_store(gpuc_vk_device *dev)
 
 void gpuc_vk_cache_deinit(gpuc_vk_device *dev)
 {
-    if (dev->cache) dev->fn.DestroyPipelineCache(dev->handle, dev->cache, NULL);
+    if (dev->cache && !dev->app.owns_cache) dev->fn.DestroyPipelineCache(dev->handle, dev->cache, dev->host);
     dev->cache = VK_NULL_HANDLE;
 }

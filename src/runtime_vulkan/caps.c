@@ -6,15 +6,18 @@
 
 #include "runtime_vulkan/device.h"
 
+/* The extensions that there are; for an adopted device, those that it was made with. */
 typedef struct ext_list {
     VkExtensionProperties *items;
     uint32_t count;
+    const gpuc_vk_enabled *enabled; /* NULL: items */
 } ext_list;
 
 static bool listed(const ext_list *list, const char *name)
 {
-    for (uint32_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i].extensionName, name) == 0) return true;
+    const gpuc_vk_enabled *e = list->enabled;
+    for (uint32_t i = 0; i < (e ? e->num_extensions : list->count); i++)
+        if (strcmp(e ? e->extensions[i] : list->items[i].extensionName, name) == 0) return true;
     return false;
 }
 
@@ -78,6 +81,7 @@ static void query_features(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk
     f->memory_model.vulkanMemoryModelAvailabilityVisibilityChains = VK_FALSE;
     f->coopmat.cooperativeMatrixRobustBufferAccess = VK_FALSE;
     f->atomic_float.sparseImageFloat32Atomics = f->atomic_float.sparseImageFloat32AtomicAdd = VK_FALSE;
+    if (list->enabled) gpuc_vk_features_restrict(f, list->enabled->features);
 }
 
 /* Vulkan has no query for multiprocessors; vendors have. */
@@ -168,39 +172,50 @@ static uint32_t feature_bits(const gpuc_vk_features *f, const VkPhysicalDeviceSu
     return bits;
 }
 
-gpuc_status gpuc_vk_caps_query(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk_caps *caps,
-                               gpuc_vk_features *features)
+static gpuc_status list_extensions(const gpuc_vk *vk, VkPhysicalDevice physical, ext_list *list)
+{
+    GPUC_VK_TRY("vkEnumerateDeviceExtensionProperties",
+                vk->fn.EnumerateDeviceExtensionProperties(physical, NULL, &list->count, NULL));
+    list->items = gpuc_mem_alloc(vk->allocator, list->count * sizeof(VkExtensionProperties) + 1);
+    if (!list->items) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory listing device extensions");
+    return NULL;
+}
+
+static gpuc_status query_all(const gpuc_vk *vk, VkPhysicalDevice physical, const ext_list *list,
+                             gpuc_vk_caps *caps, gpuc_vk_features *features)
+{
+    VkPhysicalDeviceSubgroupProperties subgroup = {0};
+    query_features(vk, physical, caps, list, features);
+    query_properties(vk, physical, caps, list, features, &subgroup);
+    query_multiprocessors(vk, physical, caps, list);
+    caps->memory_budget = use(caps, list, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, 0);
+    caps->features |= feature_bits(features, &subgroup);
+    bool in_compute = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
+    caps->subgroup_size = in_compute && subgroup.subgroupSize ? subgroup.subgroupSize : 1;
+    return gpuc_vk_coopmat_query(vk, physical, features, &caps->features);
+}
+
+gpuc_status gpuc_vk_caps_query(const gpuc_vk *vk, VkPhysicalDevice physical, const gpuc_vk_enabled *enabled,
+                               gpuc_vk_caps *caps, gpuc_vk_features *features)
 {
     *caps = (gpuc_vk_caps){0};
     vk->fn.GetPhysicalDeviceProperties(physical, &caps->props);
     vk->fn.GetPhysicalDeviceMemoryProperties(physical, &caps->memory);
-    caps->queue_family = gpuc_vk_compute_family(vk, physical, &caps->timestamp_bits);
+    caps->queue_family = enabled ? enabled->queue_family : gpuc_vk_compute_family(vk, physical);
+    caps->timestamp_bits = gpuc_vk_timestamp_bits(vk, physical, caps->queue_family);
     uint32_t version = caps->props.apiVersion;
     snprintf(caps->api_text, sizeof(caps->api_text), "%u.%u.%u", VK_API_VERSION_MAJOR(version),
              VK_API_VERSION_MINOR(version), VK_API_VERSION_PATCH(version));
     caps->api_version = version < vk->api_version ? version : vk->api_version;
-
-    ext_list list = {0};
-    GPUC_VK_TRY("vkEnumerateDeviceExtensionProperties",
-                vk->fn.EnumerateDeviceExtensionProperties(physical, NULL, &list.count, NULL));
-    size_t bytes = list.count * sizeof(VkExtensionProperties);
-    list.items = gpuc_mem_alloc(vk->allocator, bytes ? bytes : 1);
-    if (!list.items) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory listing device extensions");
-    gpuc_status status = NULL;
+    ext_list list = {.enabled = enabled};
+    if (enabled) return query_all(vk, physical, &list, caps, features);
+    GPUC_TRY(list_extensions(vk, physical, &list));
+    size_t bytes = list.count * sizeof(VkExtensionProperties) + 1;
     VkResult r = vk->fn.EnumerateDeviceExtensionProperties(physical, NULL, &list.count, list.items);
-    if (r >= 0) {
-        VkPhysicalDeviceSubgroupProperties subgroup = {0};
-        query_features(vk, physical, caps, &list, features);
-        query_properties(vk, physical, caps, &list, features, &subgroup);
-        query_multiprocessors(vk, physical, caps, &list);
-        caps->memory_budget = use(caps, &list, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, 0);
-        caps->features |= feature_bits(features, &subgroup);
-        status = gpuc_vk_coopmat_query(vk, physical, features, &caps->features);
-        bool in_compute = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
-        caps->subgroup_size = in_compute && subgroup.subgroupSize ? subgroup.subgroupSize : 1;
-    }
-    gpuc_mem_free(vk->allocator, list.items, bytes ? bytes : 1);
-    GPUC_VK_TRY("vkEnumerateDeviceExtensionProperties", r);
+    gpuc_status status = r < 0
+                             ? gpuc_vk_error_at(r, "vkEnumerateDeviceExtensionProperties", __FILE__, __LINE__)
+                             : query_all(vk, physical, &list, caps, features);
+    gpuc_mem_free(vk->allocator, list.items, bytes);
     return status;
 }
 
@@ -210,13 +225,19 @@ static uint32_t tensor_heap(const gpuc_vk_device *dev)
     return dev->caps.memory.memoryTypes[dev->memory.ranking[GPUC_VK_USE_TENSOR][0]].heapIndex;
 }
 
-static int64_t available_bytes(const gpuc_vk_device *dev)
+void gpuc_vk_memory_budget(const gpuc_vk_device *dev, VkPhysicalDeviceMemoryBudgetPropertiesEXT *out)
 {
-    VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = {
+    *out = (VkPhysicalDeviceMemoryBudgetPropertiesEXT){
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT};
     VkPhysicalDeviceMemoryProperties2 memory = {
-        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, .pNext = &budget};
-    dev->vk->fn.GetPhysicalDeviceMemoryProperties2(dev->physical, &memory);
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2, .pNext = out};
+    if (dev->caps.memory_budget) dev->vk->fn.GetPhysicalDeviceMemoryProperties2(dev->physical, &memory);
+}
+
+static int64_t available_bytes(const gpuc_vk_device *dev)
+{
+    VkPhysicalDeviceMemoryBudgetPropertiesEXT budget;
+    gpuc_vk_memory_budget(dev, &budget);
     uint32_t heap = tensor_heap(dev);
     VkDeviceSize all = budget.heapBudget[heap], used = budget.heapUsage[heap];
     return (int64_t)(all > used ? all - used : 0);

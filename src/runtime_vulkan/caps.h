@@ -41,9 +41,21 @@ typedef struct gpuc_vk_caps {
     uint32_t num_extensions;
 } gpuc_vk_caps;
 
-/* Fills caps, and features as they are to be enabled (core.pNext is the chain). */
+/* What an application made a device with. */
+typedef struct gpuc_vk_enabled {
+    const char *const *extensions;
+    uint32_t num_extensions;
+    const VkPhysicalDeviceFeatures2 *features; /* with its chain; NULL: none */
+    uint32_t queue_family;
+} gpuc_vk_enabled;
+
+/* Fills caps, and features as they are to be enabled (core.pNext is the chain). enabled NULL: the device is to be
+ * made; all that is of use is taken. */
 GPUC_NODISCARD gpuc_status gpuc_vk_caps_query(const gpuc_vk *vk, VkPhysicalDevice physical,
-                                              gpuc_vk_caps *caps, gpuc_vk_features *features);
+                                              const gpuc_vk_enabled *enabled, gpuc_vk_caps *caps,
+                                              gpuc_vk_features *features);
+/* enabled.c: takes away what is not in the chain; NULL: all. */
+void gpuc_vk_features_restrict(gpuc_vk_features *f, const VkPhysicalDeviceFeatures2 *enabled);
 /* coopmat.c: adds GPUC_FEATURE_COOPMAT if the device multiplies all of gpuc_coopmat_rows. */
 GPUC_NODISCARD gpuc_status gpuc_vk_coopmat_query(const gpuc_vk *vk, VkPhysicalDevice physical,
                                                  const gpuc_vk_features *features, uint32_t *bits);

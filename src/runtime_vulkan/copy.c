@@ -48,6 +48,12 @@ static gpuc_status batch_copy_locked(gpuc_vk_device *dev, gpuc_vk_stream *stream
     return NULL;
 }
 
+static gpuc_status check_copy_usage(const gpuc_vk_buffer *from, const gpuc_vk_buffer *to)
+{
+    if (from) GPUC_TRY(gpuc_vk_check_usage(from->usage, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, "copies from it"));
+    return to ? gpuc_vk_check_usage(to->usage, VK_BUFFER_USAGE_TRANSFER_DST_BIT, "copies to it") : NULL;
+}
+
 /* ---- Upload ---------------------------------------------------------------------------------- */
 
 static gpuc_status wait_for_ring_locked(gpuc_vk_device *dev)
@@ -107,6 +113,7 @@ static gpuc_status upload(gpuc_vk_device *dev, gpuc_vk_stream *stream, gpuc_vk_b
     pthread_mutex_lock(&q->lock);
     if (to->direct && to->last_use > q->completed) s = gpuc_vk_poll_locked(dev);
     bool direct = to->direct && to->last_use <= q->completed;
+    if (!s && !direct) s = check_copy_usage(NULL, to);
     if (!s && !direct) s = upload_staged_locked(dev, stream, to, offset, from, bytes);
     pthread_mutex_unlock(&q->lock);
     if (s || !direct) return s;
@@ -166,6 +173,7 @@ static gpuc_status download(gpuc_vk_device *dev, gpuc_vk_stream *stream, gpuc_vk
         memcpy(to, from->raw.mapped + offset, bytes);
         return NULL;
     }
+    GPUC_TRY(check_copy_usage(from, NULL));
     pthread_mutex_lock(&dev->readback_lock);
     gpuc_status s = download_staged(dev, stream, from, offset, to, bytes);
     pthread_mutex_unlock(&dev->readback_lock);
@@ -199,10 +207,11 @@ gpuc_status gpuc_vk_read_later(gpuc_device *device, gpuc_copy_end from, void *ho
     GPUC_TRY(gpuc_device_check_copy(device, &from, bytes, "source"));
     GPUC_TRY(gpuc_device_check_copy(device, &to, bytes, "destination"));
     if (!from.buffer) return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the source is memory of the host");
-    if (from.buffer->is_image)
+    if (from.buffer->is_image) {
         GPUC_TRY(gpuc_vk_image_check_copy(((gpuc_vk_buffer *)from.buffer)->image, NULL, from.offset));
-    if (from.buffer->is_image && bytes != from.buffer->size)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: a part of an image");
+        if (bytes != from.buffer->size) return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: a part of an image");
+    }
+    GPUC_TRY(check_copy_usage((gpuc_vk_buffer *)from.buffer, NULL));
     gpuc_vk_readback *r = gpuc_mem_alloc(dev->allocator, sizeof(*r));
     if (!r) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     r->host = host;
@@ -250,5 +259,6 @@ gpuc_status gpuc_vk_copy(gpuc_device *device, gpuc_copy_end from, gpuc_copy_end 
     if (!target) return download(dev, on, source, from.offset, (uint8_t *)to.host + to.offset, bytes);
     if (source == target && from.offset < to.offset + bytes && to.offset < from.offset + bytes)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: source and target overlap");
+    GPUC_TRY(check_copy_usage(source, target));
     return gpuc_vk_copy_on_device(dev, from, to, bytes, stream);
 }

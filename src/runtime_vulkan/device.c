@@ -31,11 +31,50 @@ static gpuc_status create_handle(gpuc_vk_device *dev, const gpuc_vk_features *fe
 static gpuc_status open_device(gpuc_vk_device *dev)
 {
     gpuc_vk_features features;
-    GPUC_TRY(gpuc_vk_caps_query(dev->vk, dev->physical, &dev->caps, &features));
+    GPUC_TRY(gpuc_vk_caps_query(dev->vk, dev->physical, NULL, &dev->caps, &features));
     GPUC_TRY(create_handle(dev, &features));
+    dev->fn.GetDeviceQueue(dev->handle, dev->caps.queue_family, 0, &dev->queue.handle);
+    return gpuc_vk_device_start(dev);
+}
+
+gpuc_status gpuc_vk_device_start(gpuc_vk_device *dev)
+{
     gpuc_vk_memory_init(dev);
     GPUC_TRY(gpuc_vk_queue_init(dev));
     return gpuc_vk_cache_init(dev);
+}
+
+gpuc_vk_device *gpuc_vk_device_make(gpuc_vk *vk)
+{
+    gpuc_vk_device *dev = gpuc_mem_alloc(vk->allocator, sizeof(*dev));
+    if (!dev) return NULL;
+    dev->base.runtime = vk->rt;
+    dev->vk = vk;
+    dev->allocator = vk->allocator;
+    dev->cut_cost = DEFAULT_CUT_COST;
+    dev->force_staging = gpuc_runtime_get_desc(vk->rt)->vulkan_staging;
+    pthread_mutex_init(&dev->readback_lock, NULL);
+    pthread_mutex_init(&dev->module_lock, NULL);
+    pthread_mutex_init(&dev->memory.lock, NULL);
+    pthread_mutex_init(&dev->queue.lock, NULL);
+    return dev;
+}
+
+gpuc_status gpuc_vk_device_make_alone(gpuc_runtime *rt, gpuc_vk_device **out)
+{
+    gpuc_allocator a = gpuc_runtime_allocator(rt);
+    gpuc_vk *vk = gpuc_mem_alloc(a, sizeof *vk);
+    *out = NULL;
+    if (!vk) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a Vulkan device");
+    vk->rt = rt;
+    vk->allocator = a;
+    *out = gpuc_vk_device_make(vk);
+    if (*out) {
+        (*out)->app.vk = vk;
+        return NULL;
+    }
+    gpuc_mem_free(a, vk, sizeof *vk);
+    return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a Vulkan device");
 }
 
 gpuc_status gpuc_vk_device_open(gpuc_vk *vk, int index, gpuc_device **out)
@@ -45,18 +84,9 @@ gpuc_status gpuc_vk_device_open(gpuc_vk *vk, int index, gpuc_device **out)
     if (index < 0 || (uint32_t)index >= vk->num_devices)
         return gpuc_fail(GPUC_NOT_FOUND, "there is no Vulkan device %d: the devices are 0 to %u", index,
                          vk->num_devices - 1);
-    gpuc_vk_device *dev = gpuc_mem_alloc(vk->allocator, sizeof(*dev));
+    gpuc_vk_device *dev = gpuc_vk_device_make(vk);
     if (!dev) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory opening Vulkan device %d", index);
-    dev->base.runtime = vk->rt;
-    dev->vk = vk;
-    dev->allocator = vk->allocator;
     dev->physical = vk->devices[index];
-    dev->cut_cost = DEFAULT_CUT_COST;
-    dev->force_staging = gpuc_runtime_get_desc(vk->rt)->vulkan_staging;
-    pthread_mutex_init(&dev->readback_lock, NULL);
-    pthread_mutex_init(&dev->module_lock, NULL);
-    pthread_mutex_init(&dev->memory.lock, NULL);
-    pthread_mutex_init(&dev->queue.lock, NULL);
     gpuc_status s = open_device(dev);
     if (s) {
         gpuc_vk_device_destroy(&dev->base);
@@ -75,8 +105,9 @@ void gpuc_vk_device_destroy(gpuc_device *device)
         gpuc_vk_cache_deinit(dev);
         gpuc_vk_layouts_destroy(dev);
         gpuc_vk_memory_deinit(dev);
-        dev->fn.DestroyDevice(dev->handle, NULL);
+        if (!dev->app.vk) dev->fn.DestroyDevice(dev->handle, NULL);
     }
+    gpuc_mem_free(dev->allocator, dev->app.vk, sizeof(gpuc_vk));
     pthread_mutex_destroy(&dev->queue.lock);
     pthread_mutex_destroy(&dev->memory.lock);
     pthread_mutex_destroy(&dev->module_lock);
@@ -114,10 +145,12 @@ const gpuc_device_api gpuc_vk_api = {
     .module_load = gpuc_vk_module_load,
     .module_release = gpuc_vk_module_release,
     .kernel_get = gpuc_vk_kernel_get,
+    .store_cache = gpuc_vk_cache_store,
     .launch = gpuc_vk_launch,
     .plan_create = gpuc_vk_plan_create,
     .plan_run = gpuc_vk_plan_run,
     .plan_record = gpuc_vk_plan_record,
+    .submit_end = gpuc_vk_submit_end,
     .plan_profile = gpuc_vk_plan_profile,
     .plan_destroy = gpuc_vk_plan_destroy,
     .destroy = gpuc_vk_device_destroy,

@@ -3,14 +3,29 @@
 #ifndef GPUC_RUNTIME_VULKAN_DEVICE_H
 #define GPUC_RUNTIME_VULKAN_DEVICE_H
 
+#include <gpuc/vulkan.h>
+
 #include "runtime_vulkan/caps.h"
 #include "runtime_vulkan/image.h"
 #include "runtime_vulkan/module.h"
 #include "runtime_vulkan/queue.h"
 
+/* What an adopted device takes of the application; zeros for one that gpuc made. */
+typedef struct gpuc_vk_app {
+    gpuc_vk *vk; /* of this device alone; NULL: gpuc made it */
+    void (*lock_queue)(void *user);
+    void (*unlock_queue)(void *user);
+    void *queue_user;
+    gpuc_vulkan_memory_hook memory;
+    uint64_t budget; /* bytes of memory; 0: as many as there are */
+    bool owns_cache; /* the pipeline cache is the application's */
+} gpuc_vk_app;
+
 struct gpuc_vk_device {
     gpuc_device base;
     gpuc_vk *vk;
+    gpuc_vk_app app;
+    const VkAllocationCallbacks *host; /* of all objects; NULL: the driver's own */
     gpuc_allocator allocator;
     VkPhysicalDevice physical;
     VkDevice handle;
@@ -22,6 +37,7 @@ struct gpuc_vk_device {
     pthread_mutex_t readback_lock; /* taken before queue.lock */
     gpuc_vk_raw_buffer readback;
     uint64_t next_buffer_id; /* atomic */
+    gpuc_vk_buffer *foreign; /* of the application, with arrays over them; guarded by queue.lock */
 
     pthread_mutex_t module_lock; /* layouts and the cache's bookkeeping */
     gpuc_vk_layout *layouts;
@@ -36,6 +52,12 @@ struct gpuc_vk_device {
 };
 
 GPUC_NODISCARD gpuc_status gpuc_vk_device_open(gpuc_vk *vk, int index, gpuc_device **out);
+/* A device without handles. */
+gpuc_vk_device *gpuc_vk_device_make(gpuc_vk *vk);
+/* The same with an instance of its own, which is the application's. */
+GPUC_NODISCARD gpuc_status gpuc_vk_device_make_alone(gpuc_runtime *rt, gpuc_vk_device **out);
+/* Memory, queue and cache of a device whose handle, functions and capabilities are there. */
+GPUC_NODISCARD gpuc_status gpuc_vk_device_start(gpuc_vk_device *dev);
 void gpuc_vk_device_destroy(gpuc_device *dev);
 extern const gpuc_device_api gpuc_vk_api;
 /* Shown by layers and debuggers. */

@@ -14,6 +14,12 @@ void gpuc_vk_hazards_init(gpuc_vk_hazards *h)
     h->writes = COMPUTE_WRITE | TRANSFER_WRITE;
 }
 
+void gpuc_vk_hazards_after(gpuc_vk_hazards *h, VkPipelineStageFlags stages, VkAccessFlags accesses)
+{
+    h->stages |= stages;
+    h->writes |= accesses;
+}
+
 bool gpuc_vk_hazards_conflict(const gpuc_vk_hazards *h, const gpuc_vk_access *a, uint32_t n)
 {
     if (h->all) return true;
@@ -56,13 +62,19 @@ void gpuc_vk_hazards_barrier(const gpuc_vk_device *dev, gpuc_vk_hazards *h, VkCo
     h->writes = 0;
 }
 
-void gpuc_vk_host_barrier(const gpuc_vk_device *dev, VkCommandBuffer cb)
+void gpuc_vk_end_barrier(const gpuc_vk_device *dev, VkCommandBuffer cb, VkPipelineStageFlags stages,
+                         VkAccessFlags accesses)
 {
     VkMemoryBarrier barrier = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_BARRIER,
         .srcAccessMask = COMPUTE_WRITE | TRANSFER_WRITE,
-        .dstAccessMask = VK_ACCESS_HOST_READ_BIT,
+        .dstAccessMask = accesses,
     };
     dev->fn.CmdPipelineBarrier(cb, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT,
-                               VK_PIPELINE_STAGE_HOST_BIT, 0, 1, &barrier, 0, NULL, 0, NULL);
+                               stages, 0, 1, &barrier, 0, NULL, 0, NULL);
+}
+
+void gpuc_vk_host_barrier(const gpuc_vk_device *dev, VkCommandBuffer cb)
+{
+    gpuc_vk_end_barrier(dev, cb, VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
 }

@@ -26,6 +26,11 @@ typedef struct gpuc_vk_hazards {
 
 /* The state at the head of a command buffer: anything may have run before. */
 void gpuc_vk_hazards_init(gpuc_vk_hazards *h);
+/* Other stages of the application ran before, too. */
+void gpuc_vk_hazards_after(gpuc_vk_hazards *h, VkPipelineStageFlags stages, VkAccessFlags accesses);
+/* Orders compute and transfer work so far before these stages and accesses. */
+void gpuc_vk_end_barrier(const gpuc_vk_device *dev, VkCommandBuffer cb, VkPipelineStageFlags stages,
+                         VkAccessFlags accesses);
 bool gpuc_vk_hazards_conflict(const gpuc_vk_hazards *h, const gpuc_vk_access *a, uint32_t n);
 void gpuc_vk_hazards_add(gpuc_vk_hazards *h, const gpuc_vk_access *a, uint32_t n);
 /* Orders what is in h before everything of `stages` that follows, and empties h. */

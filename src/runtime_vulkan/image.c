@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes images and views, wraps those of the application, and copies whole images. */
-#include <gpuc/vulkan_image.h>
-
 #include "base/require.h"
 #include "base/size.h"
 #include "runtime/ndarray.h"
@@ -44,7 +42,7 @@ gpuc_status gpuc_vk_image_check(const gpuc_kernel *k, uint32_t t, const char *na
         return gpuc_fail(
             GPUC_INVALID_ARGUMENT,
             "tensor %u ('%.64s') is a buffer for this kernel, and an image is bound to it: bind an "
-            "array of gpuc_ndarray_create",
+            "array of gpuc_ndarray_create, or, where the package has bgra8, build it with rgba8",
             t, name);
     if (!tensor->image) return NULL;
     if (!image)
@@ -106,6 +104,7 @@ static gpuc_status make_head(gpuc_vk_device *dev, const format_row *row, uint32_
                                .channels = row->channels,
                                .dtype = row->dtype};
     b->buffer.image = &b->image;
+    b->buffer.owner_family = GPUC_VULKAN_SAME_FAMILY;
     b->buffer.id = __atomic_add_fetch(&dev->next_buffer_id, 1, __ATOMIC_RELAXED);
     b->buffer.base = (gpuc_buffer){.device = &dev->base, .is_image = true};
     b->buffer.base.size = (size_t)height * width * row->channels * gpuc_dtype_bytes(row->dtype);
@@ -122,7 +121,7 @@ static gpuc_status create_view(gpuc_vk_device *dev, gpuc_vk_image *i)
         .format = i->format,
         .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1},
     };
-    GPUC_VK_TRY("vkCreateImageView", dev->fn.CreateImageView(dev->handle, &info, NULL, &i->view));
+    GPUC_VK_TRY("vkCreateImageView", dev->fn.CreateImageView(dev->handle, &info, dev->host, &i->view));
     return NULL;
 }
 
@@ -148,7 +147,7 @@ static gpuc_status create_image(gpuc_vk_device *dev, gpuc_vk_image *i)
         .sharingMode = VK_SHARING_MODE_EXCLUSIVE,
         .initialLayout = VK_IMAGE_LAYOUT_UNDEFINED,
     };
-    GPUC_VK_TRY("vkCreateImage", dev->fn.CreateImage(dev->handle, &info, NULL, &i->handle));
+    GPUC_VK_TRY("vkCreateImage", dev->fn.CreateImage(dev->handle, &info, dev->host, &i->handle));
     VkMemoryRequirements need;
     dev->fn.GetImageMemoryRequirements(dev->handle, i->handle, &need);
     /* Buffers may be neighbours in the block. */
@@ -213,8 +212,8 @@ gpuc_status gpuc_vk_image_create(gpuc_device *device, gpuc_dtype dtype, int64_t 
 void gpuc_vk_image_destroy(gpuc_vk_device *dev, gpuc_vk_buffer *b)
 {
     gpuc_vk_image *i = b->image;
-    if (i->handle && i->view) dev->fn.DestroyImageView(dev->handle, i->view, NULL);
-    if (i->handle) dev->fn.DestroyImage(dev->handle, i->handle, NULL);
+    if (i->handle && i->view) dev->fn.DestroyImageView(dev->handle, i->view, dev->host);
+    if (i->handle) dev->fn.DestroyImage(dev->handle, i->handle, dev->host);
     gpuc_vk_memory_free(dev, &i->span);
     if (i->released) i->released(i->user);
     gpuc_mem_free(dev->allocator, b, sizeof(image_buffer));
@@ -310,6 +309,41 @@ static void free_wrapped(void *owner)
     gpuc_vk_buffer_free(b->device, b);
 }
 
+void gpuc_vk_image_take_over(const gpuc_vk_device *dev, VkCommandBuffer cb, const gpuc_vk_buffer *b,
+                             bool back)
+{
+    const VkPipelineStageFlags ours = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                               theirs = VK_PIPELINE_STAGE_ALL_COMMANDS_BIT;
+    VkImageMemoryBarrier barrier = {
+        .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+        .srcAccessMask = back ? VK_ACCESS_SHADER_WRITE_BIT : 0,
+        .dstAccessMask = back ? 0 : VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT,
+        .oldLayout = b->image->layout,
+        .newLayout = b->image->layout,
+        .srcQueueFamilyIndex = back ? dev->caps.queue_family : b->owner_family,
+        .dstQueueFamilyIndex = back ? b->owner_family : dev->caps.queue_family,
+        .image = b->image->foreign,
+        .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, VK_REMAINING_MIP_LEVELS, 0,
+                             VK_REMAINING_ARRAY_LAYERS},
+    };
+    dev->fn.CmdPipelineBarrier(cb, back ? ours : theirs, back ? theirs : ours, 0, 0, NULL, 0, NULL, 1,
+                               &barrier);
+}
+
+static gpuc_status check_owner(const gpuc_vk_device *dev, const gpuc_vulkan_image *i)
+{
+    if (i->owner_family == GPUC_VULKAN_SAME_FAMILY) return NULL;
+    if (i->owner_family == dev->caps.queue_family)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "the application's image is owned by family %u, which is that of gpuc's queue: say "
+                         "GPUC_VULKAN_SAME_FAMILY",
+                         i->owner_family);
+    if (i->image) return NULL;
+    return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                     "family %u owns the application's image, and gpuc_vulkan_image.image is missing",
+                     i->owner_family);
+}
+
 gpuc_status gpuc_vulkan_wrap_image(gpuc_device *device, const gpuc_vulkan_image *image,
                                    void (*released)(void *user), void *user, gpuc_ndarray **out)
 {
@@ -330,9 +364,12 @@ gpuc_status gpuc_vulkan_wrap_image(gpuc_device *device, const gpuc_vulkan_image 
                          "an image in VkImageLayout %u; it must be in GENERAL, or, to be read, in "
                          "SHADER_READ_ONLY_OPTIMAL, while gpuc uses it",
                          image->layout);
+    GPUC_TRY(check_owner(dev, image));
     GPUC_TRY(check_size(dev, image->height, image->width));
     GPUC_TRY(make_head(dev, row, image->height, image->width, &b));
     b->image.view = image->view;
+    b->image.foreign = image->image;
+    b->buffer.owner_family = image->owner_family;
     b->image.layout = (VkImageLayout)image->layout;
     b->image.usage = image->usage;
     int64_t dims[3] = {image->height, image->width, row->channels};

@@ -6,7 +6,8 @@
 #include "runtime_vulkan/buffer.h"
 
 typedef struct gpuc_vk_image {
-    VkImage handle; /* NULL: the application's */
+    VkImage handle; /* that gpuc made; NULL: the application's */
+    VkImage foreign;
     VkImageView view;
     VkFormat format;
     VkImageLayout layout;
@@ -36,6 +37,9 @@ GPUC_NODISCARD gpuc_status gpuc_vk_copy_on_device(gpuc_vk_device *dev, gpuc_copy
 /* A copy of all of an image to or from a buffer at an offset. */
 GPUC_NODISCARD gpuc_status gpuc_vk_image_check_copy(const gpuc_vk_image *from, const gpuc_vk_image *to,
                                                     VkDeviceSize buffer_offset);
+/* gpuc_vk_take_over of one that another queue family owns. */
+void gpuc_vk_image_take_over(const gpuc_vk_device *dev, VkCommandBuffer cb, const gpuc_vk_buffer *b,
+                             bool back);
 void gpuc_vk_image_record_copy(const gpuc_vk_device *dev, VkCommandBuffer cb, const gpuc_vk_bound_step *s);
 
 #endif

@@ -32,11 +32,17 @@ static gpuc_status create_instance(gpuc_vk *vk)
     return NULL;
 }
 
-uint32_t gpuc_vk_compute_family(const gpuc_vk *vk, VkPhysicalDevice physical, uint32_t *out_timestamp_bits)
+uint32_t gpuc_vk_families(const gpuc_vk *vk, VkPhysicalDevice physical, VkQueueFamilyProperties *out)
 {
-    VkQueueFamilyProperties families[32];
-    uint32_t count = sizeof(families) / sizeof(families[0]), best = UINT32_MAX;
-    vk->fn.GetPhysicalDeviceQueueFamilyProperties(physical, &count, families);
+    uint32_t count = GPUC_VK_MAX_FAMILIES;
+    vk->fn.GetPhysicalDeviceQueueFamilyProperties(physical, &count, out);
+    return count;
+}
+
+uint32_t gpuc_vk_compute_family(const gpuc_vk *vk, VkPhysicalDevice physical)
+{
+    VkQueueFamilyProperties families[GPUC_VK_MAX_FAMILIES];
+    uint32_t count = gpuc_vk_families(vk, physical, families), best = UINT32_MAX;
     /* A queue family without graphics does not disturb the frames of an application. */
     for (uint32_t i = 0; i < count; i++) {
         if (!(families[i].queueFlags & VK_QUEUE_COMPUTE_BIT) || !families[i].queueCount) continue;
@@ -44,8 +50,13 @@ uint32_t gpuc_vk_compute_family(const gpuc_vk *vk, VkPhysicalDevice physical, ui
                                    (families[best].queueFlags & VK_QUEUE_GRAPHICS_BIT)))
             best = i;
     }
-    if (out_timestamp_bits) *out_timestamp_bits = best == UINT32_MAX ? 0 : families[best].timestampValidBits;
     return best;
+}
+
+uint32_t gpuc_vk_timestamp_bits(const gpuc_vk *vk, VkPhysicalDevice physical, uint32_t family)
+{
+    VkQueueFamilyProperties families[GPUC_VK_MAX_FAMILIES];
+    return family < gpuc_vk_families(vk, physical, families) ? families[family].timestampValidBits : 0;
 }
 
 static gpuc_status find_devices(gpuc_vk *vk)
@@ -63,7 +74,7 @@ static gpuc_status find_devices(gpuc_vk *vk)
         VkPhysicalDeviceProperties props;
         vk->fn.GetPhysicalDeviceProperties(vk->devices[i], &props);
         if (props.apiVersion < VK_API_VERSION_1_1) continue;
-        if (gpuc_vk_compute_family(vk, vk->devices[i], NULL) == UINT32_MAX) continue;
+        if (gpuc_vk_compute_family(vk, vk->devices[i]) == UINT32_MAX) continue;
         vk->devices[vk->num_devices++] = vk->devices[i];
     }
     if (vk->num_devices) {

@@ -4,6 +4,9 @@
 #define GPUC_RUNTIME_VULKAN_INSTANCE_H
 
 #include <pthread.h>
+
+#include <gpuc/vulkan.h>
+
 #include "base/arena.h"
 #include "runtime_vulkan/error.h"
 
@@ -28,6 +31,9 @@ typedef struct gpuc_vk {
 
 GPUC_NODISCARD gpuc_status gpuc_vk_load_global(gpuc_vk *vk);
 GPUC_NODISCARD gpuc_status gpuc_vk_load_instance(gpuc_vk *vk);
+/* An instance of the application, of which nothing is ever destroyed. */
+void gpuc_vk_borrow_instance(gpuc_vk *vk, gpuc_vulkan_get_proc get_proc, VkInstance instance,
+                             uint32_t api_version);
 GPUC_NODISCARD gpuc_status gpuc_vk_load_device(gpuc_vk *vk, VkDevice device, gpuc_vk_device_fns *out);
 void gpuc_vk_unload(gpuc_vk *vk);
 
@@ -47,6 +53,10 @@ GPUC_NODISCARD gpuc_status gpuc_vk_validation_listen(gpuc_vk *vk, const gpuc_vk_
 GPUC_NODISCARD gpuc_status gpuc_vk_instance_ensure(gpuc_vk *vk);
 void gpuc_vk_instance_drop(gpuc_vk *vk);
 /* Index of the queue family to use, or UINT32_MAX. */
-uint32_t gpuc_vk_compute_family(const gpuc_vk *vk, VkPhysicalDevice physical, uint32_t *out_timestamp_bits);
+uint32_t gpuc_vk_compute_family(const gpuc_vk *vk, VkPhysicalDevice physical);
+/* The properties of the first families; returns their number. */
+#define GPUC_VK_MAX_FAMILIES 32
+uint32_t gpuc_vk_families(const gpuc_vk *vk, VkPhysicalDevice physical, VkQueueFamilyProperties *out);
+uint32_t gpuc_vk_timestamp_bits(const gpuc_vk *vk, VkPhysicalDevice physical, uint32_t family);
 
 #endif

@@ -23,7 +23,7 @@ static gpuc_status add_pool_locked(gpuc_vk_device *dev)
     };
     gpuc_vk_pool *pool = gpuc_mem_alloc(dev->allocator, sizeof(*pool));
     if (!pool) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    VkResult r = dev->fn.CreateDescriptorPool(dev->handle, &info, NULL, &pool->handle);
+    VkResult r = dev->fn.CreateDescriptorPool(dev->handle, &info, dev->host, &pool->handle);
     if (r < 0) {
         gpuc_mem_free(dev->allocator, pool, sizeof(*pool));
         return gpuc_vk_error_at(r, "vkCreateDescriptorPool", __FILE__, __LINE__);

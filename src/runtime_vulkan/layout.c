@@ -118,8 +118,8 @@ static uint32_t fill_bindings(const gpuc_vk_layout *l, VkDescriptorSetLayoutBind
 
 static void destroy(gpuc_vk_device *dev, gpuc_vk_layout *l)
 {
-    if (l->pipeline) dev->fn.DestroyPipelineLayout(dev->handle, l->pipeline, NULL);
-    if (l->set) dev->fn.DestroyDescriptorSetLayout(dev->handle, l->set, NULL);
+    if (l->pipeline) dev->fn.DestroyPipelineLayout(dev->handle, l->pipeline, dev->host);
+    if (l->set) dev->fn.DestroyDescriptorSetLayout(dev->handle, l->set, dev->host);
     gpuc_mem_free(dev->allocator, l, sizeof(*l));
 }
 
@@ -133,7 +133,7 @@ static gpuc_status create(gpuc_vk_device *dev, gpuc_vk_layout *l)
         .pBindings = bindings,
     };
     GPUC_VK_TRY("vkCreateDescriptorSetLayout",
-                dev->fn.CreateDescriptorSetLayout(dev->handle, &set, NULL, &l->set));
+                dev->fn.CreateDescriptorSetLayout(dev->handle, &set, dev->host, &l->set));
     VkPushConstantRange push = {VK_SHADER_STAGE_COMPUTE_BIT, 0, l->push_bytes};
     VkPipelineLayoutCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO,
@@ -143,7 +143,7 @@ static gpuc_status create(gpuc_vk_device *dev, gpuc_vk_layout *l)
         .pPushConstantRanges = &push,
     };
     GPUC_VK_TRY("vkCreatePipelineLayout",
-                dev->fn.CreatePipelineLayout(dev->handle, &info, NULL, &l->pipeline));
+                dev->fn.CreatePipelineLayout(dev->handle, &info, dev->host, &l->pipeline));
     return NULL;
 }
 

@@ -80,7 +80,10 @@ static VkMemoryPropertyFlags type_flags(const gpuc_vk_device *dev, uint32_t type
 static void block_destroy(gpuc_vk_device *dev, gpuc_vk_block *b)
 {
     if (b->memory) {
-        dev->fn.FreeMemory(dev->handle, b->memory, NULL); /* unmaps */
+        if (b->hooked)
+            dev->app.memory.free(dev->app.memory.user, b->id);
+        else
+            dev->fn.FreeMemory(dev->handle, b->memory, dev->host); /* unmaps */
         dev->memory.num_allocations--;
         dev->memory.allocated_bytes -= b->size;
     }
@@ -88,30 +91,48 @@ static void block_destroy(gpuc_vk_device *dev, gpuc_vk_block *b)
     gpuc_mem_free(dev->allocator, b, sizeof(*b));
 }
 
+static gpuc_status check_budget(const gpuc_vk_device *dev, VkDeviceSize size)
+{
+    uint64_t budget = dev->app.budget, used = dev->memory.allocated_bytes;
+    if (!budget || (used <= budget && size <= budget - used)) return NULL;
+    return gpuc_fail(GPUC_OUT_OF_DEVICE_MEMORY, "the application's memory_budget is %llu bytes",
+                     (unsigned long long)budget);
+}
+
+static gpuc_vk_block *block_alloc(gpuc_vk_device *dev, uint32_t type, VkDeviceSize size)
+{
+    gpuc_vk_block *b = gpuc_mem_alloc(dev->allocator, sizeof(*b));
+    if (!b) return NULL;
+    *b = (gpuc_vk_block){.size = size, .type = type, .capacity = 4};
+    b->free_ranges = gpuc_mem_alloc(dev->allocator, b->capacity * sizeof(gpuc_vk_range));
+    if (b->free_ranges) return b;
+    gpuc_mem_free(dev->allocator, b, sizeof(*b));
+    return NULL;
+}
+
+static void count_block(gpuc_vk_device *dev, const gpuc_vk_block *b)
+{
+    dev->memory.num_allocations++;
+    dev->memory.allocated_bytes += b->size;
+}
+
 static gpuc_status block_create(gpuc_vk_device *dev, uint32_t type, VkDeviceSize size, gpuc_vk_block **out)
 {
     *out = NULL;
+    GPUC_TRY(check_budget(dev, size));
     if (dev->memory.num_allocations >= dev->caps.props.limits.maxMemoryAllocationCount)
         return gpuc_vk_error_at(VK_ERROR_TOO_MANY_OBJECTS, "vkAllocateMemory", __FILE__, __LINE__);
-    gpuc_vk_block *b = gpuc_mem_alloc(dev->allocator, sizeof(*b));
+    gpuc_vk_block *b = block_alloc(dev, type, size);
     if (!b) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    *b = (gpuc_vk_block){.size = size, .type = type, .capacity = 4};
-    b->free_ranges = gpuc_mem_alloc(dev->allocator, b->capacity * sizeof(gpuc_vk_range));
-    if (!b->free_ranges) {
-        gpuc_mem_free(dev->allocator, b, sizeof(*b));
-        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    }
     b->free_ranges[b->num_free++] = (gpuc_vk_range){0, size};
     VkMemoryAllocateInfo info = {
         .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = size, .memoryTypeIndex = type};
     const char *call = "vkAllocateMemory";
-    VkResult r = dev->fn.AllocateMemory(dev->handle, &info, NULL, &b->memory);
-    if (r >= 0) {
-        dev->memory.num_allocations++;
-        dev->memory.allocated_bytes += size;
-    } else {
+    VkResult r = dev->fn.AllocateMemory(dev->handle, &info, dev->host, &b->memory);
+    if (r >= 0)
+        count_block(dev, b);
+    else
         b->memory = VK_NULL_HANDLE;
-    }
     if (r >= 0 && (type_flags(dev, type) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
         call = "vkMapMemory";
         r = dev->fn.MapMemory(dev->handle, b->memory, 0, VK_WHOLE_SIZE, 0, (void **)&b->mapped);
@@ -245,6 +266,63 @@ static gpuc_status explain(const gpuc_vk_device *dev, gpuc_status s, VkDeviceSiz
                              dev->caps.props.deviceName);
 }
 
+static gpuc_status check_hooked(const gpuc_vk_device *dev, const gpuc_vk_block *b,
+                                const VkMemoryRequirements *want)
+{
+    if (b->type >= VK_MAX_MEMORY_TYPES || !(want->memoryTypeBits >> b->type & 1) || b->base % want->alignment)
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT,
+            "the application's memory hook gave byte %llu of memory type %u, but the buffer needs one "
+            "of the types 0x%x at a multiple of %llu",
+            (unsigned long long)b->base, b->type, want->memoryTypeBits, (unsigned long long)want->alignment);
+    if ((type_flags(dev, b->type) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) && !b->mapped)
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT,
+            "the application's memory hook gave memory that the host can see (type %u), but no address "
+            "of it",
+            b->type);
+    return NULL;
+}
+
+/* Memory of the application, for one buffer. */
+static gpuc_status alloc_hooked(gpuc_vk_device *dev, const VkMemoryRequirements *need, gpuc_vk_use use,
+                                gpuc_vk_span *out)
+{
+    const gpuc_vulkan_memory_hook *hook = &dev->app.memory;
+    VkMemoryRequirements want = *need;
+    uint32_t types[VK_MAX_MEMORY_TYPES], count = 0;
+    want.memoryTypeBits = 0;
+    for (uint32_t i = 0; i < dev->memory.num_ranked[use]; i++) {
+        uint32_t type = dev->memory.ranking[use][i];
+        if (!(need->memoryTypeBits & (1u << type))) continue;
+        types[count++] = type;
+        want.memoryTypeBits |= 1u << type;
+    }
+    GPUC_TRY(check_budget(dev, need->size));
+    gpuc_vk_block *b = block_alloc(dev, VK_MAX_MEMORY_TYPES, need->size);
+    if (!b) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+    void *mapped = NULL;
+    b->hooked = b->dedicated = true;
+    VkResult r =
+        hook->allocate(hook->user, &want, types, count, &b->memory, &b->base, &b->type, &mapped, &b->id);
+    if (r < 0) b->memory = VK_NULL_HANDLE;
+    gpuc_status s = r < 0 ? gpuc_vk_error_at(r, "the application's memory hook", __FILE__, __LINE__) : NULL;
+    if (!s) {
+        b->mapped = mapped;
+        count_block(dev, b);
+        s = check_hooked(dev, b, &want);
+    }
+    if (s) {
+        block_destroy(dev, b);
+        return s;
+    }
+    b->num_live = 1;
+    b->next = dev->memory.blocks[b->type];
+    dev->memory.blocks[b->type] = b;
+    *out = (gpuc_vk_span){b, b->base, need->size};
+    return NULL;
+}
+
 gpuc_status gpuc_vk_memory_alloc(gpuc_vk_device *dev, const VkMemoryRequirements *need, gpuc_vk_use use,
                                  gpuc_vk_span *out)
 {
@@ -254,7 +332,11 @@ gpuc_status gpuc_vk_memory_alloc(gpuc_vk_device *dev, const VkMemoryRequirements
     bool tried = false, fell_back = false;
     if (need->size > dev->caps.max_allocation) return too_large(dev, need->size);
     pthread_mutex_lock(&m->lock);
-    for (uint32_t i = 0; i < m->num_ranked[use]; i++) {
+    if (dev->app.memory.allocate && m->num_ranked[use]) {
+        s = alloc_hooked(dev, need, use, out);
+        tried = true;
+    }
+    for (uint32_t i = 0; i < m->num_ranked[use] && !dev->app.memory.allocate; i++) {
         if (tried && gpuc_status_code(s) != GPUC_OUT_OF_DEVICE_MEMORY) break;
         uint32_t type = m->ranking[use][i];
         if (!(need->memoryTypeBits & (1u << type))) continue;
@@ -315,6 +397,21 @@ void gpuc_vk_memory_deinit(gpuc_vk_device *dev)
         }
 }
 
+uint8_t *gpuc_vk_span_mapped(const gpuc_vk_span *span)
+{
+    return span->block->mapped ? span->block->mapped + (span->offset - span->block->base) : NULL;
+}
+
+void gpuc_vk_memory_by_heap(gpuc_vk_device *dev, uint64_t out[VK_MAX_MEMORY_HEAPS])
+{
+    for (uint32_t i = 0; i < VK_MAX_MEMORY_HEAPS; i++) out[i] = 0;
+    pthread_mutex_lock(&dev->memory.lock);
+    for (uint32_t type = 0; type < dev->caps.memory.memoryTypeCount; type++)
+        for (const gpuc_vk_block *b = dev->memory.blocks[type]; b; b = b->next)
+            out[dev->caps.memory.memoryTypes[type].heapIndex] += b->size;
+    pthread_mutex_unlock(&dev->memory.lock);
+}
+
 VkMemoryPropertyFlags gpuc_vk_span_flags(const gpuc_vk_device *dev, const gpuc_vk_span *span)
 {
     return type_flags(dev, span->block->type);
@@ -323,13 +420,14 @@ VkMemoryPropertyFlags gpuc_vk_span_flags(const gpuc_vk_device *dev, const gpuc_v
 static bool mapped_range(const gpuc_vk_device *dev, const gpuc_vk_span *span, VkDeviceSize offset,
                          VkDeviceSize size, VkMappedMemoryRange *out)
 {
-    VkMemoryPropertyFlags f = gpuc_vk_span_flags(dev, span);
+    VkMemoryPropertyFlags f =
+        span->block ? gpuc_vk_span_flags(dev, span) : 0; /* the application's is coherent */
     if (!(f & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) || (f & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT))
         return false;
     VkDeviceSize atom = dev->caps.props.limits.nonCoherentAtomSize;
     VkDeviceSize begin = (span->offset + offset) / atom * atom;
     VkDeviceSize end = gpuc_align_up(span->offset + offset + size, atom);
-    if (end > span->block->size) end = span->block->size;
+    if (!span->block->hooked && end > span->block->size) end = span->block->size;
     *out = (VkMappedMemoryRange){
         .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE,
         .memory = span->block->memory,

@@ -26,7 +26,10 @@ typedef struct gpuc_vk_block {
     VkDeviceSize size;
     uint32_t type, num_live;
     bool dedicated;
-    uint8_t *mapped;
+    bool hooked;       /* a part of memory of the application, which starts at base */
+    VkDeviceSize base; /* bytes into the VkDeviceMemory */
+    void *id;          /* of the application's hook */
+    uint8_t *mapped;   /* address of the byte at base */
     gpuc_vk_range *free_ranges;
     uint32_t num_free, capacity;
 } gpuc_vk_block;
@@ -51,6 +54,11 @@ void gpuc_vk_memory_deinit(gpuc_vk_device *dev);
 GPUC_NODISCARD gpuc_status gpuc_vk_memory_alloc(gpuc_vk_device *dev, const VkMemoryRequirements *need,
                                                 gpuc_vk_use use, gpuc_vk_span *out);
 void gpuc_vk_memory_free(gpuc_vk_device *dev, gpuc_vk_span *span);
+uint8_t *gpuc_vk_span_mapped(const gpuc_vk_span *span); /* NULL if the host cannot see it */
+/* What the driver tells of each heap; zeros if it does not. */
+void gpuc_vk_memory_budget(const gpuc_vk_device *dev, VkPhysicalDeviceMemoryBudgetPropertiesEXT *out);
+/* Bytes that are allocated in each heap. */
+void gpuc_vk_memory_by_heap(gpuc_vk_device *dev, uint64_t out[VK_MAX_MEMORY_HEAPS]);
 VkMemoryPropertyFlags gpuc_vk_span_flags(const gpuc_vk_device *dev, const gpuc_vk_span *span);
 /* Flushes mapped memory that is not coherent; does nothing for other memory. */
 GPUC_NODISCARD gpuc_status gpuc_vk_span_flush(gpuc_vk_device *dev, const gpuc_vk_span *span,

@@ -85,7 +85,7 @@ static void destroy(gpuc_vk_module *m)
     gpuc_vk_device *dev = m->dev;
     for (uint32_t k = 0; m->kernels && k < m->num_kernels; k++)
         if (m->kernels[k].pipeline && m->kernels[k].owner == k)
-            dev->fn.DestroyPipeline(dev->handle, m->kernels[k].pipeline, NULL);
+            dev->fn.DestroyPipeline(dev->handle, m->kernels[k].pipeline, dev->host);
     gpuc_arena_deinit(&m->arena);
     gpuc_mem_free(dev->allocator, m, sizeof(*m));
 }
@@ -108,7 +108,6 @@ gpuc_status gpuc_vk_module_load(gpuc_device *device, const char *type_key, const
         destroy(m);
         return gpuc_error_prefix(s, "SPIR-V module");
     }
-    gpuc_vk_cache_store(dev);
     *out = (gpuc_code_module *)m;
     return NULL;
 }

@@ -75,7 +75,7 @@ gpuc_status gpuc_vk_kernel_get(gpuc_code_module *module, const char *name, uint3
 
 /* The pipeline cache: made from what cache_load gives, handed to cache_store when it grew. */
 GPUC_NODISCARD gpuc_status gpuc_vk_cache_init(gpuc_vk_device *dev);
-void gpuc_vk_cache_store(gpuc_vk_device *dev);
+void gpuc_vk_cache_store(gpuc_device *dev);
 void gpuc_vk_cache_deinit(gpuc_vk_device *dev);
 
 #endif

@@ -88,7 +88,8 @@ static gpuc_status copy_steps(gpuc_vk_plan *plan, const gpuc_step *steps, uint32
     plan->cuts = gpuc_arena_alloc(&plan->arena, (plan->steps.count + (size_t)1) * sizeof(uint32_t));
     plan->slot_access = gpuc_arena_alloc(&plan->arena, plan->num_slots + (size_t)1);
     plan->slot_end = gpuc_arena_alloc(&plan->arena, (plan->num_slots + (size_t)1) * sizeof(uint64_t));
-    if (!plan->cuts || !plan->slot_access || !plan->slot_end)
+    plan->scratch = gpuc_arena_alloc_array(&plan->arena, plan->num_slots, sizeof *plan->scratch);
+    if (!plan->cuts || !plan->slot_access || !plan->slot_end || !plan->scratch)
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     note_slots(plan);
     cut(plan);
@@ -113,7 +114,7 @@ gpuc_status gpuc_vk_plan_create(gpuc_device *device, const gpuc_step *steps, uin
             .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
             .queueFamilyIndex = dev->caps.queue_family,
         };
-        VkResult r = dev->fn.CreateCommandPool(dev->handle, &info, NULL, &plan->pool);
+        VkResult r = dev->fn.CreateCommandPool(dev->handle, &info, dev->host, &plan->pool);
         if (r < 0) s = gpuc_vk_error_at(r, "vkCreateCommandPool", __FILE__, __LINE__);
     }
     if (s) {
@@ -139,7 +140,7 @@ void gpuc_vk_plan_destroy(gpuc_plan *p)
         gpuc_vk_bound_destroy(plan, b);
     }
     gpuc_vk_views_destroy(dev, &plan->views);
-    if (plan->pool) dev->fn.DestroyCommandPool(dev->handle, plan->pool, NULL);
+    if (plan->pool) dev->fn.DestroyCommandPool(dev->handle, plan->pool, dev->host);
     gpuc_arena_deinit(&plan->arena);
     gpuc_mem_free(dev->allocator, plan, sizeof(*plan));
 }
@@ -178,23 +179,65 @@ gpuc_status gpuc_vk_plan_run(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_s
     return NULL;
 }
 
+static void record_given(gpuc_vk_plan *plan, const gpuc_bindings *bindings, const gpuc_vk_bound *b,
+                         uint32_t first, uint32_t end, const gpuc_recording *r)
+{
+    gpuc_vk_device *dev = plan->dev;
+    VkCommandBuffer cb = r->commands;
+    const gpuc_vulkan_sync *sync = r->sync;
+    gpuc_vk_hazards hazards;
+    gpuc_vk_hazards_init(&hazards);
+    if (sync && r->opens) gpuc_vk_hazards_after(&hazards, sync->src_stages, sync->src_access);
+    if (r->num_queries) {
+        dev->fn.CmdResetQueryPool(cb, sync->query_pool, sync->first_query, r->num_queries);
+        gpuc_vk_timestamp(dev, cb, sync->query_pool, sync->first_query);
+    }
+    gpuc_vk_label_begin(dev, cb, r->label);
+    if (r->first) gpuc_vk_take_over(dev, cb, bindings, false);
+    gpuc_vk_record_steps(plan, b, cb, first, end, VK_NULL_HANDLE, &hazards);
+    if (r->last) gpuc_vk_take_over(dev, cb, bindings, true);
+    gpuc_vk_label_end(dev, cb, r->label);
+    if (r->query != UINT32_MAX) gpuc_vk_timestamp(dev, cb, sync->query_pool, r->query);
+    if (sync && r->closes && sync->dst_stages)
+        gpuc_vk_end_barrier(dev, cb, sync->dst_stages, sync->dst_access);
+}
+
+/* A copy in the open batch is not on the queue yet, so that the command buffer could come before it. */
+static gpuc_status check_submitted(gpuc_vk_plan *plan, const gpuc_bindings *bindings)
+{
+    gpuc_vk_queue *q = &plan->dev->queue;
+    gpuc_status s = NULL;
+    pthread_mutex_lock(&q->lock);
+    for (uint32_t i = 0; i < plan->num_slots && !s; i++)
+        if (plan->slot_access[i] && ((gpuc_vk_buffer *)bindings->slots[i].buffer)->last_use > q->last_serial)
+            s = gpuc_fail(
+                GPUC_INVALID_ARGUMENT,
+                "slot %u is used by work that was not handed to the device yet: gpuc_session_sync, or "
+                "gpuc_stream_flush, does that",
+                i);
+    pthread_mutex_unlock(&q->lock);
+    return s;
+}
+
 gpuc_status gpuc_vk_plan_record(gpuc_plan *p, const gpuc_bindings *bindings, uint32_t first, uint32_t count,
-                                void *native_command_buffer)
+                                const gpuc_recording *r)
 {
     gpuc_vk_plan *plan = (gpuc_vk_plan *)p;
     gpuc_vk_bound *b;
     if (first > plan->num_given || count > plan->num_given - first)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: steps %u to %llu of %u cannot be recorded", first,
                          (unsigned long long)first + count, plan->num_given);
-    if (!native_command_buffer)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: no command buffer to record into");
-    if (!plan->stages) return NULL;
+    if (!r->commands) return gpuc_fail(GPUC_INVALID_ARGUMENT, "plan: no command buffer to record into");
+    if ((r->query != UINT32_MAX || r->num_queries) && !plan->dev->caps.timestamp_bits)
+        return gpuc_fail(GPUC_UNSUPPORTED, "%s has no timestamps", plan->dev->caps.props.deviceName);
+    plan->recordings = r->number;
+    plan->in_flight = r->in_flight;
     GPUC_TRY(gpuc_vk_bind(plan, bindings, &b));
+    GPUC_TRY(check_submitted(plan, bindings));
     b->external = true;
-    gpuc_vk_hazards hazards;
-    gpuc_vk_hazards_init(&hazards);
+    b->recorded_at = r->number;
     uint32_t begin = plan->first_steps[first], end = plan->first_steps[first + count], launches = 0;
-    gpuc_vk_record_steps(plan, b, native_command_buffer, begin, end, VK_NULL_HANDLE, &hazards);
+    record_given(plan, bindings, b, begin, end, r);
     for (uint32_t i = begin; i < end; i++)
         launches += plan->steps.list[i].kernel && !plan->steps.list[i].empty;
     __atomic_fetch_add(&plan->dev->base.launches, launches, __ATOMIC_RELAXED);

@@ -14,6 +14,7 @@ typedef struct gpuc_vk_step {
     uint32_t num_tensors;
     uint32_t first[3], launch[3]; /* work-groups */
     bool empty;                   /* nothing to launch or to copy */
+    const char *label;
 } gpuc_vk_step;
 
 typedef struct gpuc_vk_steps {
@@ -27,7 +28,8 @@ typedef struct gpuc_vk_slot {
     uint64_t id; /* of the buffer; 0 if no step uses the slot */
     uint64_t offset;
     VkBuffer handle;
-    VkDeviceSize limit;         /* size of the VkBuffer */
+    VkDeviceSize limit; /* size of the VkBuffer */
+    VkBufferUsageFlags usage;
     const gpuc_vk_image *image; /* NULL: it is a VkBuffer */
 } gpuc_vk_slot;
 
@@ -58,7 +60,8 @@ typedef struct gpuc_vk_bound {
     bool recorded;
     VkQueryPool queries;
     uint64_t serial; /* of the last run */
-    bool external;   /* in an application's command buffer: stays until the end */
+    bool external;   /* recorded into a command buffer of the application, last by this recording: */
+    uint64_t recorded_at;
 } gpuc_vk_bound;
 
 typedef struct gpuc_vk_plan {
@@ -79,15 +82,22 @@ typedef struct gpuc_vk_plan {
     gpuc_vk_views views;
     gpuc_vk_bound *bounds;
     gpuc_vk_bound *last_run;
+    uint64_t recordings; /* number of the last recording into a command buffer of the application */
+    uint32_t in_flight;  /* that may still run, up to that one; 0: all */
+    gpuc_vk_slot *scratch;
 } gpuc_vk_plan;
 
 gpuc_status gpuc_vk_plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, uint32_t flags,
                                 gpuc_plan **out);
 gpuc_status gpuc_vk_plan_run(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
 gpuc_status gpuc_vk_plan_record(gpuc_plan *plan, const gpuc_bindings *bindings, uint32_t first,
-                                uint32_t count, void *native_command_buffer);
+                                uint32_t count, const gpuc_recording *recording);
 gpuc_status gpuc_vk_plan_profile(gpuc_plan *plan, double *out_ns, uint32_t count);
 void gpuc_vk_plan_destroy(gpuc_plan *plan);
+
+/* submit.c */
+gpuc_status gpuc_vk_submit_end(gpuc_device *dev, const gpuc_bindings *bindings,
+                               const gpuc_vulkan_submit *submit, bool end);
 
 /* launch.c: one step in the open batch. */
 gpuc_status gpuc_vk_launch(gpuc_device *dev, gpuc_stream *stream, const gpuc_step *step,
@@ -135,6 +145,10 @@ void gpuc_vk_bound_destroy(gpuc_vk_plan *plan, gpuc_vk_bound *b);
 GPUC_NODISCARD gpuc_status gpuc_vk_record(gpuc_vk_plan *plan, gpuc_vk_bound *b);
 /* Fills s->set. */
 void gpuc_vk_update_set(gpuc_vk_device *dev, const gpuc_vk_layout *l, const gpuc_vk_bound_step *s);
+/* Nothing where labels or queries are NULL, or the instance has no debug-utils. */
+void gpuc_vk_label_begin(const gpuc_vk_device *dev, VkCommandBuffer cb, const char *label);
+void gpuc_vk_label_end(const gpuc_vk_device *dev, VkCommandBuffer cb, const char *label);
+void gpuc_vk_timestamp(const gpuc_vk_device *dev, VkCommandBuffer cb, VkQueryPool queries, uint32_t number);
 /* Where steps are recorded. */
 typedef struct gpuc_vk_recorder {
     VkCommandBuffer commands;

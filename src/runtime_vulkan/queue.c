@@ -7,16 +7,33 @@
 #define SPARE_BATCHES 16
 #define MAX_BATCH_STEPS 4096 /* launches may cost nothing, but take memory */
 
+/* The application may use the queue, too. */
+static void enter_queue(const gpuc_vk_device *dev)
+{
+    if (dev->app.lock_queue) dev->app.lock_queue(dev->app.queue_user);
+}
+
+static void leave_queue(const gpuc_vk_device *dev)
+{
+    if (dev->app.unlock_queue) dev->app.unlock_queue(dev->app.queue_user);
+}
+
+static void wait_idle(const gpuc_vk_device *dev)
+{
+    enter_queue(dev);
+    dev->fn.QueueWaitIdle(dev->queue.handle);
+    leave_queue(dev);
+}
+
 gpuc_status gpuc_vk_queue_init(gpuc_vk_device *dev)
 {
     gpuc_vk_queue *q = &dev->queue;
-    dev->fn.GetDeviceQueue(dev->handle, dev->caps.queue_family, 0, &q->handle);
     VkCommandPoolCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
         .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT | VK_COMMAND_POOL_CREATE_TRANSIENT_BIT,
         .queueFamilyIndex = dev->caps.queue_family,
     };
-    GPUC_VK_TRY("vkCreateCommandPool", dev->fn.CreateCommandPool(dev->handle, &info, NULL, &q->pool));
+    GPUC_VK_TRY("vkCreateCommandPool", dev->fn.CreateCommandPool(dev->handle, &info, dev->host, &q->pool));
     return NULL;
 }
 
@@ -60,7 +77,7 @@ static void release_kept(gpuc_vk_device *dev, gpuc_vk_kept *kept, bool ran)
     while (kept->pools) {
         gpuc_vk_pool *pool = kept->pools;
         kept->pools = pool->next;
-        dev->fn.DestroyDescriptorPool(dev->handle, pool->handle, NULL);
+        dev->fn.DestroyDescriptorPool(dev->handle, pool->handle, dev->host);
         gpuc_mem_free(dev->allocator, pool, sizeof(*pool));
     }
     kept->readbacks = oldest_first(kept->readbacks);
@@ -82,7 +99,7 @@ static void free_submissions(gpuc_vk_device *dev, gpuc_vk_submission *list)
     while (list) {
         gpuc_vk_submission *next = list->next;
         release_kept(dev, &list->batch, false);
-        if (list->fence) dev->fn.DestroyFence(dev->handle, list->fence, NULL);
+        if (list->fence) dev->fn.DestroyFence(dev->handle, list->fence, dev->host);
         gpuc_mem_free(dev->allocator, list, sizeof(*list));
         list = next;
     }
@@ -106,13 +123,17 @@ void gpuc_vk_queue_deinit(gpuc_vk_device *dev)
 {
     gpuc_vk_queue *q = &dev->queue;
     if (!q->pool) return;
-    dev->fn.DeviceWaitIdle(dev->handle);
+    /* What the application has on its queue is not waited for. */
+    if (dev->app.vk)
+        gpuc_status_release(gpuc_vk_wait(dev, q->last_serial));
+    else
+        wait_idle(dev);
     free_garbage(dev, UINT64_MAX);
     gpuc_vk_raw_destroy(dev, &q->ring);
     release_kept(dev, &q->batch, false);
     free_submissions(dev, q->first);
     free_submissions(dev, q->spare);
-    dev->fn.DestroyCommandPool(dev->handle, q->pool, NULL);
+    dev->fn.DestroyCommandPool(dev->handle, q->pool, dev->host);
     gpuc_mem_free(dev->allocator, q->spare_batches, q->spare_capacity * sizeof(VkCommandBuffer));
     *q = (gpuc_vk_queue){.lock = q->lock};
 }
@@ -259,7 +280,7 @@ static gpuc_status take_submission(gpuc_vk_device *dev, gpuc_vk_submission **out
         sub = gpuc_mem_alloc(dev->allocator, sizeof(*sub));
         if (!sub) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
         VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-        VkResult r = dev->fn.CreateFence(dev->handle, &info, NULL, &sub->fence);
+        VkResult r = dev->fn.CreateFence(dev->handle, &info, dev->host, &sub->fence);
         if (r < 0) {
             gpuc_mem_free(dev->allocator, sub, sizeof(*sub));
             return gpuc_vk_error_at(r, "vkCreateFence", __FILE__, __LINE__);
@@ -269,11 +290,19 @@ static gpuc_status take_submission(gpuc_vk_device *dev, gpuc_vk_submission **out
     return NULL;
 }
 
+VkResult gpuc_vk_submit_info(const gpuc_vk_device *dev, const VkSubmitInfo *info, VkFence fence)
+{
+    enter_queue(dev);
+    VkResult r = dev->fn.QueueSubmit(dev->queue.handle, info ? 1 : 0, info, fence);
+    leave_queue(dev);
+    return r;
+}
+
 static VkResult submit_one(gpuc_vk_device *dev, const VkCommandBuffer *cbs, uint32_t count, VkFence fence)
 {
     VkSubmitInfo info = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = count, .pCommandBuffers = cbs};
-    return dev->fn.QueueSubmit(dev->queue.handle, 1, &info, fence);
+    return gpuc_vk_submit_info(dev, &info, fence);
 }
 
 gpuc_status gpuc_vk_submit_locked(gpuc_vk_device *dev, const VkCommandBuffer *cbs, uint32_t count,
@@ -305,7 +334,7 @@ gpuc_status gpuc_vk_submit_locked(gpuc_vk_device *dev, const VkCommandBuffer *cb
         r = submit_one(dev, cbs + i, 1, i + 1 == count ? sub->fence : VK_NULL_HANDLE);
     if (r < 0) {
         /* The work submitted before has no fence now: wait for it, so that nothing in flight is forgotten. */
-        dev->fn.DeviceWaitIdle(dev->handle);
+        wait_idle(dev);
         free_submissions(dev, sub);
         return note_result(q, r, call);
     }

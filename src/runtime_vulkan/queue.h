@@ -97,6 +97,8 @@ GPUC_NODISCARD gpuc_status gpuc_vk_batch_begin_locked(gpuc_vk_device *dev);
 /* Submits the batch, if there is one, then each command buffer by itself; one serial for all. */
 GPUC_NODISCARD gpuc_status gpuc_vk_submit_locked(gpuc_vk_device *dev, const VkCommandBuffer *cbs,
                                                  uint32_t count, uint64_t *out_serial);
+/* One vkQueueSubmit, of info or of a fence alone; what is submitted so has no serial. */
+VkResult gpuc_vk_submit_info(const gpuc_vk_device *dev, const VkSubmitInfo *info, VkFence fence);
 GPUC_NODISCARD gpuc_status gpuc_vk_flush_locked(gpuc_vk_device *dev);
 /* Notes what is complete and recycles it; does not wait. */
 GPUC_NODISCARD gpuc_status gpuc_vk_poll_locked(gpuc_vk_device *dev);

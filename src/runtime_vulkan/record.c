@@ -64,9 +64,22 @@ static void dispatch(const gpuc_vk_device *dev, VkCommandBuffer cb, const gpuc_v
 }
 
 /* The end of a step, after everything before it: also the start of the next. */
-static void timestamp(const gpuc_vk_device *dev, VkCommandBuffer cb, VkQueryPool queries, uint32_t number)
+void gpuc_vk_timestamp(const gpuc_vk_device *dev, VkCommandBuffer cb, VkQueryPool queries, uint32_t number)
 {
     if (queries) dev->fn.CmdWriteTimestamp(cb, VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, queries, number);
+}
+
+void gpuc_vk_label_begin(const gpuc_vk_device *dev, VkCommandBuffer cb, const char *label)
+{
+    if (!label || !dev->vk->debug_utils || !dev->fn.CmdBeginDebugUtilsLabelEXT) return;
+    VkDebugUtilsLabelEXT info = {.sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_LABEL_EXT, .pLabelName = label};
+    dev->fn.CmdBeginDebugUtilsLabelEXT(cb, &info);
+}
+
+void gpuc_vk_label_end(const gpuc_vk_device *dev, VkCommandBuffer cb, const char *label)
+{
+    if (label && dev->vk->debug_utils && dev->fn.CmdEndDebugUtilsLabelEXT)
+        dev->fn.CmdEndDebugUtilsLabelEXT(cb);
 }
 
 void gpuc_vk_record_step(const gpuc_vk_device *dev, const gpuc_vk_recorder *r, const gpuc_vk_step *step,
@@ -77,17 +90,18 @@ void gpuc_vk_record_step(const gpuc_vk_device *dev, const gpuc_vk_recorder *r, c
     if (wanted && (r->one_by_one || gpuc_vk_hazards_conflict(r->hazards, s->accesses, s->num_accesses)))
         gpuc_vk_hazards_barrier(dev, r->hazards, r->commands, r->stages);
     gpuc_vk_hazards_add(r->hazards, s->accesses, s->num_accesses);
-    if (!step->kernel) {
-        if (s->from_image || s->to_image)
-            gpuc_vk_image_record_copy(dev, r->commands, s);
-        else
-            dev->fn.CmdCopyBuffer(r->commands, s->copy_from, s->copy_to, 1, &s->copy);
-        return;
+    gpuc_vk_label_begin(dev, r->commands, step->label);
+    if (step->kernel) {
+        if (step->kernel->pipeline != *r->pipeline)
+            dev->fn.CmdBindPipeline(r->commands, VK_PIPELINE_BIND_POINT_COMPUTE, step->kernel->pipeline);
+        *r->pipeline = step->kernel->pipeline;
+        dispatch(dev, r->commands, step, s);
+    } else if (s->from_image || s->to_image) {
+        gpuc_vk_image_record_copy(dev, r->commands, s);
+    } else {
+        dev->fn.CmdCopyBuffer(r->commands, s->copy_from, s->copy_to, 1, &s->copy);
     }
-    if (step->kernel->pipeline != *r->pipeline)
-        dev->fn.CmdBindPipeline(r->commands, VK_PIPELINE_BIND_POINT_COMPUTE, step->kernel->pipeline);
-    *r->pipeline = step->kernel->pipeline;
-    dispatch(dev, r->commands, step, s);
+    gpuc_vk_label_end(dev, r->commands, step->label);
 }
 
 void gpuc_vk_batch_step_locked(gpuc_vk_device *dev, const gpuc_vk_step *step, const gpuc_vk_bound_step *s)
@@ -114,7 +128,7 @@ void gpuc_vk_record_steps(gpuc_vk_plan *plan, const gpuc_vk_bound *b, VkCommandB
                           .one_by_one = queries != VK_NULL_HANDLE}; /* timed steps */
     for (uint32_t i = first; i < end; i++) {
         if (!plan->steps.list[i].empty) gpuc_vk_record_step(dev, &r, &plan->steps.list[i], &b->steps[i]);
-        timestamp(dev, cb, queries, i + 1);
+        gpuc_vk_timestamp(dev, cb, queries, i + 1);
     }
 }
 
@@ -130,7 +144,7 @@ static gpuc_status record_cut(gpuc_vk_plan *plan, gpuc_vk_bound *b, uint32_t num
     GPUC_VK_TRY("vkBeginCommandBuffer", dev->fn.BeginCommandBuffer(cb, &begin));
     if (number == 0 && b->queries) {
         dev->fn.CmdResetQueryPool(cb, b->queries, 0, plan->steps.count + 1);
-        timestamp(dev, cb, b->queries, 0);
+        gpuc_vk_timestamp(dev, cb, b->queries, 0);
     }
     gpuc_vk_record_steps(plan, b, cb, number ? plan->cuts[number - 1] : 0, plan->cuts[number], b->queries,
                          hazards);
@@ -159,7 +173,7 @@ gpuc_status gpuc_vk_record(gpuc_vk_plan *plan, gpuc_vk_bound *b)
             .queryType = VK_QUERY_TYPE_TIMESTAMP,
             .queryCount = plan->steps.count + 1,
         };
-        GPUC_VK_TRY("vkCreateQueryPool", dev->fn.CreateQueryPool(dev->handle, &info, NULL, &b->queries));
+        GPUC_VK_TRY("vkCreateQueryPool", dev->fn.CreateQueryPool(dev->handle, &info, dev->host, &b->queries));
     }
     gpuc_vk_hazards hazards;
     gpuc_vk_hazards_init(&hazards);

@@ -81,7 +81,10 @@ static gpuc_status init_launch(const gpuc_vk_device *dev, const gpuc_step *step,
 
 gpuc_status gpuc_vk_add_given(gpuc_vk_steps *steps, const gpuc_step *step)
 {
-    gpuc_vk_step s = {.tensors = step->tensors, .scalars = step->scalars, .num_tensors = step->num_tensors},
+    gpuc_vk_step s = {.tensors = step->tensors,
+                      .scalars = step->scalars,
+                      .num_tensors = step->num_tensors,
+                      .label = step->label},
                  *copy;
     GPUC_TRY(check_tensors(step));
     if (step->module) {

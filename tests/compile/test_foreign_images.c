@@ -8,7 +8,7 @@
 #include <gpuc/build.h>
 #include <gpuc/codegen.h>
 #include <gpuc/config.h>
-#include <gpuc/vulkan_image.h>
+#include <gpuc/vulkan.h>
 
 #include "runtime_vulkan/device.h"
 
@@ -140,7 +140,7 @@ static void move(app_image *a, uint8_t *bytes, size_t size, bool to_image, VkIma
     VkSubmitInfo submit = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &cb};
     VK(fn->QueueSubmit(dev()->queue.handle, 1, &submit, VK_NULL_HANDLE));
-    VK(fn->DeviceWaitIdle(dev()->handle));
+    VK(fn->QueueWaitIdle(dev()->queue.handle));
     if (!to_image) memcpy(bytes, mapped, size);
     fn->DestroyCommandPool(dev()->handle, pool, NULL);
     fn->DestroyBuffer(dev()->handle, buffer, NULL);
@@ -205,7 +205,8 @@ static void count_release(void *user)
 static gpuc_ndarray *wrap(const app_image *a, VkFormat format, VkImageUsageFlags usage, int *released)
 {
     gpuc_ndarray *out;
-    gpuc_vulkan_image image = {.view = a->view,
+    gpuc_vulkan_image image = {.owner_family = GPUC_VULKAN_SAME_FAMILY,
+                               .view = a->view,
                                .format = (uint32_t)format,
                                .layout = (uint32_t)a->layout,
                                .width = W,
@@ -290,7 +291,8 @@ static void views_that_cannot_be(void **state)
     gpuc_ndarray *out;
     (void)state;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        gpuc_vulkan_image image = {.view = bad[i].no_view ? VK_NULL_HANDLE : a.view,
+        gpuc_vulkan_image image = {.owner_family = GPUC_VULKAN_SAME_FAMILY,
+                                   .view = bad[i].no_view ? VK_NULL_HANDLE : a.view,
                                    .format = bad[i].format,
                                    .layout = bad[i].layout,
                                    .width = bad[i].width,

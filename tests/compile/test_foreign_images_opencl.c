@@ -6,7 +6,7 @@
 
 #include <gpuc/build.h>
 #include <gpuc/codegen.h>
-#include <gpuc/opencl_image.h>
+#include <gpuc/opencl.h>
 
 #include "runtime_opencl/cl.h"
 
@@ -76,7 +76,7 @@ static void try_row(gpuc_ctx *ctx, void *arg)
     }
     cl_mem a = create(r->from, r->type), b = create(r->to, r->type);
     assert_int_equal(
-        fn->EnqueueWriteImage(dev()->main.queue, a, CL_TRUE, origin, region, 0, 0, in, 0, NULL, NULL),
+        fn->EnqueueWriteImage(dev()->main.queue.handle, a, CL_TRUE, origin, region, 0, 0, in, 0, NULL, NULL),
         CL_SUCCESS);
     gpuc_function *f;
     gpuc_module *m = build(ctx, r->dtype, r->channels, &f);
@@ -87,7 +87,7 @@ static void try_row(gpuc_ctx *ctx, void *arg)
     run_refused(gpuc_ndarray_read(args[1].as.ndarray, out, size), "are the application's");
     for (int i = 0; i < 2; i++) gpuc_ndarray_release(args[i].as.ndarray);
     assert_int_equal(
-        fn->EnqueueReadImage(dev()->main.queue, b, CL_TRUE, origin, region, 0, 0, out, 0, NULL, NULL),
+        fn->EnqueueReadImage(dev()->main.queue.handle, b, CL_TRUE, origin, region, 0, 0, out, 0, NULL, NULL),
         CL_SUCCESS);
     for (size_t i = 0; i < size; i++) {
         size_t y = i / (texel * W), x = i / texel % W, c = i / each % (size_t)r->channels;

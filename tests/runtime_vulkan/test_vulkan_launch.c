@@ -30,11 +30,11 @@ static void round_trip(vk_fixture *f, gpuc_code_module *m, gpuc_stream *s, gpuc_
     memcpy(&affine_args[0], &one, sizeof one);
     gpuc_step_tensor first[] = {ref(0, 1), ref(1, 2)}, second[] = {ref(1, 1), ref(2, 2)};
     gpuc_step_tensor third[] = {ref(1, 1), ref(2, 1), ref(0, 2)}, copy[] = {ref(0, 1), ref(2, 2)};
-    const gpuc_step steps[] = {{m, 0, 2, 2, first, affine_args, {16, 1, 1}},
-                               {m, 1, 2, 1, second, &n, {16, 1, 1}},
-                               {m, 2, 3, 1, third, &n, {16, 1, 1}},
-                               {NULL, 0, 2, 0, copy, NULL, {0}},
-                               {m, 2, 3, 1, third, &n, {0, 1, 1}}};
+    const gpuc_step steps[] = {{m, 0, 2, 2, first, affine_args, {16, 1, 1}, NULL},
+                               {m, 1, 2, 1, second, &n, {16, 1, 1}, NULL},
+                               {m, 2, 3, 1, third, &n, {16, 1, 1}, NULL},
+                               {NULL, 0, 2, 0, copy, NULL, {0}, NULL},
+                               {m, 2, 3, 1, third, &n, {0, 1, 1}, NULL}};
     gpuc_binding slots[] = {{x, 0, 4 * N}, {fixed, 0, 4 * N}, {y, 0, 4 * N}};
     for (int i = 0; i < 5; i++) vk_ok(f->api->launch(f->dev, s, &steps[i], &(gpuc_bindings){slots, 3}));
 }
@@ -103,7 +103,7 @@ static void test_bad_launches(void **state)
     gpuc_step_tensor copy[] = {ref(0, 1), {0, 2, 4, 4 * N - 4, NULL}};
     copy[0].size -= 4;
     int64_t n = INT64_C(1) << 40;
-    gpuc_step step = {m, 0, 3, 1, tensors, &n, {16, 1, 1}};
+    gpuc_step step = {m, 0, 3, 1, tensors, &n, {16, 1, 1}, NULL};
     gpuc_binding slot = {x, 0, 4 * N};
     const gpuc_bindings bindings = {&slot, 1};
     vk_fails(f.api->launch(f.dev, NULL, &step, &bindings), GPUC_INVALID_ARGUMENT,
@@ -113,7 +113,7 @@ static void test_bad_launches(void **state)
              "1073741824 work-groups in y");
     tensors[1].slot = UINT32_MAX;
     vk_fails(f.api->launch(f.dev, NULL, &step, &bindings), GPUC_INVALID_ARGUMENT, "tensor 1: slot or offset");
-    gpuc_step overlapping = {NULL, 0, 2, 0, copy, NULL, {0}};
+    gpuc_step overlapping = {NULL, 0, 2, 0, copy, NULL, {0}, NULL};
     vk_fails(f.api->launch(f.dev, NULL, &overlapping, &bindings), GPUC_INVALID_ARGUMENT,
              "source and target of the copy overlap");
     f.api->free_data_space(f.dev, x);

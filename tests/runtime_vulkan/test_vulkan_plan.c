@@ -53,7 +53,7 @@ static void vector_add(vk_fixture *f, const gpuc_kernel *kernel)
     gpuc_buffer *a = ramp(f, N + 3, 1), *b = ramp(f, N + 10, 100), *c = ramp(f, N + 20, 0);
     gpuc_step_tensor tensors[] = {ref(0, 1, 12, 4 * N), ref(1, 1, 40, 4 * N), ref(2, 2, 68, 4 * N)};
     int64_t n = N;
-    gpuc_step step = {m, 0, 3, 1, tensors, &n, {(N + 63) / 64, 1, 1}};
+    gpuc_step step = {m, 0, 3, 1, tensors, &n, {(N + 63) / 64, 1, 1}, NULL};
     gpuc_plan *plan = make_plan(f, &step, 1);
     gpuc_binding slots[] = {whole(a), whole(b), whole(c)};
     uint64_t before = f->dev->launches;
@@ -99,7 +99,7 @@ static void test_scalars(void **state)
     gpuc_buffer *out = ramp(&f, 16, 0);
     gpuc_step_tensor tensor = ref(0, 2, 4, 20);
     int64_t scalars[] = {-5, INT64_C(0x123456789abcdef0), float_bits(1.5), 9};
-    gpuc_step step = {m, 0, 1, 4, &tensor, scalars, {1, 1, 1}};
+    gpuc_step step = {m, 0, 1, 4, &tensor, scalars, {1, 1, 1}, NULL};
     gpuc_plan *plan = make_plan(&f, &step, 1);
     gpuc_binding slot = whole(out);
     run(&f, plan, &slot, 1);
@@ -133,8 +133,8 @@ static gpuc_plan *chain_plan(vk_fixture *f, gpuc_code_module *m, bool copies, ui
         tensors[i][0] = ref(i % 2, 1, 0, 4 * N);
         tensors[i][1] = ref((i + 1) % 2, 2, 0, 4 * N);
         bool copy = copies && i % 4 >= 2;
-        steps[i] = copy ? (gpuc_step){NULL, 0, 2, 0, tensors[i], NULL, {0}}
-                        : (gpuc_step){m, 0, 2, 2, tensors[i], scalars, {(N + 63) / 64, 1, 1}};
+        steps[i] = copy ? (gpuc_step){NULL, 0, 2, 0, tensors[i], NULL, {0}, NULL}
+                        : (gpuc_step){m, 0, 2, 2, tensors[i], scalars, {(N + 63) / 64, 1, 1}, NULL};
     }
     gpuc_plan *plan;
     vk_ok(f->api->plan_create(f->dev, steps, CHAIN, flags, &plan));
@@ -201,10 +201,10 @@ static void test_overwriting(void **state)
     gpuc_step_tensor x_to_y[] = {ref(0, 1, 0, 4 * N), ref(1, 2, 0, 4 * N)};
     gpuc_step_tensor z_to_x[] = {ref(2, 1, 0, 4 * N), ref(0, 2, 0, 4 * N)};
     gpuc_step_tensor z_to_y[] = {ref(2, 1, 0, 4 * N), ref(1, 2, 0, 4 * N)};
-    gpuc_step steps[] = {{m, 0, 2, 2, x_to_y, scalars, {16, 1, 1}},
-                         {m, 0, 2, 2, z_to_x, scalars, {16, 1, 1}},
-                         {NULL, 0, 2, 0, z_to_x, NULL, {0}},
-                         {m, 0, 2, 2, z_to_y, scalars, {16, 1, 1}}};
+    gpuc_step steps[] = {{m, 0, 2, 2, x_to_y, scalars, {16, 1, 1}, NULL},
+                         {m, 0, 2, 2, z_to_x, scalars, {16, 1, 1}, NULL},
+                         {NULL, 0, 2, 0, z_to_x, NULL, {0}, NULL},
+                         {m, 0, 2, 2, z_to_y, scalars, {16, 1, 1}, NULL}};
     gpuc_plan *plan = make_plan(&f, steps, 4);
     gpuc_binding slots[] = {whole(x), whole(y), whole(z)};
     run(&f, plan, slots, 3);
@@ -260,9 +260,9 @@ static void test_changing_bindings(void **state)
     gpuc_step_tensor first[] = {ref(0, 1, 0, 4 * N), ref(1, 2, 0, 4 * N)};
     gpuc_step_tensor second[] = {ref(1, 1, 0, 4 * N), ref(2, 2, 0, 4 * N)};
     gpuc_step_tensor third[] = {ref(1, 1, 0, 4 * N), ref(2, 1, 0, 4 * N), ref(0, 2, 0, 4 * N)};
-    gpuc_step steps[] = {{m, 0, 2, 2, first, affine_args, {16, 1, 1}},
-                         {m, 1, 2, 1, second, &n, {16, 1, 1}},
-                         {m, 2, 3, 1, third, &n, {16, 1, 1}}};
+    gpuc_step steps[] = {{m, 0, 2, 2, first, affine_args, {16, 1, 1}, NULL},
+                         {m, 1, 2, 1, second, &n, {16, 1, 1}, NULL},
+                         {m, 2, 3, 1, third, &n, {16, 1, 1}, NULL}};
     for (int push = 0; push < 2; push++) {
         gpuc_plan *plan = make_plan(&f, steps, 3);
         gpuc_buffer *fixed = ramp(&f, N, 0);
@@ -307,7 +307,7 @@ static void test_write_behind_a_run(void **state)
     gpuc_buffer *a = ramp(&f, N, 0), *sum = ramp(&f, N, 0);
     gpuc_step_tensor add[] = {ref(0, 1, 0, 4 * N), ref(1, 1, 0, 4 * N), ref(1, 2, 0, 4 * N)};
     int64_t n = N;
-    gpuc_step step = {m, 0, 3, 1, add, &n, {16, 1, 1}};
+    gpuc_step step = {m, 0, 3, 1, add, &n, {16, 1, 1}, NULL};
     gpuc_plan *plan = make_plan(&f, &step, 1);
     gpuc_binding slots[] = {whole(a), whole(sum)};
     float values[N], total = 0;
@@ -338,7 +338,7 @@ static void test_shared_binding(void **state)
     gpuc_step_tensor one[] = {ref(0, 1, 0, 4 * N), ref(1, 2, 0, 4 * N)};
     gpuc_step_tensor two[] = {ref(1, 1, 0, 4 * N), ref(0, 2, 8 * N, 4 * N)};
     int64_t n = N;
-    gpuc_step steps[] = {{m, 0, 2, 1, one, &n, {16, 1, 1}}, {m, 0, 2, 1, two, &n, {16, 1, 1}}};
+    gpuc_step steps[] = {{m, 0, 2, 1, one, &n, {16, 1, 1}, NULL}, {m, 0, 2, 1, two, &n, {16, 1, 1}, NULL}};
     gpuc_plan *plan = make_plan(&f, steps, 2);
     gpuc_binding slots[] = {{arena, 0, 12 * N}, {arena, 12 * N, 4 * N}};
     run(&f, plan, slots, 2);
@@ -373,7 +373,7 @@ static void test_texels(void **state)
         gpuc_buffer *in = ramp(&f, N + 8, 1), *out = ramp(&f, N, 0);
         gpuc_step_tensor tensors[] = {ref(0, 1, 32, 4 * (N - 1)), ref(1, 2, 4, 4 * (N - 1))};
         int64_t n = N - 1; /* the last texel is cut off by the end of the tensor */
-        gpuc_step step = {m, 0, 2, 1, tensors, &n, {16, 1, 1}};
+        gpuc_step step = {m, 0, 2, 1, tensors, &n, {16, 1, 1}, NULL};
         gpuc_plan *plan = make_plan(&f, &step, 1);
         gpuc_binding slots[] = {whole(in), whole(out)};
         run(&f, plan, slots, 2);
@@ -410,7 +410,7 @@ static void test_subgroup_size(void **state)
         gpuc_buffer *in = ramp(&f, 64, 1), *out = ramp(&f, 64, 0);
         gpuc_step_tensor tensors[] = {ref(0, 1, 0, 256), ref(1, 2, 0, 256)};
         int64_t n = 64;
-        gpuc_step step = {m, 0, 2, 1, tensors, &n, {1, 1, 1}};
+        gpuc_step step = {m, 0, 2, 1, tensors, &n, {1, 1, 1}, NULL};
         gpuc_plan *plan = make_plan(&f, &step, 1);
         gpuc_binding slots[] = {whole(in), whole(out)};
         run(&f, plan, slots, 2);
@@ -458,10 +458,10 @@ static void test_empty_steps(void **state)
     gpuc_step_tensor empty[] = {ref(0, 1, 4 * N, 0), ref(1, 2, 4 * N, 0)};
     gpuc_step_tensor full[] = {ref(0, 1, 0, 4 * N), ref(1, 2, 0, 4 * N)};
     int64_t scalars[] = {float_bits(1), N}, nothing[] = {float_bits(1), 0};
-    gpuc_step steps[] = {{m, 0, 2, 2, empty, nothing, {0, 1, 1}},
-                         {NULL, 0, 2, 0, empty, NULL, {0}},
-                         {m, 0, 2, 2, empty, nothing, {1, 1, 1}}, /* launched on empty tensors */
-                         {m, 0, 2, 2, full, scalars, {16, 1, 1}}};
+    gpuc_step steps[] = {{m, 0, 2, 2, empty, nothing, {0, 1, 1}, NULL},
+                         {NULL, 0, 2, 0, empty, NULL, {0}, NULL},
+                         {m, 0, 2, 2, empty, nothing, {1, 1, 1}, NULL}, /* launched on empty tensors */
+                         {m, 0, 2, 2, full, scalars, {16, 1, 1}, NULL}};
     gpuc_plan *plan = make_plan(&f, steps, 4);
     gpuc_binding slots[] = {whole(x), whole(y)};
     uint64_t before = f.dev->launches;
@@ -488,7 +488,7 @@ static void test_bad_plans(void **state)
     gpuc_code_module *m = vk_module(&f, &kernel, 1);
     gpuc_step_tensor tensors[] = {ref(0, 1, 0, 4 * N), ref(1, 2, 0, 4 * N)};
     int64_t scalars[] = {float_bits(1), N};
-    gpuc_step step = {m, 0, 1, 2, tensors, scalars, {16, 1, 1}};
+    gpuc_step step = {m, 0, 1, 2, tensors, scalars, {16, 1, 1}, NULL};
     gpuc_plan *plan;
     vk_fails(f.api->plan_create(f.dev, &step, 1, 0, &plan), GPUC_INVALID_ARGUMENT,
              "step 0: kernel affine: it gives 1 tensors and 2 scalars, not 2 and 2");
@@ -500,7 +500,7 @@ static void test_bad_plans(void **state)
     vk_fails(f.api->plan_create(f.dev, &step, 1, 0, &plan), GPUC_INVALID_ARGUMENT,
              "1073741824 work-groups in y");
     step.launch[1] = 1;
-    gpuc_step copy = {NULL, 0, 2, 0, (gpuc_step_tensor[]){ref(0, 1, 0, 4), ref(1, 2, 0, 8)}, NULL, {0}};
+    gpuc_step copy = {NULL, 0, 2, 0, (gpuc_step_tensor[]){ref(0, 1, 0, 4), ref(1, 2, 0, 8)}, NULL, {0}, NULL};
     vk_fails(f.api->plan_create(f.dev, &copy, 1, 0, &plan), GPUC_INVALID_ARGUMENT, "step 0: it is a copy");
 
     plan = make_plan(&f, &step, 1);
@@ -537,7 +537,7 @@ static void test_large_range(void **state)
         gpuc_step_tensor tensors[] = {ref(0, 1, 0, size), ref(1, 2, 0, 4 * N)};
         tensors[0].name = "big";
         int64_t scalars[] = {float_bits(1), N}, n = N;
-        gpuc_step step = {m, 0, 2, 2, tensors, scalars, {16, 1, 1}};
+        gpuc_step step = {m, 0, 2, 2, tensors, scalars, {16, 1, 1}, NULL};
         gpuc_binding slots[] = {whole(big), whole(y)};
         gpuc_plan *plan = make_plan(&f, &step, 1);
         vk_fails(f.api->plan_run(plan, &(gpuc_bindings){slots, 2}, NULL), GPUC_UNSUPPORTED, "'big') covers");
@@ -545,7 +545,7 @@ static void test_large_range(void **state)
         float values[N];
         for (int i = 0; i < N; i++) values[i] = (float)i;
         vk_write(&f, big, 0, values, sizeof values);
-        step = (gpuc_step){m, 1, 2, 1, tensors, &n, {16, 1, 1}};
+        step = (gpuc_step){m, 1, 2, 1, tensors, &n, {16, 1, 1}, NULL};
         plan = make_plan(&f, &step, 1);
         if (size / 16 <= (uint64_t)gpuc_device_get_attr(f.dev, GPUC_ATTR_MAX_TEXELS).i) {
             run(&f, plan, slots, 2);

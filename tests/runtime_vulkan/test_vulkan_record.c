@@ -8,6 +8,7 @@
 #include "fixture.h"
 
 #define N 500
+#define into(cb) ((gpuc_recording){.commands = (cb), .query = UINT32_MAX})
 
 typedef struct app {
     VkDevice device;
@@ -91,9 +92,9 @@ static void record(bool push)
     gpuc_step_tensor t0[] = {{0, 1, 0, 4 * N, NULL}, {1, 2, 0, 4 * N, NULL}};
     gpuc_step_tensor t1[] = {{1, 1, 0, 4 * N, NULL}, {0, 2, 0, 4 * N, NULL}};
     gpuc_step_tensor t2[] = {{0, 1, 0, 4 * N, NULL}, {1, 1, 0, 4 * N, NULL}, {2, 2, 0, 4 * N, NULL}};
-    gpuc_step steps[] = {{m, 0, 2, 2, t0, affine_args, {8, 1, 1}},
-                         {m, 0, 2, 2, t1, affine_args, {8, 1, 1}},
-                         {m, 1, 3, 1, t2, &n, {8, 1, 1}}};
+    gpuc_step steps[] = {{m, 0, 2, 2, t0, affine_args, {8, 1, 1}, NULL},
+                         {m, 0, 2, 2, t1, affine_args, {8, 1, 1}, NULL},
+                         {m, 1, 3, 1, t2, &n, {8, 1, 1}, NULL}};
     gpuc_plan *plan;
     vk_ok(f.api->plan_create(f.dev, steps, 3, 0, &plan));
     gpuc_buffer *x = vk_buffer(&f, 4 * N), *y = vk_buffer(&f, 4 * N), *z = vk_buffer(&f, 4 * N);
@@ -108,7 +109,7 @@ static void record(bool push)
     uint64_t before = f.dev->launches;
     for (int frame = 0; frame < 3; frame++) {
         VkCommandBuffer cb = app_begin(&a);
-        vk_ok(f.api->plan_record(plan, &bindings, 0, 3, cb));
+        vk_ok(f.api->plan_record(plan, &bindings, 0, 3, &into(cb)));
         app_submit(&a, cb);
     }
     assert_int_equal(f.dev->launches - before, 9);
@@ -118,15 +119,18 @@ static void record(bool push)
     /* In slices over several frames, mixed with a run of its own. */
     for (uint32_t step = 0; step < 3; step++) {
         VkCommandBuffer cb = app_begin(&a);
-        vk_ok(f.api->plan_record(plan, &bindings, step, 1, cb));
+        vk_ok(f.api->plan_record(plan, &bindings, step, 1, &into(cb)));
         app_submit(&a, cb);
     }
     vk_ok(f.api->plan_run(plan, &bindings, NULL));
     vk_read(&f, z, 0, values, sizeof values);
     for (int i = 0; i < N; i++) assert_true(values[i] == 10 + 9);
 
-    vk_fails(f.api->plan_record(plan, &bindings, 2, 2, a.pool), GPUC_INVALID_ARGUMENT, "steps 2 to 4 of 3");
-    vk_fails(f.api->plan_record(plan, &bindings, 0, 1, NULL), GPUC_INVALID_ARGUMENT, "no command buffer");
+    VkCommandBuffer cb = app_begin(&a);
+    vk_fails(f.api->plan_record(plan, &bindings, 2, 2, &into(cb)), GPUC_INVALID_ARGUMENT,
+             "steps 2 to 4 of 3");
+    vk_fails(f.api->plan_record(plan, &bindings, 0, 1, &into(NULL)), GPUC_INVALID_ARGUMENT,
+             "no command buffer");
     a.destroy_fence(a.device, a.fence, NULL);
     a.destroy_pool(a.device, a.pool, NULL);
     f.api->plan_destroy(plan);

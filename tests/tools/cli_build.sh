@@ -116,6 +116,23 @@ expect 0 'result  agrees' bench sum.gpuc --repeat 2
 expect 0 "output 1 'twice'" run sum.gpuc --inputs tests/good/test_data_set_0
 expect 0 'three.gpuc' build sum.onnx --target vulkan --target opencl --target c -o three.gpuc
 expect 0 "output 1 'twice'" run three.gpuc --random 3 --device cpu
+# Images.
+digits=$models/mnist_8/model.onnx
+expect 0 'open: Input3=Input3.height,Input3.width,4' build $digits --target c --input-image Input3=rgba8,range=255,crop=center -o image.gpuc
+expect 0 'Input3  uint8\[Input3.height,Input3.width,4\]  image rgba8$' inspect image.gpuc
+expect 0 '"name": "Input3".*"image": "rgba8"' inspect --json image.gpuc
+expect 0 '"name": "Plus214_Output_0".*"image": null' inspect --json image.gpuc
+expect 0 'images  *- ' inspect image.gpuc
+expect 0 'output 0' run image.gpuc --random 1 --shape Input3=40,64,4
+expect 1 'dimension 2 is 4 in the package' run image.gpuc --random 1 --shape Input3=40,64,3
+expect 0 'image.gpuc' build $digits --target vulkan --target c --input-image Input3=r8,size=30x20 -o image.gpuc
+expect 0 'Input3  uint8\[20,30,1\]  image r8$' inspect image.gpuc
+expect 0 'image.gpuc' build $models/espcn_x3/model.onnx --target vulkan --input-image input=r8 --output-image output=rgba8,alpha=0.5 -o image.gpuc
+expect 0 'output  uint8\[.*,4\]  image rgba8$' inspect image.gpuc
+expect 1 "input image 'Input3': there is no key 'men'; did you mean 'mean'" build $digits --target c --input-image Input3=r8,men=1 -o bad.gpuc
+expect 1 "input image 'Input2': the network has no input of this name; did you mean 'Input3'" build $digits --target c --input-image Input2=r8 -o bad.gpuc
+expect 1 "output image 'y': the network has no output of this name" build $digits --target c --output-image y=r8 -o bad.gpuc
+nothing_left
 # What a program asks of a device is in the package.
 expect 0 'm.gpuc' build "$models/mnist_cnn/model.onnx" --shape N=1 --target vulkan/llvmpipe --target vulkan -o m.gpuc
 expect 0 'requires:.* max_storage_buffers>=[0-9]+ max_buffer_range>=[0-9]+ max_texels>=[0-9]+' inspect m.gpuc

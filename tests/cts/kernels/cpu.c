@@ -46,6 +46,15 @@ int affine_host(const gpuc_cpu_env *env, void *const *tensors, const int64_t *sc
     return affine(env, tensors, scalars);
 }
 
+/* A variant of affine, with another result, so that it can be seen to run. */
+int affine_rich(const gpuc_cpu_env *env, void *const *tensors, const int64_t *scalars)
+{
+    float *y = tensors[1];
+    int status = affine(env, tensors, scalars);
+    for (int64_t i = 0; i < scalars[1]; i++) y[i] += 1.0f;
+    return status;
+}
+
 int scalars(const gpuc_cpu_env *env, void *const *tensors, const int64_t *s)
 {
     int32_t *out = tensors[0];

@@ -14,6 +14,7 @@ static void json_tensors(cli_json *j, const char *name, const gpuc_tensor_info *
         cli_json_string(j, "dtype", gpuc_dtype_name(t[i].dtype, dtype));
         cli_json_dims(j, "shape", t[i].ndim, t[i].dims, t[i].dim_names);
         cli_json_bool(j, "has_default", t[i].has_default);
+        cli_json_string(j, "image", t[i].image ? gpuc_image_format_name(t[i].image) : NULL);
         cli_json_end_object(j);
     }
     cli_json_end_array(j);

@@ -19,8 +19,9 @@ static void print_tensors(const char *heading, const gpuc_tensor_info *t, uint32
     title(heading);
     for (uint32_t i = 0; i < count; i++) {
         char dtype[24], *dims = cli_dims_text(t[i].ndim, t[i].dims, t[i].dim_names);
-        printf("  %u  %s  %s[%s]%s\n", i, t[i].name, gpuc_dtype_name(t[i].dtype, dtype), dims,
-               t[i].has_default ? "  has a default value" : "");
+        const char *image = gpuc_image_format_name(t[i].image);
+        printf("  %u  %s  %s[%s]%s%s%s\n", i, t[i].name, gpuc_dtype_name(t[i].dtype, dtype), dims,
+               t[i].has_default ? "  has a default value" : "", *image ? "  image " : "", image);
         free(dims);
     }
 }

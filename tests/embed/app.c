@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The application of the tests, and a count of what is called on its device. */
+#include "app.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../tools/gpuc/sanitize.h"
+
+app_counts app_counted;
+
+#define CHECK(call) assert_int_equal((call), VK_SUCCESS)
+#define LAYER "VK_LAYER_KHRONOS_validation"
+
+void ok(gpuc_status status)
+{
+    if (!status) return;
+    char text[1024];
+    snprintf(text, sizeof text, "%s (%s:%d)", gpuc_status_message(status), gpuc_status_file(status),
+             gpuc_status_line(status));
+    gpuc_status_release(status);
+    fail_msg("%s", text);
+}
+
+void fails(gpuc_status status, gpuc_code code, const char *text)
+{
+    assert_non_null(status);
+    char message[1024];
+    snprintf(message, sizeof message, "%s", gpuc_status_message(status));
+    gpuc_code got = gpuc_status_code(status);
+    gpuc_status_release(status);
+    if (got != code || !strstr(message, text))
+        fail_msg("got %s: %s; wanted %s: ...%s...", gpuc_code_name(got), message, gpuc_code_name(code), text);
+}
+
+/* ---- What gpuc calls ------------------------------------------------------------------------- */
+
+static PFN_vkGetInstanceProcAddr loader;
+static PFN_vkGetDeviceProcAddr real_device_proc;
+
+/* Counted functions: their real addresses, of the one device that is open. */
+#define COUNTED(X)                                                                                           \
+    X(submits, QueueSubmit, (VkQueue q, uint32_t n, const VkSubmitInfo *i, VkFence f), (q, n, i, f))         \
+    X(waits, WaitForFences, (VkDevice d, uint32_t n, const VkFence *f, VkBool32 all, uint64_t t),            \
+      (d, n, f, all, t))                                                                                     \
+    X(waits, QueueWaitIdle, (VkQueue q), (q))                                                                \
+    X(allocations, AllocateMemory,                                                                           \
+      (VkDevice d, const VkMemoryAllocateInfo *i, const VkAllocationCallbacks *c, VkDeviceMemory *m),        \
+      (d, i, c, m))                                                                                          \
+    X(creations, CreateBuffer,                                                                               \
+      (VkDevice d, const VkBufferCreateInfo *i, const VkAllocationCallbacks *c, VkBuffer *o), (d, i, c, o))  \
+    X(creations, CreateDescriptorPool,                                                                       \
+      (VkDevice d, const VkDescriptorPoolCreateInfo *i, const VkAllocationCallbacks *c,                      \
+       VkDescriptorPool *o),                                                                                 \
+      (d, i, c, o))                                                                                          \
+    X(creations, CreateBufferView,                                                                           \
+      (VkDevice d, const VkBufferViewCreateInfo *i, const VkAllocationCallbacks *c, VkBufferView *o),        \
+      (d, i, c, o))                                                                                          \
+    X(creations, AllocateDescriptorSets,                                                                     \
+      (VkDevice d, const VkDescriptorSetAllocateInfo *i, VkDescriptorSet *o), (d, i, o))
+
+static const app *current;
+
+static bool is_lost(const char *count)
+{
+    if (!app_counted.lose_after || (strcmp(count, "submits") && strcmp(count, "waits"))) return false;
+    if (app_counted.submits + app_counted.waits < app_counted.lose_after) return false;
+    current->QueueWaitIdle(current->queue); /* a lost device runs nothing */
+    return true;
+}
+
+#define X(count, name, parameters, arguments)                                                                \
+    static PFN_vk##name real_##name;                                                                         \
+    static VKAPI_ATTR VkResult VKAPI_CALL counted_##name parameters                                          \
+    {                                                                                                        \
+        __atomic_fetch_add(&app_counted.count, 1, __ATOMIC_RELAXED);                                         \
+        return is_lost(#count) ? VK_ERROR_DEVICE_LOST : real_##name arguments;                               \
+    }
+COUNTED(X)
+#undef X
+
+static PFN_vkUpdateDescriptorSets real_UpdateDescriptorSets;
+static VKAPI_ATTR void VKAPI_CALL counted_UpdateDescriptorSets(VkDevice d, uint32_t n,
+                                                               const VkWriteDescriptorSet *w, uint32_t m,
+                                                               const VkCopyDescriptorSet *c)
+{
+    __atomic_fetch_add(&app_counted.descriptor_writes, 1, __ATOMIC_RELAXED);
+    real_UpdateDescriptorSets(d, n, w, m, c);
+}
+
+static PFN_vkCmdDispatch real_CmdDispatch;
+static VKAPI_ATTR void VKAPI_CALL counted_CmdDispatch(VkCommandBuffer cb, uint32_t x, uint32_t y, uint32_t z)
+{
+    __atomic_fetch_add(&app_counted.dispatches, 1, __ATOMIC_RELAXED);
+    real_CmdDispatch(cb, x, y, z);
+}
+
+static PFN_vkCmdBeginDebugUtilsLabelEXT real_CmdBeginDebugUtilsLabelEXT;
+static VKAPI_ATTR void VKAPI_CALL counted_CmdBeginDebugUtilsLabelEXT(VkCommandBuffer cb,
+                                                                     const VkDebugUtilsLabelEXT *l)
+{
+    if (!app_counted.labels++)
+        snprintf(app_counted.first_label, sizeof app_counted.first_label, "%s", l->pLabelName);
+    snprintf(app_counted.last_label, sizeof app_counted.last_label, "%s", l->pLabelName);
+    real_CmdBeginDebugUtilsLabelEXT(cb, l);
+}
+
+static uint32_t own_family;
+
+/* Counts a barrier that moves something between families, which the device does not have. */
+static void count_move(uint32_t *from, uint32_t *to)
+{
+    uint32_t a = *from, b = *to;
+    if (a == b) return;
+    assert_true((a == own_family) != (b == own_family));
+    app_counted.other_family = a == own_family ? b : a;
+    app_counted.taken += b == own_family;
+    app_counted.given += a == own_family;
+    *from = *to = VK_QUEUE_FAMILY_IGNORED;
+}
+
+static PFN_vkCmdPipelineBarrier real_CmdPipelineBarrier;
+static VKAPI_ATTR void VKAPI_CALL counted_CmdPipelineBarrier(VkCommandBuffer cb, VkPipelineStageFlags from,
+                                                             VkPipelineStageFlags to, VkDependencyFlags flags,
+                                                             uint32_t n, const VkMemoryBarrier *memory,
+                                                             uint32_t m, const VkBufferMemoryBarrier *buffers,
+                                                             uint32_t k, const VkImageMemoryBarrier *images)
+{
+    VkBufferMemoryBarrier same[8];
+    VkImageMemoryBarrier same_images[8];
+    assert_true(m <= 8 && k <= 8);
+    for (uint32_t i = 0; i < m; i++) {
+        same[i] = buffers[i];
+        count_move(&same[i].srcQueueFamilyIndex, &same[i].dstQueueFamilyIndex);
+    }
+    for (uint32_t i = 0; i < k; i++) {
+        same_images[i] = images[i];
+        count_move(&same_images[i].srcQueueFamilyIndex, &same_images[i].dstQueueFamilyIndex);
+    }
+    real_CmdPipelineBarrier(cb, from, to, flags, n, memory, m, same, k, same_images);
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char *name)
+{
+    PFN_vkVoidFunction f = real_device_proc(device, name);
+#define COUNT(fn)                                                                                            \
+    if (f && !strcmp(name, "vk" #fn)) {                                                                      \
+        real_##fn = (PFN_vk##fn)f;                                                                           \
+        return (PFN_vkVoidFunction)counted_##fn;                                                             \
+    }
+#define X(count, name, parameters, arguments) COUNT(name)
+    COUNTED(X)
+#undef X
+    COUNT(UpdateDescriptorSets)
+    COUNT(CmdDispatch)
+    COUNT(CmdPipelineBarrier)
+    COUNT(CmdBeginDebugUtilsLabelEXT)
+    return f;
+}
+
+/* The entry that gpuc gets. */
+static gpuc_vulkan_function instance_proc(VkInstance instance, const char *name)
+{
+    if (!strcmp(name, "vkGetDeviceProcAddr")) {
+        real_device_proc = (PFN_vkGetDeviceProcAddr)loader(instance, name);
+        return (gpuc_vulkan_function)device_proc;
+    }
+    return (gpuc_vulkan_function)loader(instance, name);
+}
+
+/* ---- The application ------------------------------------------------------------------------- */
+
+static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
+                                                 VkDebugUtilsMessageTypeFlagsEXT types,
+                                                 const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
+{
+    app *a = user;
+    (void)severity, (void)types;
+    a->messages++;
+    fprintf(stderr, "%s: %s\n", data->pMessageIdName ? data->pMessageIdName : "", data->pMessage);
+    return VK_FALSE;
+}
+
+bool app_available(void)
+{
+    void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    const char *lacks = NULL;
+    if (library) *(void **)&loader = dlsym(library, "vkGetInstanceProcAddr");
+    cli_keep_drivers_loaded();
+    setenv("VK_LAYER_ENABLES", "VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT", 1);
+    if (!loader) {
+        lacks = "there is no Vulkan loader";
+    } else {
+        VkLayerProperties layers[64];
+        uint32_t count = 64;
+        PFN_vkEnumerateInstanceLayerProperties list =
+            (PFN_vkEnumerateInstanceLayerProperties)loader(NULL, "vkEnumerateInstanceLayerProperties");
+        lacks = "the validation layer is not installed";
+        if (list && list(&count, layers) >= 0)
+            for (uint32_t i = 0; i < count; i++)
+                if (!strcmp(layers[i].layerName, LAYER)) lacks = NULL;
+    }
+    if (lacks) printf("skipped: %s\n", lacks);
+    return !lacks;
+}
+
+static void make_instance(app *a)
+{
+    static const char *const layers[] = {LAYER}, *const extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
+    static const VkValidationFeatureEnableEXT checks[] = {
+        VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
+    PFN_vkCreateInstance create = (PFN_vkCreateInstance)loader(NULL, "vkCreateInstance");
+    VkDebugUtilsMessengerCreateInfoEXT messages = {
+        .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
+        .messageSeverity =
+            VK_DEBUG_UTILS_MESSAGE_SEVERITY_ERROR_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_SEVERITY_WARNING_BIT_EXT,
+        .messageType =
+            VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT | VK_DEBUG_UTILS_MESSAGE_TYPE_PERFORMANCE_BIT_EXT,
+        .pfnUserCallback = on_message,
+        .pUserData = a};
+    VkValidationFeaturesEXT features = {.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
+                                        .enabledValidationFeatureCount = 1,
+                                        .pEnabledValidationFeatures = checks};
+    VkApplicationInfo info = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_3};
+    VkInstanceCreateInfo create_info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
+                                        .pNext = &features,
+                                        .pApplicationInfo = &info,
+                                        .enabledLayerCount = 1,
+                                        .ppEnabledLayerNames = layers,
+                                        .enabledExtensionCount = 1,
+                                        .ppEnabledExtensionNames = extensions};
+    CHECK(create(&create_info, NULL, &a->instance));
+    PFN_vkCreateDebugUtilsMessengerEXT listen =
+        (PFN_vkCreateDebugUtilsMessengerEXT)loader(a->instance, "vkCreateDebugUtilsMessengerEXT");
+    CHECK(listen(a->instance, &messages, NULL, &a->messenger));
+}
+
+#define INSTANCE(name) ((PFN_vk##name)loader(a->instance, "vk" #name))
+
+static void find_device(app *a)
+{
+    uint32_t count = 1;
+    VkQueueFamilyProperties families[32];
+    assert_true(INSTANCE(EnumeratePhysicalDevices)(a->instance, &count, &a->physical) >= 0 && count == 1);
+    count = 32;
+    INSTANCE(GetPhysicalDeviceQueueFamilyProperties)(a->physical, &count, families);
+    while (!(families[a->family].queueFlags & VK_QUEUE_GRAPHICS_BIT)) a->family++;
+    INSTANCE(GetPhysicalDeviceMemoryProperties)(a->physical, &a->memory);
+    const VkMemoryPropertyFlags want =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    while ((a->memory.memoryTypes[a->host_type].propertyFlags & want) != want) a->host_type++;
+}
+
+/* All extensions that an application may have, and all features. */
+static void choose_features(app *a, bool plain)
+{
+    static const char *const wanted[] = {"VK_KHR_push_descriptor", "VK_EXT_shader_atomic_float",
+                                         "VK_EXT_memory_budget"};
+    uint32_t count = 256;
+    a->features12 = (VkPhysicalDeviceVulkan12Features){
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .timelineSemaphore = VK_TRUE};
+    a->features = (VkPhysicalDeviceFeatures2){.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
+                                              .pNext = &a->features12};
+    if (plain) return;
+    a->features13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
+    a->features11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
+    a->features11.pNext = &a->features13;
+    a->features12.pNext = &a->features11;
+    INSTANCE(GetPhysicalDeviceFeatures2)(a->physical, &a->features);
+    a->features.features.robustBufferAccess = VK_FALSE;
+    a->features13.robustImageAccess = VK_FALSE;
+    INSTANCE(EnumerateDeviceExtensionProperties)(a->physical, NULL, &count, a->available);
+    for (size_t w = 0; w < sizeof wanted / sizeof *wanted; w++)
+        for (uint32_t i = 0; i < count; i++)
+            if (!strcmp(a->available[i].extensionName, wanted[w]))
+                a->extensions[a->num_extensions++] = wanted[w];
+}
+
+static void make_device(app *a)
+{
+    float priority = 1;
+    VkDeviceQueueCreateInfo queue = {.sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+                                     .queueFamilyIndex = a->family,
+                                     .queueCount = 1,
+                                     .pQueuePriorities = &priority};
+    VkDeviceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
+                               .pNext = &a->features,
+                               .queueCreateInfoCount = 1,
+                               .pQueueCreateInfos = &queue,
+                               .enabledExtensionCount = a->num_extensions,
+                               .ppEnabledExtensionNames = a->extensions};
+    CHECK(INSTANCE(CreateDevice)(a->physical, &info, NULL, &a->device));
+    PFN_vkGetDeviceProcAddr get = INSTANCE(GetDeviceProcAddr);
+#define X(name) a->name = (PFN_vk##name)get(a->device, "vk" #name);
+    APP_FUNCTIONS(X)
+#undef X
+    a->GetDeviceQueue(a->device, a->family, 0, &a->queue);
+    VkCommandPoolCreateInfo pool = {.sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+                                    .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
+                                    .queueFamilyIndex = a->family};
+    CHECK(a->CreateCommandPool(a->device, &pool, NULL, &a->pool));
+}
+
+void app_open(app *a, app_options options)
+{
+    memset(a, 0, sizeof *a);
+    make_instance(a);
+    find_device(a);
+    choose_features(a, options.plain);
+    make_device(a);
+    own_family = a->family;
+    current = a;
+    memset(&app_counted, 0, sizeof app_counted);
+}
+
+void app_close(app *a)
+{
+    a->QueueWaitIdle(a->queue);
+    a->DestroyCommandPool(a->device, a->pool, NULL);
+    a->DestroyDevice(a->device, NULL);
+    INSTANCE(DestroyDebugUtilsMessengerEXT)(a->instance, a->messenger, NULL);
+    INSTANCE(DestroyInstance)(a->instance, NULL);
+    assert_int_equal(a->messages, 0);
+}
+
+gpuc_vulkan_device_desc app_desc(const app *a)
+{
+    gpuc_vulkan_device_desc d = GPUC_VULKAN_DEVICE_DESC_INIT;
+    d.get_instance_proc_addr = instance_proc;
+    d.instance = a->instance;
+    d.api_version = VK_API_VERSION_1_3;
+    d.debug_utils = true;
+    d.physical_device = a->physical;
+    d.device = a->device;
+    d.queue = a->queue;
+    d.queue_family = a->family;
+    d.extensions = a->extensions;
+    d.num_extensions = a->num_extensions;
+    d.features = &a->features;
+    return d;
+}
+
+app_buffer app_buffer_make(app *a, VkDeviceSize size, VkBufferUsageFlags usage)
+{
+    app_buffer b = {.size = size, .usage = usage};
+    VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = size, .usage = usage};
+    VkMemoryRequirements need;
+    CHECK(a->CreateBuffer(a->device, &info, NULL, &b.handle));
+    a->GetBufferMemoryRequirements(a->device, b.handle, &need);
+    VkMemoryAllocateInfo memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                   .allocationSize = need.size,
+                                   .memoryTypeIndex = a->host_type};
+    CHECK(a->AllocateMemory(a->device, &memory, NULL, &b.memory));
+    CHECK(a->BindBufferMemory(a->device, b.handle, b.memory, 0));
+    CHECK(a->MapMemory(a->device, b.memory, 0, VK_WHOLE_SIZE, 0, (void **)&b.floats));
+    memset(b.floats, 0, size);
+    return b;
+}
+
+void app_buffer_destroy(app *a, app_buffer *b)
+{
+    a->DestroyBuffer(a->device, b->handle, NULL);
+    a->FreeMemory(a->device, b->memory, NULL);
+}
+
+gpuc_vulkan_buffer app_wrap(const app_buffer *b, VkDeviceSize offset, VkDeviceSize size)
+{
+    return (gpuc_vulkan_buffer){.buffer = b->handle,
+                                .offset = offset,
+                                .size = size,
+                                .usage = b->usage,
+                                .owner_family = GPUC_VULKAN_SAME_FAMILY};
+}
+
+app_image app_image_make(app *a, VkFormat format, uint32_t width, uint32_t height, VkImageUsageFlags usage)
+{
+    app_image i = {.format = format, .width = width, .height = height, .usage = usage};
+    VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                              .imageType = VK_IMAGE_TYPE_2D,
+                              .format = format,
+                              .extent = {width, height, 1},
+                              .mipLevels = 1,
+                              .arrayLayers = 1,
+                              .samples = VK_SAMPLE_COUNT_1_BIT,
+                              .usage = usage};
+    VkMemoryRequirements need;
+    CHECK(a->CreateImage(a->device, &info, NULL, &i.handle));
+    a->GetImageMemoryRequirements(a->device, i.handle, &need);
+    VkMemoryAllocateInfo memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                   .allocationSize = need.size};
+    while (!(need.memoryTypeBits >> memory.memoryTypeIndex & 1)) memory.memoryTypeIndex++;
+    CHECK(a->AllocateMemory(a->device, &memory, NULL, &i.memory));
+    CHECK(a->BindImageMemory(a->device, i.handle, i.memory, 0));
+    VkImageViewCreateInfo view = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+                                  .image = i.handle,
+                                  .viewType = VK_IMAGE_VIEW_TYPE_2D,
+                                  .format = format,
+                                  .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    if (usage & (VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT))
+        CHECK(a->CreateImageView(a->device, &view, NULL, &i.view));
+    return i;
+}
+
+void app_image_destroy(app *a, app_image *i)
+{
+    a->DestroyImageView(a->device, i->view, NULL);
+    a->DestroyImage(a->device, i->handle, NULL);
+    a->FreeMemory(a->device, i->memory, NULL);
+}
+
+void app_image_move(app *a, VkCommandBuffer cb, app_image *i, VkImageLayout layout)
+{
+    const VkAccessFlags all = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+    VkImageMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                    .srcAccessMask = all,
+                                    .dstAccessMask = all,
+                                    .oldLayout = i->layout,
+                                    .newLayout = layout,
+                                    .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                    .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                    .image = i->handle,
+                                    .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    a->CmdPipelineBarrier(cb, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
+                          NULL, 0, NULL, 1, &barrier);
+    i->layout = layout;
+}
+
+void app_count_release(void *user)
+{
+    ++*(int *)user;
+}
+
+VkCommandBuffer app_begin(app *a)
+{
+    VkCommandBufferAllocateInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+                                        .commandPool = a->pool,
+                                        .commandBufferCount = 1};
+    VkCommandBufferBeginInfo begin = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
+    VkCommandBuffer cb;
+    CHECK(a->AllocateCommandBuffers(a->device, &info, &cb));
+    CHECK(a->BeginCommandBuffer(cb, &begin));
+    return cb;
+}
+
+VkFence app_submit(app *a, VkCommandBuffer cb)
+{
+    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkSubmitInfo submit = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &cb};
+    VkFence fence;
+    CHECK(a->CreateFence(a->device, &info, NULL, &fence));
+    CHECK(a->EndCommandBuffer(cb));
+    CHECK(a->QueueSubmit(a->queue, 1, &submit, fence));
+    return fence;
+}
+
+void app_finish(app *a, VkFence fence)
+{
+    CHECK(a->WaitForFences(a->device, 1, &fence, VK_TRUE, UINT64_MAX));
+    a->DestroyFence(a->device, fence, NULL);
+}
+
+void app_run(app *a, VkCommandBuffer cb)
+{
+    app_finish(a, app_submit(a, cb));
+}

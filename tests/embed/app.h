@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A graphics application without a window: its own instance under the validation layer, device, queue, buffers and
+ * command buffers. The functions of the device that gpuc gets are counted. */
+#ifndef GPUC_TESTS_EMBED_APP_H
+#define GPUC_TESTS_EMBED_APP_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#define VK_NO_PROTOTYPES 1
+#include <vulkan/vulkan.h>
+
+#include <gpuc/devices.h>
+#include <gpuc/vulkan.h>
+
+/* What gpuc has called since the counts were cleared. */
+typedef struct app_counts {
+    int submits, waits, allocations, frees, creations, descriptor_writes, dispatches, labels;
+    char first_label[256], last_label[256];
+    /* Barriers that move a buffer from one queue family to another, or back; the device has one family, so that the
+     * driver does not see them. */
+    int lose_after; /* the device is lost at this submission or wait, counted from 1; 0: never */
+    int taken, given;
+    uint32_t other_family; /* of the last one */
+} app_counts;
+extern app_counts app_counted;
+
+typedef struct app_options {
+    bool plain; /* no extension and no feature is enabled */
+} app_options;
+
+#define APP_FUNCTIONS(X)                                                                                     \
+    X(DestroyDevice)                                                                                         \
+    X(GetDeviceQueue)                                                                                        \
+    X(CreateBuffer)                                                                                          \
+    X(DestroyBuffer)                                                                                         \
+    X(GetBufferMemoryRequirements) X(AllocateMemory) X(FreeMemory) X(BindBufferMemory) X(MapMemory)          \
+        X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers) X(BeginCommandBuffer)           \
+            X(EndCommandBuffer) X(ResetCommandPool) X(CmdPipelineBarrier) X(CmdCopyBuffer) X(CmdFillBuffer)  \
+                X(QueueSubmit) X(QueueWaitIdle) X(CreateFence) X(DestroyFence) X(WaitForFences)              \
+                    X(ResetFences) X(CreateSemaphore) X(DestroySemaphore) X(CreateQueryPool)                 \
+                        X(DestroyQueryPool) X(GetQueryPoolResults) X(CreatePipelineCache)                    \
+                            X(DestroyPipelineCache) X(GetPipelineCacheData) X(SignalSemaphore)               \
+                                X(WaitSemaphores) X(CreateImage) X(DestroyImage)                             \
+                                    X(GetImageMemoryRequirements) X(BindImageMemory) X(CreateImageView)      \
+                                        X(DestroyImageView) X(CmdClearColorImage) X(CmdCopyBufferToImage)    \
+                                            X(CmdCopyImageToBuffer)
+
+typedef struct app {
+    VkInstance instance;
+    VkPhysicalDevice physical;
+    VkDevice device;
+    VkQueue queue;
+    uint32_t family;
+    VkCommandPool pool;
+    int messages; /* of the layer */
+    const char *extensions[64];
+    uint32_t num_extensions;
+    VkExtensionProperties available[256];
+    VkPhysicalDeviceFeatures2 features;
+    VkPhysicalDeviceVulkan11Features features11;
+    VkPhysicalDeviceVulkan12Features features12;
+    VkPhysicalDeviceVulkan13Features features13;
+    VkPhysicalDeviceMemoryProperties memory;
+    VkDebugUtilsMessengerEXT messenger;
+    uint32_t host_type; /* of memory that the host sees */
+#define X(name) PFN_vk##name name;
+    APP_FUNCTIONS(X)
+#undef X
+} app;
+
+/* A buffer of the application with memory of its own, which is mapped. */
+typedef struct app_buffer {
+    VkBuffer handle;
+    VkDeviceMemory memory;
+    float *floats;
+    VkDeviceSize size;
+    VkBufferUsageFlags usage;
+} app_buffer;
+
+bool app_available(void);
+void app_open(app *a, app_options options);
+/* Fails if the layer has complained. */
+void app_close(app *a);
+gpuc_vulkan_device_desc app_desc(const app *a);
+
+#define APP_USAGE                                                                                            \
+    (VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_TRANSFER_SRC_BIT |                                 \
+     VK_BUFFER_USAGE_TRANSFER_DST_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT)
+app_buffer app_buffer_make(app *a, VkDeviceSize size, VkBufferUsageFlags usage);
+void app_buffer_destroy(app *a, app_buffer *b);
+gpuc_vulkan_buffer app_wrap(const app_buffer *b, VkDeviceSize offset, VkDeviceSize size);
+
+/* An image of the application with memory of its own, and a view of it. */
+typedef struct app_image {
+    VkImage handle;
+    VkDeviceMemory memory;
+    VkImageView view;
+    VkFormat format;
+    VkImageLayout layout; /* behind all that is recorded */
+    uint32_t width, height;
+    VkImageUsageFlags usage;
+} app_image;
+app_image app_image_make(app *a, VkFormat format, uint32_t width, uint32_t height, VkImageUsageFlags usage);
+void app_image_destroy(app *a, app_image *i);
+/* Into a layout, behind all that is recorded and before all that will be. */
+void app_image_move(app *a, VkCommandBuffer cb, app_image *i, VkImageLayout layout);
+void app_count_release(void *user); /* an int */
+
+VkCommandBuffer app_begin(app *a);
+/* Ends, submits and waits. */
+void app_run(app *a, VkCommandBuffer cb);
+VkFence app_submit(app *a, VkCommandBuffer cb);
+void app_finish(app *a, VkFence fence);
+
+void ok(gpuc_status status);
+void fails(gpuc_status status, gpuc_code code, const char *text);
+
+#endif

@@ -1,0 +1,1136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuc on the VkDevice of an application: adopting, buffers, recording, submitting. */
+#include "app.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <gpuc/build.h>
+
+#include "../relay/fixture.h"
+
+enum { ROWS = 8, IN = 64, HIDDEN = 32, OUT = 20 };
+
+/* ---- A network: dense, softmax, dense, of any number of rows; the second output is the input itself --- */
+
+static float weights1[HIDDEN * IN], weights2[OUT * HIDDEN];
+static char package[64];
+
+static double expected(const float *x, int row, int out)
+{
+    double hidden[HIDDEN], sum = 0, y = 0;
+    for (int h = 0; h < HIDDEN; h++) {
+        hidden[h] = 0;
+        for (int i = 0; i < IN; i++) hidden[h] += (double)x[row * IN + i] * (double)weights1[h * IN + i];
+        hidden[h] = exp(hidden[h]);
+        sum += hidden[h];
+    }
+    for (int h = 0; h < HIDDEN; h++) y += hidden[h] / sum * (double)weights2[out * HIDDEN + h];
+    return y;
+}
+
+static void build(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < HIDDEN * IN; i++) weights1[i] = (float)(i * 7 % 31 - 15) / 60;
+    for (int i = 0; i < OUT * HIDDEN; i++) weights2[i] = (float)(i * 5 % 23 - 11) / 3;
+    gpuc_expr dims[] = {gpuc_var(ctx, "n", GPUC_INDEX), gpuc_int(ctx, IN)};
+    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 2, dims));
+    gpuc_rexpr *y = fx_op2(ctx, "nn.dense", x, fx_floats(ctx, FX_DIMS(HIDDEN, IN), weights1));
+    y = fx_op1(ctx, "nn.softmax", "axis=-1", y);
+    y = fx_op2(ctx, "nn.dense", y, fx_floats(ctx, FX_DIMS(OUT, HIDDEN), weights2));
+    gpuc_rexpr *both[] = {y, x};
+    const gpuc_target *target = gpuc_target_parse(ctx, "vulkan", NULL);
+    gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
+    gpuc_build_package(ctx, fx_module(ctx, gpuc_relay_tuple(ctx, 2, both), 1, &x), 1, &target, &options,
+                       package, NULL);
+}
+
+static int make_package(void **state)
+{
+    (void)state;
+    strcpy(package, "/tmp/gpuc-embed-XXXXXX");
+    int fd = mkstemp(package);
+    gpuc_ctx *ctx;
+    assert_true(fd >= 0);
+    close(fd);
+    ok(gpuc_ctx_create(NULL, &ctx));
+    ok(gpuc_ctx_protect(ctx, build, NULL));
+    gpuc_ctx_destroy(ctx);
+    return 0;
+}
+
+static int remove_package(void **state)
+{
+    (void)state;
+    remove(package);
+    return 0;
+}
+
+/* ---- An application with a model on its device ------------------------------------------------ */
+
+typedef struct heap {
+    int64_t live, calls;
+} heap;
+
+static void *counting_resize(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    heap *h = user;
+    void *p = NULL;
+    if (new_size)
+        p = realloc(ptr, new_size);
+    else
+        free(ptr);
+    if (new_size > old_size) __atomic_fetch_add(&h->calls, 1, __ATOMIC_RELAXED);
+    if (p || !new_size) __atomic_fetch_add(&h->live, (int64_t)new_size - (int64_t)old_size, __ATOMIC_RELAXED);
+    return p;
+}
+
+typedef struct world {
+    app a;
+    heap heap;
+    gpuc_runtime *rt;
+    gpuc_device *dev;
+    gpuc_model *model;
+    gpuc_vulkan_device_desc desc;
+} world;
+
+static void open_runtime(world *w)
+{
+    gpuc_runtime_desc d = GPUC_RUNTIME_DESC_INIT;
+    d.allocator = (gpuc_allocator){counting_resize, &w->heap};
+    ok(gpuc_runtime_create(&d, &w->rt));
+    ok(gpuc_vulkan_register(w->rt));
+}
+
+static void load(world *w)
+{
+    gpuc_model_desc d = GPUC_MODEL_DESC_INIT;
+    d.path = package;
+    d.device = w->dev;
+    ok(gpuc_model_load(w->rt, &d, &w->model));
+}
+
+static void open_world(world *w, app_options options)
+{
+    memset(w, 0, sizeof *w);
+    app_open(&w->a, options);
+    open_runtime(w);
+    w->desc = app_desc(&w->a);
+    ok(gpuc_vulkan_adopt(w->rt, &w->desc, &w->dev));
+    load(w);
+}
+
+static void close_world(world *w)
+{
+    gpuc_model_release(w->model);
+    if (w->dev) ok(gpuc_device_close(w->dev));
+    gpuc_runtime_release(w->rt);
+    assert_int_equal(w->heap.live, 0);
+    app_close(&w->a);
+}
+
+static void fill(float *x, int count, int seed)
+{
+    for (int i = 0; i < count; i++) x[i] = (float)((i * 13 + seed * 7) % 41 - 20) / 20;
+}
+
+static void check(const float *x, const float *y, int rows)
+{
+    for (int r = 0; r < rows; r++)
+        for (int o = 0; o < OUT; o++) {
+            double want = expected(x, r, o), got = (double)y[r * OUT + o];
+            if (fabs(got - want) > 1e-4 * (1 + fabs(want)))
+                fail_msg("row %d, %d: %g, not %g", r, o, got, want);
+        }
+}
+
+enum { X_BYTES = ROWS * IN * 4, Y_BYTES = ROWS * OUT * 4 };
+
+/* Input, result and copy of the input in buffers of the application. */
+typedef struct io {
+    app_buffer x, y, z;
+    gpuc_ndarray *ax, *ay, *az;
+} io;
+
+static gpuc_ndarray *wrap(world *w, const app_buffer *b, int columns)
+{
+    int64_t dims[] = {ROWS, columns};
+    gpuc_vulkan_buffer v = app_wrap(b, 0, b->size);
+    gpuc_ndarray *out;
+    ok(gpuc_vulkan_wrap_buffer(w->dev, &v, GPUC_FLOAT32, 2, dims, NULL, NULL, &out));
+    return out;
+}
+
+static io make_io(world *w)
+{
+    io o = {.x = app_buffer_make(&w->a, X_BYTES, APP_USAGE),
+            .y = app_buffer_make(&w->a, Y_BYTES, APP_USAGE),
+            .z = app_buffer_make(&w->a, X_BYTES, APP_USAGE)};
+    o.ax = wrap(w, &o.x, IN);
+    o.ay = wrap(w, &o.y, OUT);
+    o.az = wrap(w, &o.z, IN);
+    return o;
+}
+
+static void free_io(world *w, io *o)
+{
+    gpuc_ndarray_release(o->ax);
+    gpuc_ndarray_release(o->ay);
+    gpuc_ndarray_release(o->az);
+    app_buffer_destroy(&w->a, &o->x);
+    app_buffer_destroy(&w->a, &o->y);
+    app_buffer_destroy(&w->a, &o->z);
+}
+
+static void bind(gpuc_session *s, const io *o)
+{
+    ok(gpuc_session_bind_input(s, 0, o->ax));
+    ok(gpuc_session_bind_output(s, 0, o->ay));
+    ok(gpuc_session_bind_output(s, 1, o->az));
+}
+
+static void check_io(const io *o)
+{
+    check(o->x.floats, o->y.floats, ROWS);
+    assert_memory_equal(o->x.floats, o->z.floats, X_BYTES);
+}
+
+/* What the application says of a host that writes before and reads behind. */
+static const gpuc_vulkan_sync host_sync = {.src_stages = VK_PIPELINE_STAGE_HOST_BIT,
+                                           .src_access = VK_ACCESS_HOST_WRITE_BIT,
+                                           .dst_stages = VK_PIPELINE_STAGE_HOST_BIT,
+                                           .dst_access = VK_ACCESS_HOST_READ_BIT};
+
+/* ---- Tests ------------------------------------------------------------------------------------ */
+
+static void test_record(void **state)
+{
+    (void)state;
+    for (int plain = 0; plain < 2; plain++) {
+        world w;
+        open_world(&w, (app_options){.plain = plain});
+        gpuc_session *s;
+        ok(gpuc_session_create(w.model, &s));
+        enum { FRAMES = 100, IN_FLIGHT = 2 };
+        io o[IN_FLIGHT];
+        VkFence fences[IN_FLIGHT] = {0};
+        for (int i = 0; i < IN_FLIGHT; i++) o[i] = make_io(&w);
+        for (int frame = 0; frame < FRAMES; frame++) {
+            int i = frame % IN_FLIGHT;
+            if (frame >= IN_FLIGHT) {
+                app_finish(&w.a, fences[i]);
+                check_io(&o[i]);
+            }
+            if (frame == 4 * IN_FLIGHT) {
+                memset(&app_counted, 0, sizeof app_counted);
+                w.heap.calls = 0;
+            }
+            fill(o[i].x.floats, ROWS * IN, frame);
+            memset(o[i].y.floats, 0xff, Y_BYTES);
+            bind(s, &o[i]);
+            VkCommandBuffer cb = app_begin(&w.a);
+            ok(gpuc_session_record(s, cb, &host_sync));
+            fences[i] = app_submit(&w.a, cb);
+        }
+        for (int i = 0; i < IN_FLIGHT; i++) {
+            app_finish(&w.a, fences[i]);
+            check_io(&o[i]);
+        }
+        assert_true(app_counted.dispatches >= 2 * (FRAMES - 4 * IN_FLIGHT));
+        assert_int_equal(app_counted.submits, 0);
+        assert_int_equal(app_counted.waits, 0);
+        assert_int_equal(app_counted.allocations, 0);
+        assert_int_equal(app_counted.creations, 0);
+        assert_int_equal(app_counted.descriptor_writes, 0);
+        assert_int_equal(w.heap.calls, 0);
+        gpuc_session_release(s);
+        for (int i = 0; i < IN_FLIGHT; i++) free_io(&w, &o[i]);
+        close_world(&w);
+    }
+}
+
+/* Each frame in other buffers than those before it, so that descriptors of kernels without push descriptors are made
+ * anew while older ones are pending. */
+static void test_many_bindings(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, (app_options){.plain = true});
+    gpuc_session_desc d = GPUC_SESSION_DESC_INIT;
+    gpuc_session *s;
+    enum { SETS = 11, IN_FLIGHT = 2 };
+    io o[SETS];
+    VkFence fences[SETS] = {0};
+    d.in_flight = IN_FLIGHT;
+    ok(gpuc_session_create_with(w.model, &d, &s));
+    for (int i = 0; i < SETS; i++) o[i] = make_io(&w);
+    for (int frame = 0; frame < 5 * SETS; frame++) {
+        int i = frame % SETS, before = (frame + SETS - IN_FLIGHT) % SETS;
+        if (frame >= IN_FLIGHT) {
+            app_finish(&w.a, fences[before]);
+            check_io(&o[before]);
+        }
+        fill(o[i].x.floats, ROWS * IN, frame);
+        bind(s, &o[i]);
+        VkCommandBuffer cb = app_begin(&w.a);
+        ok(gpuc_session_record(s, cb, &host_sync));
+        fences[i] = app_submit(&w.a, cb);
+    }
+    for (int i = 0; i < IN_FLIGHT; i++) {
+        int last = (5 * SETS - 1 - i) % SETS;
+        app_finish(&w.a, fences[last]);
+        check_io(&o[last]);
+    }
+    gpuc_session_release(s);
+    for (int i = 0; i < SETS; i++) free_io(&w, &o[i]);
+    close_world(&w);
+}
+
+static void test_record_nodes(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, (app_options){0});
+    int nodes = gpuc_model_num_nodes(w.model);
+    assert_true(nodes >= 3);
+    io o = make_io(&w);
+    gpuc_session *s;
+    VkQueryPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+                                  .queryType = VK_QUERY_TYPE_TIMESTAMP,
+                                  .queryCount = (uint32_t)nodes + 3};
+    VkQueryPool queries;
+    assert_int_equal(w.a.CreateQueryPool(w.a.device, &info, NULL, &queries), VK_SUCCESS);
+    ok(gpuc_session_create(w.model, &s));
+    bind(s, &o);
+    fill(o.x.floats, ROWS * IN, 3);
+    /* One operator per command buffer. */
+    gpuc_vulkan_sync first = host_sync, last = host_sync;
+    first.dst_stages = first.dst_access = last.src_stages = last.src_access = 0;
+    for (int i = 0; i < nodes; i++) {
+        VkCommandBuffer cb = app_begin(&w.a);
+        ok(gpuc_session_record_nodes(s, cb, i == 0 ? &first : i + 1 == nodes ? &last : NULL, i, 1));
+        app_run(&w.a, cb);
+    }
+    check_io(&o);
+    /* Times of all operators. */
+    gpuc_vulkan_sync timed = host_sync;
+    uint64_t ticks[32];
+    timed.query_pool = queries;
+    timed.first_query = 2;
+    memset(o.y.floats, 0, Y_BYTES);
+    VkCommandBuffer cb = app_begin(&w.a);
+    ok(gpuc_session_record(s, cb, &timed));
+    app_run(&w.a, cb);
+    check_io(&o);
+    assert_true(nodes < 30);
+    assert_int_equal(w.a.GetQueryPoolResults(w.a.device, queries, 2, (uint32_t)nodes + 1, sizeof ticks, ticks,
+                                             8, VK_QUERY_RESULT_64_BIT),
+                     VK_SUCCESS);
+    for (int i = 0; i < nodes; i++) assert_true(ticks[i] <= ticks[i + 1]);
+    assert_true(ticks[nodes] > ticks[0]);
+    /* Out of order. */
+    cb = app_begin(&w.a);
+    fails(gpuc_session_record_nodes(s, cb, NULL, nodes, 1), GPUC_INVALID_ARGUMENT, "the program has");
+    fails(gpuc_session_record_nodes(s, cb, NULL, -1, 1), GPUC_INVALID_ARGUMENT, "the program has");
+    ok(gpuc_session_record_nodes(s, cb, NULL, 0, 1));
+    fails(gpuc_session_record_nodes(s, cb, NULL, 2, 1), GPUC_INVALID_ARGUMENT, "the next one to record is 1");
+    bind(s, &o);
+    fails(gpuc_session_record_nodes(s, cb, NULL, 1, 1), GPUC_INVALID_ARGUMENT, "begin with operator 0");
+    fails(gpuc_session_record(s, NULL, NULL), GPUC_INVALID_ARGUMENT, "commands");
+    app_run(&w.a, cb);
+    gpuc_session_release(s);
+    free_io(&w, &o);
+    w.a.DestroyQueryPool(w.a.device, queries, NULL);
+    close_world(&w);
+}
+
+/* A debugger sees the model, then its operators. */
+static void test_labels(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, (app_options){0});
+    io o = make_io(&w);
+    gpuc_session *s;
+    ok(gpuc_session_create(w.model, &s));
+    bind(s, &o);
+    VkCommandBuffer cb = app_begin(&w.a);
+    memset(&app_counted, 0, sizeof app_counted);
+    ok(gpuc_session_record(s, cb, &host_sync));
+    app_run(&w.a, cb);
+    assert_string_equal(app_counted.first_label, strrchr(package, '/') + 1);
+    assert_true(app_counted.labels >= gpuc_model_num_nodes(w.model) + 1);
+    gpuc_session_release(s);
+    free_io(&w, &o);
+    close_world(&w);
+}
+
+static void test_submit(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, (app_options){0});
+    io o = make_io(&w);
+    gpuc_session *s;
+    VkSemaphoreTypeCreateInfo type = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+                                      .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
+    VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
+    VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    VkSemaphore binary, timeline;
+    VkFence fence;
+    w.a.CreateSemaphore(w.a.device, &info, NULL, &binary);
+    info.pNext = &type;
+    w.a.CreateSemaphore(w.a.device, &info, NULL, &timeline);
+    w.a.CreateFence(w.a.device, &fence_info, NULL, &fence);
+    ok(gpuc_session_create(w.model, &s));
+    bind(s, &o);
+    for (uint64_t frame = 1; frame <= 5; frame++) {
+        /* The timeline holds the network back until the host has written its input. */
+        uint64_t start = 2 * frame - 1, done = 2 * frame;
+        VkSemaphore signals[] = {binary, timeline};
+        uint64_t values[] = {0, done};
+        gpuc_vulkan_submit first = {.wait = &timeline,
+                                    .wait_values = &start,
+                                    .num_wait = 1,
+                                    .signal = signals,
+                                    .signal_values = values,
+                                    .num_signal = 2};
+        ok(gpuc_session_submit(s, &first));
+        fill(o.x.floats, ROWS * IN, (int)frame);
+        VkSemaphoreSignalInfo go = {
+            .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = timeline, .value = start};
+        assert_int_equal(w.a.SignalSemaphore(w.a.device, &go), VK_SUCCESS);
+        VkSemaphoreWaitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                    .semaphoreCount = 1,
+                                    .pSemaphores = &timeline,
+                                    .pValues = &done};
+        assert_int_equal(w.a.WaitSemaphores(w.a.device, &wait, UINT64_MAX), VK_SUCCESS);
+        check_io(&o);
+        /* Behind the binary one, with a fence. */
+        memset(o.y.floats, 0, Y_BYTES);
+        gpuc_vulkan_submit second = {.wait = &binary, .num_wait = 1, .fence = fence};
+        ok(gpuc_session_submit(s, &second));
+        assert_int_equal(w.a.WaitForFences(w.a.device, 1, &fence, VK_TRUE, UINT64_MAX), VK_SUCCESS);
+        assert_int_equal(w.a.ResetFences(w.a.device, 1, &fence), VK_SUCCESS);
+        check_io(&o);
+        ok(gpuc_session_sync(s));
+    }
+    VkSemaphore none = VK_NULL_HANDLE;
+    gpuc_vulkan_submit wrong = {.wait = &none, .num_wait = 1};
+    fails(gpuc_session_submit(s, &wrong), GPUC_INVALID_ARGUMENT, "wait[0] is no semaphore");
+    wrong = (gpuc_vulkan_submit){.num_signal = 2};
+    fails(gpuc_session_submit(s, &wrong), GPUC_INVALID_ARGUMENT, "signal is NULL, but num_signal is 2");
+    gpuc_session_release(s);
+    w.a.DestroySemaphore(w.a.device, binary, NULL);
+    w.a.DestroySemaphore(w.a.device, timeline, NULL);
+    w.a.DestroyFence(w.a.device, fence, NULL);
+    free_io(&w, &o);
+    close_world(&w);
+}
+
+/* Buffers of another queue family: an asynchronous compute queue takes them over and gives them back. */
+static void test_families(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, (app_options){0});
+    io o = make_io(&w);
+    gpuc_session *s;
+    ok(gpuc_session_create(w.model, &s));
+    bind(s, &o);
+    const app_buffer *buffers[] = {&o.x, &o.y, &o.z};
+    gpuc_ndarray **arrays[] = {&o.ax, &o.ay, &o.az};
+    for (int i = 0; i < 3; i++) { /* wrapped anew; the third is shared by the families */
+        int64_t dims[] = {ROWS, i == 1 ? OUT : IN};
+        gpuc_vulkan_buffer v = app_wrap(buffers[i], 0, buffers[i]->size);
+        v.owner_family = i < 2 ? w.a.family + 1 : GPUC_VULKAN_SAME_FAMILY;
+        ok(gpuc_session_bind_input(s, 0, NULL));
+        ok(gpuc_session_bind_output(s, 0, NULL));
+        ok(gpuc_session_bind_output(s, 1, NULL));
+        gpuc_ndarray_release(*arrays[i]);
+        ok(gpuc_vulkan_wrap_buffer(w.dev, &v, GPUC_FLOAT32, 2, dims, NULL, NULL, arrays[i]));
+    }
+    bind(s, &o);
+    for (int way = 0; way < 3; way++) {
+        fill(o.x.floats, ROWS * IN, way);
+        memset(&app_counted, 0, sizeof app_counted);
+        VkCommandBuffer cb = app_begin(&w.a);
+        gpuc_vulkan_submit nothing = {0};
+        if (way == 0) {
+            ok(gpuc_session_record(s, cb, &host_sync));
+        } else if (way == 1) {
+            int nodes = gpuc_model_num_nodes(w.model);
+            ok(gpuc_session_record_nodes(s, cb, &host_sync, 0, 1));
+            assert_int_equal(app_counted.taken, 2);
+            assert_int_equal(app_counted.given, 0);
+            ok(gpuc_session_record_nodes(s, cb, &host_sync, 1, nodes - 1));
+        } else {
+            ok(gpuc_session_submit(s, &nothing));
+            ok(gpuc_session_sync(s));
+        }
+        app_run(&w.a, cb);
+        check_io(&o);
+        assert_int_equal(app_counted.taken, 2);
+        assert_int_equal(app_counted.given, 2);
+        assert_int_equal(app_counted.other_family, w.a.family + 1);
+    }
+    gpuc_session_release(s);
+    free_io(&w, &o);
+    close_world(&w);
+}
+
+/* Inputs that were set lie in memory of the session; their copies are queued. */
+static void test_set_inputs(void **state)
+{
+    (void)state;
+    for (int plain = 0; plain < 2; plain++) {
+        world w;
+        open_world(&w, (app_options){.plain = plain});
+        io o = make_io(&w);
+        gpuc_session *s;
+        gpuc_ndarray *host, *own;
+        int64_t dims[] = {ROWS, IN}, dims_y[] = {ROWS, OUT};
+        float x[ROWS * IN], y[ROWS * OUT];
+        ok(gpuc_session_create(w.model, &s));
+        ok(gpuc_ndarray_create(w.rt, NULL, GPUC_FLOAT32, 2, dims, &host));
+        fill(x, ROWS * IN, 5);
+        ok(gpuc_ndarray_write(host, x, sizeof x));
+        ok(gpuc_session_set_input(s, 0, host));
+        ok(gpuc_session_sync(s));
+        VkCommandBuffer cb = app_begin(&w.a);
+        ok(gpuc_session_record(s, cb, &host_sync));
+        app_run(&w.a, cb);
+        /* The session has run nothing; its output is an array all the same. */
+        ok(gpuc_ndarray_create(w.rt, w.dev, GPUC_FLOAT32, 2, dims_y, &own));
+        ok(gpuc_session_bind_output(s, 0, own));
+        ok(gpuc_session_run(s));
+        ok(gpuc_ndarray_read(own, y, sizeof y));
+        check(x, y, ROWS);
+        cb = app_begin(&w.a);
+        ok(gpuc_session_record(s, cb, &host_sync));
+        app_run(&w.a, cb);
+        ok(gpuc_ndarray_read(own, y, sizeof y));
+        check(x, y, ROWS);
+        gpuc_ndarray_release(own);
+        gpuc_ndarray_release(host);
+        gpuc_session_release(s);
+        free_io(&w, &o);
+        close_world(&w);
+    }
+}
+
+static void test_plan(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, (app_options){0});
+    gpuc_session *s;
+    enum { LARGEST = 40 };
+    app_buffer x = app_buffer_make(&w.a, LARGEST * IN * 4, APP_USAGE);
+    app_buffer y = app_buffer_make(&w.a, LARGEST * OUT * 4, APP_USAGE);
+    app_buffer z = app_buffer_make(&w.a, LARGEST * IN * 4, APP_USAGE);
+    const app_buffer *buffers[] = {&x, &y, &z};
+    fill(x.floats, LARGEST * IN, 1);
+    ok(gpuc_session_create(w.model, &s));
+    static const int64_t sizes[] = {LARGEST, 3, 16, 1};
+    for (int i = 0; i < 4; i++) {
+        int64_t dims[] = {sizes[i], IN};
+        const int64_t *all[] = {dims};
+        ok(gpuc_session_plan(s, all));
+    }
+    for (int round = 0; round < 3; round++)
+        for (int i = 0; i < 4; i++) {
+            gpuc_ndarray *arrays[3];
+            for (int k = 0; k < 3; k++) {
+                int64_t dims[] = {sizes[i], k == 1 ? OUT : IN};
+                gpuc_vulkan_buffer v = app_wrap(buffers[k], 0, buffers[k]->size);
+                ok(gpuc_vulkan_wrap_buffer(w.dev, &v, GPUC_FLOAT32, 2, dims, NULL, NULL, &arrays[k]));
+            }
+            ok(gpuc_session_bind_input(s, 0, arrays[0]));
+            ok(gpuc_session_bind_output(s, 0, arrays[1]));
+            ok(gpuc_session_bind_output(s, 1, arrays[2]));
+            for (int k = 0; k < 3; k++) gpuc_ndarray_release(arrays[k]);
+            memset(y.floats, 0xff, (size_t)y.size);
+            memset(&app_counted, 0, sizeof app_counted);
+            VkCommandBuffer cb = app_begin(&w.a);
+            ok(gpuc_session_record(s, cb, &host_sync));
+            app_run(&w.a, cb);
+            assert_int_equal(app_counted.allocations + app_counted.submits + app_counted.waits, 0);
+            check(x.floats, y.floats, (int)sizes[i]);
+        }
+    int64_t wrong[] = {2, IN + 1};
+    const int64_t *all[] = {wrong};
+    fails(gpuc_session_plan(s, all), GPUC_INVALID_ARGUMENT, "dimension 1 is 65");
+    gpuc_session_release(s);
+    app_buffer_destroy(&w.a, &x);
+    app_buffer_destroy(&w.a, &y);
+    app_buffer_destroy(&w.a, &z);
+    close_world(&w);
+}
+
+static void count_release(void *user)
+{
+    ++*(int *)user;
+}
+
+static void test_buffers(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, (app_options){0});
+    app_buffer b = app_buffer_make(&w.a, 4096, APP_USAGE);
+    int64_t n = 100;
+    int released = 0;
+    gpuc_ndarray *x, *y;
+    static const struct {
+        uint64_t offset, size;
+        uint32_t usage;
+        const char *words;
+    } rows[] = {{4, 1024, APP_USAGE, "offset 4 of the application's buffer is no multiple of"},
+                {0, 300, APP_USAGE, "the array has 400"},
+                {256, 399, APP_USAGE, "the array has 400"},
+                {0, 1024, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, "without VK_BUFFER_USAGE_STORAGE_BUFFER_BIT"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        gpuc_vulkan_buffer v = app_wrap(&b, rows[i].offset, rows[i].size);
+        v.usage = rows[i].usage;
+        fails(gpuc_vulkan_wrap_buffer(w.dev, &v, GPUC_FLOAT32, 1, &n, NULL, NULL, &x), GPUC_INVALID_ARGUMENT,
+              rows[i].words);
+    }
+    gpuc_vulkan_buffer v = app_wrap(&b, 0, 1024);
+    v.buffer = VK_NULL_HANDLE;
+    fails(gpuc_vulkan_wrap_buffer(w.dev, &v, GPUC_FLOAT32, 1, &n, NULL, NULL, &x), GPUC_INVALID_ARGUMENT,
+          "buffer is missing");
+    v = app_wrap(&b, 0, 1024);
+    v.owner_family = w.a.family;
+    fails(gpuc_vulkan_wrap_buffer(w.dev, &v, GPUC_FLOAT32, 1, &n, NULL, NULL, &x), GPUC_INVALID_ARGUMENT,
+          "GPUC_VULKAN_SAME_FAMILY");
+    /* Two arrays over one buffer. */
+    v = app_wrap(&b, 0, 1024);
+    ok(gpuc_vulkan_wrap_buffer(w.dev, &v, GPUC_FLOAT32, 1, &n, count_release, &released, &x));
+    v = app_wrap(&b, 1024, 512);
+    v.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+    fails(gpuc_vulkan_wrap_buffer(w.dev, &v, GPUC_FLOAT32, 1, &n, NULL, NULL, &y), GPUC_INVALID_ARGUMENT,
+          "another array over the same buffer");
+    v.usage = APP_USAGE;
+    ok(gpuc_vulkan_wrap_buffer(w.dev, &v, GPUC_FLOAT32, 1, &n, count_release, &released, &y));
+    float values[100], back[100];
+    fill(values, 100, 9);
+    ok(gpuc_ndarray_write(x, values, sizeof values));
+    ok(gpuc_ndarray_copy(x, y));
+    ok(gpuc_ndarray_read(y, back, sizeof back));
+    assert_memory_equal(values, back, sizeof values);
+    assert_memory_equal(b.floats + 256, values, sizeof values);
+    gpuc_vulkan_buffer got;
+    ok(gpuc_vulkan_get_buffer(y, &got));
+    assert_true(got.buffer == b.handle && got.offset == 1024 && got.size == 400);
+    fails(gpuc_device_close(w.dev), GPUC_INVALID_ARGUMENT, "release them first");
+    gpuc_ndarray_release(x);
+    assert_int_equal(released, 0);
+    gpuc_ndarray_release(y);
+    assert_int_equal(released, 2);
+    /* Copies need what they need. */
+    app_buffer bare = app_buffer_make(&w.a, 4096, VK_BUFFER_USAGE_STORAGE_BUFFER_BIT);
+    v = app_wrap(&bare, 0, 1024);
+    ok(gpuc_vulkan_wrap_buffer(w.dev, &v, GPUC_FLOAT32, 1, &n, NULL, NULL, &x));
+    fails(gpuc_ndarray_write(x, values, sizeof values), GPUC_INVALID_ARGUMENT, "TRANSFER_DST_BIT");
+    fails(gpuc_ndarray_read(x, values, sizeof values), GPUC_INVALID_ARGUMENT, "TRANSFER_SRC_BIT");
+    gpuc_ndarray_release(x);
+    app_buffer_destroy(&w.a, &bare);
+    app_buffer_destroy(&w.a, &b);
+    close_world(&w);
+}
+
+/* Input and output over one buffer, where they meet and where they do not. */
+static void test_overlap(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, (app_options){0});
+    enum { GAP = 4096 };
+    app_buffer b = app_buffer_make(&w.a, X_BYTES + GAP + Y_BYTES, APP_USAGE),
+               z = app_buffer_make(&w.a, X_BYTES, APP_USAGE);
+    int64_t dx[] = {ROWS, IN}, dy[] = {ROWS, OUT};
+    gpuc_vulkan_buffer vx = app_wrap(&b, 0, X_BYTES), vz = app_wrap(&z, 0, X_BYTES);
+    gpuc_session *s;
+    gpuc_ndarray *ax, *ay, *az;
+    ok(gpuc_session_create(w.model, &s));
+    ok(gpuc_vulkan_wrap_buffer(w.dev, &vx, GPUC_FLOAT32, 2, dx, NULL, NULL, &ax));
+    ok(gpuc_vulkan_wrap_buffer(w.dev, &vz, GPUC_FLOAT32, 2, dx, NULL, NULL, &az));
+    for (int apart = 0; apart < 2; apart++) {
+        gpuc_vulkan_buffer vy = app_wrap(&b, apart ? X_BYTES + GAP : X_BYTES - 256, Y_BYTES);
+        ok(gpuc_vulkan_wrap_buffer(w.dev, &vy, GPUC_FLOAT32, 2, dy, NULL, NULL, &ay));
+        ok(gpuc_session_bind_input(s, 0, ax));
+        ok(gpuc_session_bind_output(s, 0, ay));
+        ok(gpuc_session_bind_output(s, 1, az));
+        fill(b.floats, ROWS * IN, 2);
+        VkCommandBuffer cb = app_begin(&w.a);
+        if (apart)
+            ok(gpuc_session_record(s, cb, &host_sync));
+        else
+            fails(gpuc_session_record(s, cb, &host_sync), GPUC_INVALID_ARGUMENT, "shares memory");
+        app_run(&w.a, cb);
+        if (apart) check(b.floats, b.floats + (X_BYTES + GAP) / 4, ROWS);
+        gpuc_ndarray_release(ay);
+    }
+    gpuc_ndarray_release(ax);
+    gpuc_ndarray_release(az);
+    gpuc_session_release(s);
+    app_buffer_destroy(&w.a, &b);
+    app_buffer_destroy(&w.a, &z);
+    close_world(&w);
+}
+
+static void test_adopt_refused(void **state)
+{
+    (void)state;
+    world w = {0};
+    app_open(&w.a, (app_options){0});
+    open_runtime(&w);
+    const gpuc_vulkan_device_desc good = app_desc(&w.a);
+    VkPhysicalDeviceVulkan12Features no_head = {.sType =
+                                                    VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES};
+    const char *null_name = NULL;
+    gpuc_vulkan_device_desc d[12];
+    const char *words[12];
+    int n = 0;
+#define WRONG(field, value, text)                                                                            \
+    d[n] = good;                                                                                             \
+    d[n].field = value;                                                                                      \
+    words[n++] = text;
+    WRONG(get_instance_proc_addr, NULL, "get_instance_proc_addr is missing")
+    WRONG(instance, NULL, "instance is missing")
+    WRONG(physical_device, NULL, "physical_device is missing")
+    WRONG(device, NULL, "device is missing")
+    WRONG(queue, NULL, "queue is missing")
+    WRONG(api_version, VK_API_VERSION_1_0, "api_version is 1.0")
+    WRONG(queue_family, 77, "queue_family is 77")
+    WRONG(features, &no_head, "must be a VkPhysicalDeviceFeatures2")
+    WRONG(memory.user, NULL, "")
+    d[n - 1].memory.allocate = (void *)counting_resize;
+    words[n - 1] = "memory.free";
+    WRONG(extensions, &null_name, "extensions[0] is NULL")
+    d[n - 1].num_extensions = 1;
+    WRONG(lock_queue, (void *)count_release, "unlock_queue")
+    for (int i = 0; i < n; i++)
+        fails(gpuc_vulkan_adopt(w.rt, &d[i], &w.dev), GPUC_INVALID_ARGUMENT, words[i]);
+    fails(gpuc_vulkan_adopt(w.rt, NULL, &w.dev), GPUC_INVALID_ARGUMENT, "desc");
+    gpuc_runtime *bare;
+    ok(gpuc_runtime_create(NULL, &bare));
+    fails(gpuc_vulkan_adopt(bare, &good, &w.dev), GPUC_DEVICE_UNAVAILABLE, "gpuc_vulkan_register");
+    gpuc_runtime_release(bare);
+    gpuc_runtime_release(w.rt);
+    assert_int_equal(w.heap.live, 0);
+    app_close(&w.a);
+}
+
+static const gpuc_vulkan_need *find_need(const gpuc_vulkan_need *list, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(list[i].name, name)) return &list[i];
+    fail_msg("nothing asks for %s", name);
+    return NULL;
+}
+
+static void test_requirements(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, (app_options){0});
+    gpuc_vulkan_question q = {.get_instance_proc_addr = w.desc.get_instance_proc_addr,
+                              .instance = w.a.instance,
+                              .api_version = VK_API_VERSION_1_3,
+                              .physical_device = w.a.physical,
+                              .path = package};
+    gpuc_vulkan_need list[64], few[2];
+    uint32_t count = 64, two = 2;
+    ok(gpuc_vulkan_requirements(w.rt, &q, list, &count));
+    assert_true(count > 3 && count < 64);
+    ok(gpuc_vulkan_requirements(w.rt, &q, few, &two));
+    assert_int_equal(two, count);
+    assert_memory_equal(few, list, sizeof few);
+    const gpuc_vulkan_need *n = find_need(list, count, "apiVersion");
+    assert_true(n->kind == GPUC_VULKAN_NEED_VERSION && n->present && !n->optional);
+    n = find_need(list, count, "weights");
+    assert_true(n->kind == GPUC_VULKAN_NEED_MEMORY && n->needs >= sizeof weights1 + sizeof weights2 &&
+                n->present);
+    n = find_need(list, count, "VK_KHR_push_descriptor");
+    assert_true(n->optional && n->buys[0]);
+    bool has = false;
+    for (uint32_t i = 0; i < w.a.num_extensions; i++) has = has || !strcmp(w.a.extensions[i], n->name);
+    assert_int_equal(n->present, has);
+    for (uint32_t i = 0; i < count; i++) assert_true(list[i].optional || list[i].present); /* it runs here */
+    q.api_version = VK_API_VERSION_1_0;
+    ok(gpuc_vulkan_requirements(w.rt, &q, list, &count));
+    assert_false(find_need(list, count, "apiVersion")->present);
+    q.physical_device = NULL;
+    fails(gpuc_vulkan_requirements(w.rt, &q, list, &count), GPUC_INVALID_ARGUMENT, "physical_device");
+    q.physical_device = w.a.physical;
+    q.path = "/nowhere";
+    fails(gpuc_vulkan_requirements(w.rt, &q, list, &count), GPUC_NOT_FOUND, "/nowhere");
+    q.path = NULL;
+    _Alignas(16) static const char nonsense[64] = "no package at all";
+    q.bytes = nonsense;
+    q.size = sizeof nonsense;
+    fails(gpuc_vulkan_requirements(w.rt, &q, list, &count), GPUC_INVALID_DATA, "");
+    close_world(&w);
+}
+
+static int64_t attr(gpuc_device *dev, gpuc_device_attr which)
+{
+    return gpuc_device_get_attr(dev, which).i;
+}
+
+/* gpuc takes what the application enabled, and no more. */
+static void test_features(void **state)
+{
+    (void)state;
+    world all, none;
+    const int64_t optional = GPUC_FEATURE_FLOAT64 | GPUC_FEATURE_INT64 | GPUC_FEATURE_INT16 |
+                             GPUC_FEATURE_INT8 | GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_STORAGE8 |
+                             GPUC_FEATURE_STORAGE16 | GPUC_FEATURE_DOT_PRODUCT | GPUC_FEATURE_ATOMIC_FLOAT |
+                             GPUC_FEATURE_IMAGE_ANY_FORMAT;
+    gpuc_device *own;
+    open_world(&none, (app_options){.plain = true});
+    assert_int_equal(attr(none.dev, GPUC_ATTR_FEATURES) & optional, 0);
+    assert_int_equal(attr(none.dev, GPUC_ATTR_SUBGROUP_SIZE_CONTROL), 0);
+    close_world(&none);
+    open_world(&all, (app_options){0});
+    ok(gpuc_device_open(all.rt, GPUC_DEVICE_VULKAN, 0, &own));
+    assert_int_equal(attr(all.dev, GPUC_ATTR_FEATURES) & optional & ~GPUC_FEATURE_ATOMIC_FLOAT,
+                     attr(own, GPUC_ATTR_FEATURES) & optional & ~GPUC_FEATURE_ATOMIC_FLOAT);
+    assert_int_equal(attr(all.dev, GPUC_ATTR_SUBGROUP_SIZE_CONTROL),
+                     attr(own, GPUC_ATTR_SUBGROUP_SIZE_CONTROL));
+    fails(gpuc_device_close(own), GPUC_INVALID_ARGUMENT, "the runtime closes it");
+    /* It is found by its number, among others. */
+    assert_int_equal(all.dev->index, GPUC_ADOPTED_FIRST);
+    gpuc_device *found, *second;
+    ok(gpuc_device_open(all.rt, GPUC_DEVICE_VULKAN, GPUC_ADOPTED_FIRST, &found));
+    assert_ptr_equal(found, all.dev);
+    ok(gpuc_vulkan_adopt(all.rt, &all.desc, &second));
+    assert_int_equal(second->index, GPUC_ADOPTED_FIRST + 1);
+    ok(gpuc_device_close(second));
+    ok(gpuc_vulkan_adopt(all.rt, &all.desc, &second));
+    assert_int_equal(second->index, GPUC_ADOPTED_FIRST + 1);
+    close_world(&all); /* the second one goes with the runtime */
+}
+
+/* ---- Two networks from two threads ------------------------------------------------------------- */
+
+typedef struct shared_queue {
+    pthread_mutex_t mutex;
+    int locks;
+} shared_queue;
+
+static void lock_queue(void *user)
+{
+    shared_queue *q = user;
+    pthread_mutex_lock(&q->mutex);
+    q->locks++;
+}
+
+static void unlock_queue(void *user)
+{
+    pthread_mutex_unlock(&((shared_queue *)user)->mutex);
+}
+
+typedef struct runner {
+    world *w;
+    io o;
+    int seed, wrong;
+} runner;
+
+static void *run_many(void *arg)
+{
+    runner *r = arg;
+    gpuc_session *s;
+    ok(gpuc_session_create(r->w->model, &s));
+    bind(s, &r->o);
+    for (int i = 0; i < 1000; i++) {
+        fill(r->o.x.floats, ROWS * IN, r->seed + i);
+        gpuc_status status = gpuc_session_run(s);
+        if (!status) status = gpuc_session_sync(s);
+        if (status) r->wrong++;
+        gpuc_status_release(status);
+        int row = i % ROWS, out = i % OUT;
+        double want = expected(r->o.x.floats, row, out);
+        if (fabs((double)r->o.y.floats[row * OUT + out] - want) > 1e-4 * (1 + fabs(want))) r->wrong++;
+    }
+    gpuc_session_release(s);
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    world w = {0};
+    shared_queue q = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+    app_open(&w.a, (app_options){0});
+    open_runtime(&w);
+    w.desc = app_desc(&w.a);
+    w.desc.lock_queue = lock_queue;
+    w.desc.unlock_queue = unlock_queue;
+    w.desc.queue_user = &q;
+    ok(gpuc_vulkan_adopt(w.rt, &w.desc, &w.dev));
+    load(&w);
+    runner r[2];
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        r[i] = (runner){.w = &w, .o = make_io(&w), .seed = 100 * i};
+        assert_int_equal(pthread_create(&threads[i], NULL, run_many, &r[i]), 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(r[i].wrong, 0);
+        free_io(&w, &r[i].o);
+    }
+    assert_true(q.locks >= 2000);
+    close_world(&w);
+}
+
+/* ---- Memory of the application ----------------------------------------------------------------- */
+
+typedef struct arena {
+    app *a;
+    VkDeviceMemory memory;
+    uint8_t *mapped;
+    uint64_t size, used;
+    uint32_t type;
+    int live, calls, refuse;
+    bool wrong_type;
+} arena;
+
+static int arena_allocate(void *user, const struct VkMemoryRequirements *need, const uint32_t *preferred,
+                          uint32_t count, VkDeviceMemory *out_memory, uint64_t *out_offset,
+                          uint32_t *out_type, void **out_mapped, void **out_id)
+{
+    arena *m = user;
+    m->calls++;
+    assert_true(count > 0 && need->memoryTypeBits >> preferred[0] & 1);
+    uint64_t at = (m->used + need->alignment - 1) / need->alignment * need->alignment;
+    if (m->refuse || at + need->size > m->size) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    m->used = at + need->size;
+    m->live++;
+    *out_memory = m->memory;
+    *out_offset = at;
+    *out_type = m->wrong_type ? 31 : m->type;
+    *out_mapped = m->mapped + at;
+    *out_id = m;
+    return VK_SUCCESS;
+}
+
+static void arena_free(void *user, void *id)
+{
+    assert_ptr_equal(user, id);
+    ((arena *)user)->live--;
+}
+
+static void test_memory_hook(void **state)
+{
+    (void)state;
+    world w = {0};
+    arena m = {.a = &w.a, .size = 32 << 20};
+    app_open(&w.a, (app_options){0});
+    m.type = w.a.host_type;
+    VkMemoryAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = m.size, .memoryTypeIndex = m.type};
+    assert_int_equal(w.a.AllocateMemory(w.a.device, &info, NULL, &m.memory), VK_SUCCESS);
+    w.a.MapMemory(w.a.device, m.memory, 0, VK_WHOLE_SIZE, 0, (void **)&m.mapped);
+    open_runtime(&w);
+    w.desc = app_desc(&w.a);
+    w.desc.memory = (gpuc_vulkan_memory_hook){arena_allocate, arena_free, &m};
+    ok(gpuc_vulkan_adopt(w.rt, &w.desc, &w.dev));
+    memset(&app_counted, 0, sizeof app_counted);
+    load(&w);
+    io o = make_io(&w);
+    gpuc_session *s;
+    ok(gpuc_session_create(w.model, &s));
+    bind(s, &o);
+    fill(o.x.floats, ROWS * IN, 1);
+    ok(gpuc_session_run(s));
+    ok(gpuc_session_sync(s));
+    check_io(&o);
+    assert_true(m.live > 0);
+    assert_int_equal(app_counted.allocations, 0);
+    gpuc_vulkan_heap heaps[16];
+    uint32_t count = 16;
+    uint64_t used = 0;
+    ok(gpuc_vulkan_report_memory(w.dev, heaps, &count));
+    assert_int_equal(count, w.a.memory.memoryHeapCount);
+    for (uint32_t i = 0; i < count; i++) used += heaps[i].used;
+    assert_true(used > 0 && used <= m.used);
+    gpuc_ndarray *x;
+    int64_t n = 1000;
+    m.refuse = 1;
+    fails(gpuc_ndarray_create(w.rt, w.dev, GPUC_FLOAT32, 1, &n, &x), GPUC_OUT_OF_DEVICE_MEMORY,
+          "memory hook");
+    m.refuse = 0;
+    m.wrong_type = true;
+    fails(gpuc_ndarray_create(w.rt, w.dev, GPUC_FLOAT32, 1, &n, &x), GPUC_INVALID_ARGUMENT, "memory type 31");
+    m.wrong_type = false;
+    gpuc_session_release(s);
+    free_io(&w, &o);
+    gpuc_model_release(w.model);
+    w.model = NULL;
+    ok(gpuc_device_close(w.dev));
+    w.dev = NULL;
+    assert_int_equal(m.live, 0);
+    w.a.FreeMemory(w.a.device, m.memory, NULL);
+    close_world(&w);
+}
+
+static void test_budget(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, (app_options){0});
+    gpuc_device *small;
+    gpuc_ndarray *a, *b;
+    int64_t n = 100000, large = 400000;
+    w.desc.memory_budget = 1 << 20;
+    ok(gpuc_vulkan_adopt(w.rt, &w.desc, &small));
+    ok(gpuc_ndarray_create(w.rt, small, GPUC_FLOAT32, 1, &n, &a));
+    fails(gpuc_ndarray_create(w.rt, small, GPUC_FLOAT32, 1, &large, &b), GPUC_OUT_OF_DEVICE_MEMORY,
+          "memory_budget is 1048576");
+    ok(gpuc_ndarray_create(w.rt, small, GPUC_FLOAT32, 1, &n, &b));
+    gpuc_ndarray_release(a);
+    gpuc_ndarray_release(b);
+    ok(gpuc_device_close(small));
+    close_world(&w);
+}
+
+/* A lost device is a status; everything can be destroyed, and another device made. */
+static void test_loss(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, (app_options){0});
+    io o = make_io(&w);
+    for (int at = 1; at <= 4; at++) {
+        gpuc_session *s;
+        ok(gpuc_session_create(w.model, &s));
+        bind(s, &o);
+        memset(&app_counted, 0, sizeof app_counted);
+        app_counted.lose_after = at;
+        gpuc_status status = NULL;
+        for (int i = 0; i < 4 && !status; i++) {
+            status = gpuc_session_run(s);
+            if (!status) status = gpuc_session_sync(s);
+        }
+        fails(status, GPUC_DEVICE_LOST, "");
+        fails(gpuc_session_run(s), GPUC_DEVICE_LOST, "the Vulkan device was lost");
+        gpuc_vulkan_submit nothing = {0};
+        fails(gpuc_session_submit(s, &nothing), GPUC_DEVICE_LOST, "");
+        gpuc_session_release(s);
+        free_io(&w, &o);
+        gpuc_model_release(w.model);
+        ok(gpuc_device_close(w.dev));
+        /* Only gpuc believes that it was lost: the same VkDevice serves as the next. */
+        app_counted.lose_after = 0;
+        w.a.QueueWaitIdle(w.a.queue);
+        ok(gpuc_vulkan_adopt(w.rt, &w.desc, &w.dev));
+        load(&w);
+        o = make_io(&w);
+        fill(o.x.floats, ROWS * IN, at);
+        ok(gpuc_session_create(w.model, &s));
+        bind(s, &o);
+        ok(gpuc_session_run(s));
+        ok(gpuc_session_sync(s));
+        check_io(&o);
+        gpuc_session_release(s);
+    }
+    free_io(&w, &o);
+    close_world(&w);
+}
+
+/* Memory between operators that is the application's, shared by sessions of which one runs at a time. */
+static void test_workspace(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, (app_options){0});
+    io o = make_io(&w);
+    int64_t dims[] = {ROWS, IN}, few = 16;
+    const int64_t *all[] = {dims};
+    gpuc_session *s[2];
+    for (int i = 0; i < 2; i++) ok(gpuc_session_create(w.model, &s[i]));
+    ok(gpuc_session_plan(s[0], all));
+    int64_t bytes = (int64_t)gpuc_session_get_stats(s[0]).workspace_bytes;
+    assert_true(bytes > 0);
+    app_buffer b = app_buffer_make(&w.a, (VkDeviceSize)bytes + 512, APP_USAGE);
+    gpuc_vulkan_buffer v = app_wrap(&b, 256, (VkDeviceSize)bytes + 256);
+    gpuc_ndarray *memory, *small, *host;
+    ok(gpuc_vulkan_wrap_buffer(w.dev, &v, GPUC_UINT8, 1, &bytes, NULL, NULL, &memory));
+    ok(gpuc_ndarray_create(w.rt, w.dev, GPUC_UINT8, 1, &few, &small));
+    ok(gpuc_ndarray_create(w.rt, NULL, GPUC_UINT8, 1, &few, &host));
+    for (int i = 0; i < 2; i++) {
+        ok(gpuc_session_bind_workspace(s[i], memory));
+        bind(s[i], &o);
+        fill(o.x.floats, ROWS * IN, i);
+        VkCommandBuffer cb = app_begin(&w.a);
+        ok(gpuc_session_record(s[i], cb, &host_sync));
+        app_run(&w.a, cb);
+        check_io(&o);
+        assert_int_equal(gpuc_session_get_stats(s[i]).arena_bytes, 0);
+    }
+    ok(gpuc_session_bind_workspace(s[0], small));
+    fails(gpuc_session_run(s[0]), GPUC_INVALID_ARGUMENT, "the workspace has 16 bytes");
+    fails(gpuc_session_bind_workspace(s[0], host), GPUC_INVALID_ARGUMENT, "must lie on vulkan");
+    ok(gpuc_session_bind_workspace(s[0], NULL));
+    ok(gpuc_session_run(s[0]));
+    ok(gpuc_session_sync(s[0]));
+    check_io(&o);
+    for (int i = 0; i < 2; i++) gpuc_session_release(s[i]);
+    gpuc_ndarray_release(memory);
+    gpuc_ndarray_release(small);
+    gpuc_ndarray_release(host);
+    app_buffer_destroy(&w.a, &b);
+    free_io(&w, &o);
+    close_world(&w);
+}
+
+/* The application's own pipeline cache gets the pipelines. */
+static void test_pipeline_cache(void **state)
+{
+    (void)state;
+    world w = {0};
+    VkPipelineCacheCreateInfo info = {.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO};
+    VkPipelineCache cache;
+    size_t before, after;
+    app_open(&w.a, (app_options){0});
+    open_runtime(&w);
+    assert_int_equal(w.a.CreatePipelineCache(w.a.device, &info, NULL, &cache), VK_SUCCESS);
+    w.a.GetPipelineCacheData(w.a.device, cache, &before, NULL);
+    w.desc = app_desc(&w.a);
+    w.desc.pipeline_cache = cache;
+    ok(gpuc_vulkan_adopt(w.rt, &w.desc, &w.dev));
+    load(&w);
+    w.a.GetPipelineCacheData(w.a.device, cache, &after, NULL);
+    assert_true(after >= before);
+    gpuc_model_release(w.model);
+    w.model = NULL;
+    ok(gpuc_device_close(w.dev));
+    w.dev = NULL;
+    w.a.DestroyPipelineCache(w.a.device, cache, NULL);
+    close_world(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_record),        cmocka_unit_test(test_many_bindings),
+        cmocka_unit_test(test_record_nodes),  cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_submit),        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_set_inputs),    cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_buffers),       cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_adopt_refused), cmocka_unit_test(test_requirements),
+        cmocka_unit_test(test_features),      cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_memory_hook),   cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_loss),          cmocka_unit_test(test_workspace),
+        cmocka_unit_test(test_pipeline_cache)};
+    return app_available() ? cmocka_run_group_tests(tests, make_package, remove_package) : 77;
+}
