@@ -38,17 +38,17 @@ typedef struct app_options {
     X(GetDeviceQueue)                                                                                        \
     X(CreateBuffer)                                                                                          \
     X(DestroyBuffer)                                                                                         \
-    X(GetBufferMemoryRequirements) X(AllocateMemory) X(FreeMemory) X(BindBufferMemory) X(MapMemory)          \
-        X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers) X(BeginCommandBuffer)           \
-            X(EndCommandBuffer) X(ResetCommandPool) X(CmdPipelineBarrier) X(CmdCopyBuffer) X(CmdFillBuffer)  \
-                X(QueueSubmit) X(QueueWaitIdle) X(CreateFence) X(DestroyFence) X(WaitForFences)              \
-                    X(ResetFences) X(CreateSemaphore) X(DestroySemaphore) X(CreateQueryPool)                 \
-                        X(DestroyQueryPool) X(GetQueryPoolResults) X(CreatePipelineCache)                    \
-                            X(DestroyPipelineCache) X(GetPipelineCacheData) X(SignalSemaphore)               \
-                                X(WaitSemaphores) X(CreateImage) X(DestroyImage)                             \
-                                    X(GetImageMemoryRequirements) X(BindImageMemory) X(CreateImageView)      \
-                                        X(DestroyImageView) X(CmdClearColorImage) X(CmdCopyBufferToImage)    \
-                                            X(CmdCopyImageToBuffer)
+    X(GetBufferMemoryRequirements)                                                                           \
+    X(AllocateMemory) X(FreeMemory) X(BindBufferMemory) X(MapMemory) X(CreateCommandPool)                    \
+        X(DestroyCommandPool) X(AllocateCommandBuffers) X(BeginCommandBuffer) X(EndCommandBuffer)            \
+            X(ResetCommandPool) X(CmdPipelineBarrier) X(CmdCopyBuffer) X(CmdFillBuffer) X(QueueSubmit)       \
+                X(QueueWaitIdle) X(CreateFence) X(DestroyFence) X(WaitForFences) X(ResetFences)              \
+                    X(CreateSemaphore) X(DestroySemaphore) X(CreateQueryPool) X(DestroyQueryPool)            \
+                        X(GetQueryPoolResults) X(CreatePipelineCache) X(DestroyPipelineCache)                \
+                            X(GetPipelineCacheData) X(SignalSemaphore) X(WaitSemaphores) X(CreateImage)      \
+                                X(DestroyImage) X(GetImageMemoryRequirements) X(BindImageMemory)             \
+                                    X(CreateImageView) X(DestroyImageView) X(CmdClearColorImage)             \
+                                        X(CmdCopyBufferToImage) X(CmdCopyImageToBuffer)
 
 typedef struct app {
     VkInstance instance;
