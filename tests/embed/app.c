@@ -232,6 +232,7 @@ static void make_instance(app *a)
                                         .enabledExtensionCount = 1,
                                         .ppEnabledExtensionNames = extensions};
     CHECK(create(&create_info, NULL, &a->instance));
+    cli_keep_drivers_loaded(); /* layers are loaded with an instance */
     PFN_vkCreateDebugUtilsMessengerEXT listen =
         (PFN_vkCreateDebugUtilsMessengerEXT)loader(a->instance, "vkCreateDebugUtilsMessengerEXT");
     CHECK(listen(a->instance, &messages, NULL, &a->messenger));
