@@ -2,12 +2,16 @@
 /* image2d objects of an application as arguments, and what is refused. */
 #include "../codegen/run.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <gpuc/build.h>
 #include <gpuc/codegen.h>
 #include <gpuc/opencl.h>
 
+#include "../relay/fixture.h"
 #include "runtime_opencl/cl.h"
 
 enum { W = 6, H = 5, MAX = W * H * 16 };
@@ -106,6 +110,72 @@ static void images_are_arguments(void **state)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) run_in_ctx(try_row, (void *)&rows[i]);
 }
 
+/* A package: 1 - x of colours. */
+static void build_inversion(gpuc_ctx *ctx, void *arg)
+{
+    static const char *const names[] = {"y"};
+    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", fx_type(ctx, GPUC_FLOAT32, FX_DIMS(1, 3, H, W)));
+    gpuc_rexpr *one = gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 1);
+    gpuc_rmodule *m = fx_module(ctx, fx_op2(ctx, "subtract", one, x), 1, &x);
+    m->num_outputs = 1;
+    m->output_names = names;
+    gpuc_image_input in = gpuc_image_input_parse(ctx, "x=rgba8");
+    gpuc_image_output out = gpuc_image_output_parse(ctx, "y=rgba8");
+    in.width = W;
+    in.height = H;
+    gpuc_rmodule_image_input(ctx, m, &in);
+    gpuc_rmodule_image_output(ctx, m, &out);
+    const gpuc_target *target = run_target(ctx);
+    gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
+    gpuc_build_package(ctx, m, 1, &target, &options, arg, NULL);
+}
+
+/* A session between two images of the application, one with blue first. */
+static void images_are_bound(void **state)
+{
+    char path[] = "/tmp/gpuc-images-XXXXXX";
+    const gpuc_cl_fns *fn = dev()->fn;
+    uint8_t in[W * H * 4], out[W * H * 4];
+    gpuc_ndarray *arrays[2];
+    gpuc_model *model;
+    gpuc_session *s;
+    cl_event done;
+    int fd = mkstemp(path);
+    (void)state;
+    assert_true(fd >= 0);
+    close(fd);
+    run_in_ctx(build_inversion, path);
+    for (size_t i = 0; i < sizeof in; i++) in[i] = (uint8_t)(i * 37 % 256);
+    cl_mem a = create(CL_BGRA, CL_UNORM_INT8), b = create(CL_RGBA, CL_UNORM_INT8);
+    assert_int_equal(
+        fn->EnqueueWriteImage(dev()->main.queue.handle, a, CL_TRUE, origin, region, 0, 0, in, 0, NULL, NULL),
+        CL_SUCCESS);
+    run_ok(gpuc_opencl_wrap_image(run_device(), a, &arrays[0]));
+    run_ok(gpuc_opencl_wrap_image(run_device(), b, &arrays[1]));
+    gpuc_model_desc d = GPUC_MODEL_DESC_INIT;
+    d.path = path;
+    d.device = run_device();
+    run_ok(gpuc_model_load(run_runtime(), &d, &model));
+    run_ok(gpuc_session_create(model, &s));
+    run_ok(gpuc_session_bind_input(s, 0, arrays[0]));
+    run_ok(gpuc_session_bind_output(s, 0, arrays[1]));
+    run_ok(gpuc_opencl_submit(s, 0, NULL, &done));
+    assert_int_equal(
+        fn->EnqueueReadImage(dev()->main.queue.handle, b, CL_TRUE, origin, region, 0, 0, out, 1, &done, NULL),
+        CL_SUCCESS);
+    for (size_t i = 0; i < sizeof out; i++) {
+        int want = i % 4 == 3 ? 255 : 255 - in[i / 4 * 4 + 2 - i % 4];
+        if (abs(out[i] - want) > 1) fail_msg("byte %zu is %d, not %d", i, out[i], want);
+    }
+    fn->ReleaseEvent(done);
+    gpuc_session_release(s);
+    gpuc_model_release(model);
+    for (int i = 0; i < 2; i++) gpuc_ndarray_release(arrays[i]);
+    fn->ReleaseMemObject(a);
+    fn->ReleaseMemObject(b);
+    remove(path);
+}
+
 static void objects_that_cannot_be(void **state)
 {
     gpuc_ndarray *out;
@@ -136,9 +206,9 @@ static void devices_without_images(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(images_are_arguments),
-                                       cmocka_unit_test(objects_that_cannot_be),
-                                       cmocka_unit_test(devices_without_images)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(images_are_arguments), cmocka_unit_test(images_are_bound),
+        cmocka_unit_test(objects_that_cannot_be), cmocka_unit_test(devices_without_images)};
     if (!run_begin(argc > 1 ? argv[1] : "opencl/pocl")) return 77;
     return run_end(cmocka_run_group_tests_name(run_target_text, tests, NULL, NULL));
 }
