@@ -78,9 +78,11 @@ typedef enum gpuc_feature {
     GPUC_FEATURE_DOT_PRODUCT = 1 << 9, /* integer dot product */
     GPUC_FEATURE_COOPMAT = 1 << 10,
     GPUC_FEATURE_ATOMIC_FLOAT = 1 << 11,
-    GPUC_FEATURE_FLOAT_CONTROLS = 1 << 12 /* signs of zeros, infinities and NaN can be preserved */
+    GPUC_FEATURE_FLOAT_CONTROLS = 1 << 12,  /* signs of zeros, infinities and NaN can be preserved */
+    GPUC_FEATURE_IMAGES = 1 << 13,          /* images as arguments */
+    GPUC_FEATURE_IMAGE_ANY_FORMAT = 1 << 14 /* images of a format that the kernel does not say are written */
 } gpuc_feature;
-#define GPUC_FEATURE_COUNT 13
+#define GPUC_FEATURE_COUNT 15
 GPUC_API const char *gpuc_feature_name(gpuc_feature one_bit); /* "float16", ... the target's attribute name */
 
 /* Answer of get_attr: nothing, an int, or a string (borrowed from the device). */
@@ -95,6 +97,7 @@ struct gpuc_buffer {
     gpuc_device *device; /* that the memory is of */
     size_t size;         /* in bytes */
     void *host;          /* mapped address if the host can read and write it directly, else NULL */
+    bool is_image; /* it is no bytes in a row: copied and bound whole, and size is that of its elements */
 };
 
 /* Head of every backend's stream: an open batch of launches and copies, which run in the order in which they were
@@ -193,6 +196,11 @@ typedef struct gpuc_device_api {
     gpuc_status (*alloc_data_space)(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out);
     /* Frees a buffer of alloc_data_space; NULL does nothing. */
     void (*free_data_space)(gpuc_device *dev, gpuc_buffer *buffer);
+    /* (optional) default: UNSUPPORTED. An image [height, width, channels] of uint8, float16 or float32, 1 or 4
+     * channels, for kernels' tensors that are images; free_data_space frees it. Copies to and from it are of all its
+     * elements, row by row. Contents are undefined. */
+    gpuc_status (*alloc_image)(gpuc_device *dev, gpuc_dtype dtype, int64_t height, int64_t width,
+                               int channels, gpuc_buffer **out);
     /* (optional) default: the data-space functions, through the runtime's workspace pool. */
     gpuc_status (*alloc_workspace)(gpuc_device *dev, size_t bytes, gpuc_buffer **out);
     /* (optional) with alloc_workspace. Gives back a buffer of alloc_workspace. */

@@ -72,6 +72,14 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_opencl_wrap_host(gpuc_device *dev, void
  * it longer. INVALID_ARGUMENT for arrays elsewhere. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_opencl_get_buffer(const gpuc_ndarray *a, gpuc_opencl_buffer *out);
 
+/* Makes an array [height, width, channels] of an image2d of the device's context, to be bound as an input or output that
+ * is an image: CL_RGBA and CL_BGRA of CL_UNORM_INT8 have 4 channels of uint8, CL_RGBA of CL_HALF_FLOAT and CL_FLOAT 4 of
+ * float16 and float32, and CL_R of the three one. gpuc does not copy from it or to it. The cl_mem is retained as
+ * long as the array lives. INVALID_ARGUMENT for what is no image2d of the context; UNSUPPORTED for another format,
+ * and where the device has no images. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_opencl_wrap_image(gpuc_device *dev, struct _cl_mem *mem,
+                                                           gpuc_ndarray **out);
+
 /* Gives the elements to the host, after the work that the default stream has: *out is their address, for reading and
  * writing as far as the flags of the memory allow. Of a wrapped address it is that address. Until it is unmapped,
  * work that uses the array is INVALID_ARGUMENT. So is a second map. */

@@ -121,6 +121,18 @@ void gpuc_rules_injective_output(const gpuc_rules *r, gpuc_stage *st)
         in_step(r, st);
 }
 
+bool gpuc_rules_is_image(const gpuc_tensor *t)
+{
+    return gpuc_te_get_attr(t, "image") != NULL;
+}
+
+void gpuc_rules_image(const gpuc_rules *r, gpuc_stage *st)
+{
+    gpuc_iter *pixel[] = {gpuc_stage_leaf(st, 0), gpuc_stage_leaf(st, 1)};
+    gpuc_stage_vectorize(st, gpuc_stage_leaf(st, 2));
+    gpuc_rules_spread(r, st, gpuc_rules_fuse(st, 2, pixel));
+}
+
 /* Computes the last vector of a row as a whole; elements beyond the row are not used. */
 static void whole_vectors(const gpuc_rules *r, gpuc_stage *st, int lanes)
 {

@@ -155,6 +155,10 @@ GPUC_NODISCARD gpuc_status gpuc_session_ensure_output(gpuc_session *s, uint32_t 
 GPUC_NODISCARD gpuc_status gpuc_session_bind_late(gpuc_session *s);
 void gpuc_session_free_memory(gpuc_session *s);
 
+/* images.c: an array for an input or output on its device; an image if kernels take one. */
+GPUC_NODISCARD gpuc_status gpuc_session_create_array(const gpuc_session *s, uint32_t value,
+                                                     const int64_t *dims, gpuc_ndarray **out);
+
 /* transfer.c: between the memory of two devices; waits for what is queued on the first. */
 GPUC_NODISCARD gpuc_status gpuc_session_transfer(const gpuc_session *s, gpuc_segment *segment);
 /* Reads the one int64 at x, after the queued work that computes it. */

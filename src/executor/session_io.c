@@ -101,10 +101,9 @@ gpuc_status gpuc_session_set_input(gpuc_session *s, int i, const gpuc_ndarray *v
     gpuc_session_array *in = &s->inputs[i];
     if (!in->array || in->bound || !same_dims(in->array, value)) {
         gpuc_ndarray *own;
-        GPUC_TRY(gpuc_error_prefix(gpuc_ndarray_create(s->model->rt, device_of(s, s->model->exec->inputs[i]),
-                                                       gpuc_ndarray_dtype(value), gpuc_ndarray_ndim(value),
-                                                       gpuc_ndarray_dims(value), &own),
-                                   "input '%s'", sig->inputs[i].name));
+        GPUC_TRY(gpuc_error_prefix(
+            gpuc_session_create_array(s, s->model->exec->inputs[i], gpuc_ndarray_dims(value), &own),
+            "input '%s'", sig->inputs[i].name));
         GPUC_TRY(replace_input(s, i, own, false));
     }
     s->next_node = s->next_recorded = 0; /* as in replace */

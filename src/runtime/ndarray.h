@@ -34,6 +34,10 @@ GPUC_NODISCARD gpuc_status gpuc_ndarray_measure(gpuc_dtype dtype, int ndim, cons
  * of one origin. */
 bool gpuc_ndarray_overlap(const gpuc_ndarray *a, const gpuc_ndarray *b);
 
+/* gpuc_ndarray_create on a device, as an image [height, width, channels]. */
+GPUC_NODISCARD gpuc_status gpuc_ndarray_create_image(gpuc_device *dev, gpuc_dtype dtype, int ndim,
+                                                     const int64_t *dims, gpuc_ndarray **out);
+
 /* Memory that is there already: a buffer and offset, or a host address with binding.buffer NULL. The
  * size of the binding must hold the array (0: not checked). free_owner(owner) runs with the last
  * release, not if this fails. */

@@ -252,6 +252,10 @@ typedef struct gpuc_cl_buffer {
     uint32_t skew;      /* bytes by which its address is known not to be a multiple of GPUC_SLOT_ALIGN */
     atomic_uint limits; /* uses that are refused */
     void *mapped;       /* address that the host has */
+    /* Of an image; channels 0: it is none. */
+    size_t width, height;
+    gpuc_dtype dtype;
+    uint8_t channels;
 } gpuc_cl_buffer;
 
 /* Makes an object of a cl_mem, whose reference it owns from then on. */
@@ -259,9 +263,26 @@ GPUC_NODISCARD gpuc_status gpuc_cl_buffer_create(gpuc_cl_device *dev, cl_mem mem
                                                  gpuc_cl_buffer **out);
 /* Whether it may be used so: bits of those above. */
 GPUC_NODISCARD gpuc_status gpuc_cl_buffer_check(const gpuc_cl_buffer *b, unsigned use);
+/* Those bits, of memory of the application with these flags. */
+unsigned gpuc_cl_limits_of(cl_mem_flags flags);
 
 /* Gives it back to the device if the host has it mapped. */
 GPUC_NODISCARD gpuc_status gpuc_cl_buffer_unmap(gpuc_cl_device *dev, gpuc_cl_buffer *b);
+
+/* image.c */
+gpuc_status gpuc_cl_image_create(gpuc_device *dev, gpuc_dtype dtype, int64_t height, int64_t width,
+                                 int channels, gpuc_buffer **out);
+/* Whether memory at an offset can be a kernel's tensor, where one of the two is an image. */
+GPUC_NODISCARD gpuc_status gpuc_cl_image_check(const gpuc_kernel_tensor *t, const gpuc_cl_buffer *b,
+                                               uint64_t offset);
+/* Queues a copy of which an end is an image. From the host it is done at the end; to the host, if wait. */
+GPUC_NODISCARD gpuc_status gpuc_cl_image_copy(gpuc_cl_device *dev, gpuc_cl_queue *queue, gpuc_copy_end from,
+                                              gpuc_copy_end to, size_t bytes, bool wait, cl_event *out_event);
+static inline bool gpuc_cl_is_image(gpuc_copy_end end)
+{
+    return end.buffer && end.buffer->is_image;
+}
+
 gpuc_status gpuc_cl_alloc(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out);
 void gpuc_cl_free(gpuc_device *dev, gpuc_buffer *buffer);
 gpuc_status gpuc_cl_copy(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,

@@ -110,6 +110,10 @@ gpuc_status gpuc_cl_copy(gpuc_device *device, gpuc_copy_end from, gpuc_copy_end 
     if (bytes == 0) return NULL;
     GPUC_TRY(gpuc_device_check_stream(device, stream));
     GPUC_TRY(check_ends(dev, from, to, bytes));
+    if (gpuc_cl_is_image(from) || gpuc_cl_is_image(to)) {
+        atomic_fetch_add(&s->queued, 1);
+        return gpuc_cl_image_copy(dev, &s->queue, from, to, bytes, true, NULL);
+    }
     if (!from.buffer) {
         const char *host = (const char *)from.host + from.offset;
         if (!to.buffer) {
@@ -137,6 +141,8 @@ gpuc_status gpuc_cl_read_later(gpuc_device *device, gpuc_copy_end from, void *ho
     if (!from.buffer) return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the source is memory of the host");
     atomic_store(&((gpuc_cl_buffer *)from.buffer)->fresh, false);
     atomic_fetch_add(&s->queued, 1);
+    if (gpuc_cl_is_image(from))
+        return gpuc_cl_image_copy(dev, &s->queue, from, (gpuc_copy_end){.host = host}, bytes, false, NULL);
     gpuc_cl_turn_begin(&s->queue, false, &t);
     cl_int error = dev->fn->EnqueueReadBuffer(s->queue.handle, mem_of(from), CL_FALSE, from.offset, bytes,
                                               host, t.num_waits, t.waits, t.place);

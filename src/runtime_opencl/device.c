@@ -82,6 +82,7 @@ const gpuc_device_api gpuc_cl_api = {
     .get_attr = gpuc_cl_get_attr,
     .alloc_data_space = gpuc_cl_alloc,
     .free_data_space = gpuc_cl_free,
+    .alloc_image = gpuc_cl_image_create,
     .copy_data_from_to = gpuc_cl_copy,
     .read_later = gpuc_cl_read_later,
     .create_stream = gpuc_cl_stream_create,

@@ -46,8 +46,10 @@ static gpuc_status ask(const gpuc_cl_device *dev, cl_mem mem, mem_info *out)
 static gpuc_status check_mem(const gpuc_cl_device *dev, const mem_info *m)
 {
     if (m->type != CL_MEM_OBJECT_BUFFER)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "it is an image (CL_MEM_TYPE is 0x%x), not a buffer",
-                         (unsigned)m->type);
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT,
+            "it is an image (CL_MEM_TYPE is 0x%x), not a buffer: gpuc_opencl_wrap_image takes it",
+            (unsigned)m->type);
     if (m->context != dev->context)
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
                          "it is of another context than %s:%d: adopt the device of that context",
@@ -72,7 +74,7 @@ static gpuc_status check_part(const gpuc_opencl_buffer *part, const mem_info *m,
     return NULL;
 }
 
-static unsigned limits_of(cl_mem_flags flags)
+unsigned gpuc_cl_limits_of(cl_mem_flags flags)
 {
     unsigned limits = 0;
     if (flags & CL_MEM_READ_ONLY) limits |= GPUC_CL_KERNEL_WRITES;
@@ -100,7 +102,7 @@ static gpuc_status wrap(gpuc_cl_device *dev, cl_mem mem, const mem_info *m, cons
     }
     b->foreign = true;
     b->skew = (uint32_t)((uintptr_t)m->host % GPUC_SLOT_ALIGN);
-    atomic_store(&b->limits, limits_of(m->flags));
+    atomic_store(&b->limits, gpuc_cl_limits_of(m->flags));
     gpuc_binding binding = {.buffer = &b->base, .offset = part->offset, .size = part->size};
     status = gpuc_ndarray_wrap(dev->base.runtime, binding, NULL, dtype, ndim, dims, free_buffer, b, out);
     if (status) {

@@ -134,6 +134,7 @@ static gpuc_status set_tensor(const gpuc_cl_device *dev, const gpuc_kernel *k, g
     if (place.offset / element > INT32_MAX)
         return gpuc_fail(GPUC_UNSUPPORTED, "offset %llu exceeds 2^31 elements",
                          (unsigned long long)place.offset);
+    GPUC_TRY(gpuc_cl_image_check(meta, place.buffer, place.offset));
     cl_int offset = (cl_int)(place.offset / element);
     gpuc_cl_arg *set = &site->tensors[t];
     bool same = set->buffer == place.buffer->id;
@@ -183,6 +184,11 @@ gpuc_status gpuc_cl_copy_enqueue(gpuc_cl_device *dev, const gpuc_step_tensor *te
     GPUC_TRY(resolve(dev, bindings, &tensors[0], 0, &from));
     GPUC_TRY(resolve(dev, bindings, &tensors[1], 0, &to));
     if (tensors[0].size == 0 || (from.buffer == to.buffer && from.offset == to.offset)) return NULL;
+    if (from.buffer->channels || to.buffer->channels)
+        return gpuc_cl_image_copy(dev, queue,
+                                  (gpuc_copy_end){.buffer = &from.buffer->base, .offset = from.offset},
+                                  (gpuc_copy_end){.buffer = &to.buffer->base, .offset = to.offset},
+                                  tensors[0].size, false, out_event);
     gpuc_cl_turn_begin(queue, out_event, &turn);
     cl_int error =
         dev->fn->EnqueueCopyBuffer(queue->handle, from.buffer->mem, to.buffer->mem, from.offset, to.offset,

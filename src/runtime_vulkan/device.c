@@ -132,6 +132,7 @@ const gpuc_device_api gpuc_vk_api = {
     .get_attr = gpuc_vk_get_attr,
     .alloc_data_space = gpuc_vk_buffer_create,
     .free_data_space = gpuc_vk_buffer_free,
+    .alloc_image = gpuc_vk_image_create,
     .copy_data_from_to = gpuc_vk_copy,
     .read_later = gpuc_vk_read_later,
     .create_stream = gpuc_vk_stream_create,

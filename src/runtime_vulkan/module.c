@@ -54,6 +54,8 @@ static gpuc_status init_kernel(gpuc_vk_module *m, const gpuc_kernel *k, gpuc_vk_
     }
     GPUC_TRY(gpuc_vk_layout_get(m->dev, k, out->param_bytes, &out->layout));
     out->num_texels = (uint32_t)__builtin_popcountll(out->layout->texels);
+    out->num_sampled = (uint32_t)__builtin_popcountll(out->layout->sampled);
+    out->num_written = (uint32_t)__builtin_popcountll(out->layout->written);
     return NULL;
 }
 

@@ -201,8 +201,8 @@ static void features_are_bits(void **state)
 {
     gpuc_ctx *ctx = *state;
     assert_int_equal(gpuc_target_features(parse(ctx, "vulkan -float16=1 -int8=1")),
-                     GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_INT8);
-    assert_int_equal(gpuc_target_features(parse(ctx, "vulkan")), 0);
+                     GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_INT8 | GPUC_FEATURE_IMAGES);
+    assert_int_equal(gpuc_target_features(parse(ctx, "vulkan")), GPUC_FEATURE_IMAGES);
     assert_true(gpuc_target_features(parse(ctx, "vulkan/llvmpipe")) & GPUC_FEATURE_FLOAT_CONTROLS);
     assert_true(gpuc_target_features(parse(ctx, "vulkan/desktop")) & GPUC_FEATURE_FLOAT_CONTROLS);
 }
