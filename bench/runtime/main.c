@@ -70,8 +70,8 @@ static gpuc_status prepare(launches *l, gpuc_runtime *rt, gpuc_device *dev, gpuc
         l->tensors[i] = (gpuc_step_tensor){.slot = i, .access = i == 2 ? 2 : 1, .size = l->slots[i].size};
     }
     l->step = (gpuc_step){.num_tensors = 3, .num_scalars = 1, .tensors = l->tensors, .scalars = l->scalars};
-    return gpuc_loader_launch(&l->library->code, l->library->program,
-                              l->library->program->entries[0].steps[0].kernel, &l->step);
+    uint32_t kernel = l->library->program->entries[0].steps[0].kernel;
+    return gpuc_loader_launch(&l->library->code, kernel, &l->step, &kernel);
 }
 
 /* ---- Chains ---- */
