@@ -24,7 +24,8 @@ target_compile_options(gpuc_public_flags INTERFACE -Wall -Wextra -Wswitch-enum
 # find those when they are started there.
 target_compile_options(gpuc_public_flags INTERFACE
   "$<$<NOT:$<CONFIG:Debug>>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=;-ffile-prefix-map=${PROJECT_BINARY_DIR}=build>"
-  -ffunction-sections -fdata-sections) # a program, or a library, links what it uses
+  -ffunction-sections -fdata-sections # a program, or a library, links what it uses
+  $<$<CONFIG:MinSizeRel>:-fno-asynchronous-unwind-tables>)
 target_include_directories(gpuc_public_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/config)
 target_compile_definitions(gpuc_public_flags INTERFACE _GNU_SOURCE GPUC_VERSION="${PROJECT_VERSION}")
 add_library(gpuc_flags INTERFACE)
@@ -52,8 +53,10 @@ endif()
 
 function(gpuc_folder name)
   cmake_parse_arguments(ARG "" "" "SOURCES;SMALL;LIBS;INCLUDES" ${ARGN})
-  # Optimized builds make these small: they read and write files, and the library that applications ship holds them.
-  set_source_files_properties(${ARG_SMALL} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release,RelWithDebInfo>:-Os>")
+  # Optimized builds make these small: they read files and set things up, and the library that applications ship holds them.
+  # Tables for unwinding the stack would be a seventh of it.
+  set_source_files_properties(${ARG_SMALL} PROPERTIES
+    COMPILE_OPTIONS "$<$<CONFIG:Release,RelWithDebInfo>:-Os;-fno-asynchronous-unwind-tables>")
   list(APPEND ARG_SOURCES ${ARG_SMALL})
   add_library(gpuc_${name}_obj OBJECT ${ARG_SOURCES})
   target_link_libraries(gpuc_${name}_obj PUBLIC gpuc_flags ${ARG_LIBS})

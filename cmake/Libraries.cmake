@@ -31,7 +31,7 @@ function(gpuc_library name)
   endif()
 endfunction()
 
-list(TRANSFORM GPUC_COMPILER_FILES REPLACE "/" "_obj[.]dir/" OUTPUT_VARIABLE left_out)
+list(TRANSFORM GPUC_COMPILER_FILES REPLACE "/" "_obj[.]dir/([.]/)?" OUTPUT_VARIABLE left_out)
 list(JOIN left_out "|" left_out)
 gpuc_library(gpuc_runtime FOLDERS ${GPUC_RUNTIME_FOLDERS} WITHOUT "gpuc_(${left_out})[.]o$")
 if(GPUC_COMPILER)

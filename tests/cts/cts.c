@@ -140,6 +140,9 @@ static const struct {
 #ifdef GPUC_CTS_FOO
              {"foo", "foo", "foo_code", "foo", true, NULL},
 #endif
+#ifdef GPUC_CTS_VULKAN
+             {"vulkan_adopted", "vulkan", "spirv", "vulkan", false, cts_adopt_vulkan},
+#endif
              {"vulkan", "vulkan", "spirv", "vulkan", false, NULL}};
 
 bool cts_available(int argc, char **argv)
@@ -181,6 +184,9 @@ void cts_cleanup(void)
 {
     cts_forget_kernels();
     cts_forget_package();
+#ifdef GPUC_CTS_VULKAN
+    cts_close_application();
+#endif
 }
 
 /* ---- Buffers -------------------------------------------------------------------------------- */

@@ -61,11 +61,15 @@ gpuc_status cts_foo_register(gpuc_runtime *rt);
 /* Its code of vadd, affine and scalars, as a value that the caller clears. */
 gpuc_status cts_foo_kernels(gpuc_value *out, gpuc_runtime *rt);
 
-/* ---- Devices of the application's objects (adopt_opencl.c) ---- */
+/* ---- Devices of the application's objects (adopt_opencl.c, adopt_vulkan.c) ---- */
 
 /* On a context and an in-order queue, and on an out-of-order queue that all streams have. */
 gpuc_status cts_adopt_opencl(gpuc_runtime *rt, gpuc_device **out);
 gpuc_status cts_adopt_opencl_out_of_order(gpuc_runtime *rt, gpuc_device **out);
+/* On the VkDevice of tests/embed/app.h, under the validation layer. It is closed last, and the layer must have said
+ * nothing by then. */
+gpuc_status cts_adopt_vulkan(gpuc_runtime *rt, gpuc_device **out);
+void cts_close_application(void);
 
 /* ---- Kernels (kernels.c) -------------------------------------------------------------------- */
 
