@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuc-first [--prepare] [--defer] PACKAGE DEVICE CACHE: what the first launch of a network waits for. Opens the
- * device, loads the package, and runs it on one thread, with cached pipelines in the folder CACHE; bench/first.py
- * starts it with empty caches, and again. Prints milliseconds: of each stage, those of them that the driver compiles
- * or loads in (vkCreateComputePipelines, clBuildProgram), and of the first run and the second. */
+ * device, loads the package, and runs it, with what the driver compiled in the folder CACHE; bench/first.py --starts
+ * starts it with empty caches, and again. Prints milliseconds of each stage, and of these the driver's: compiling
+ * (vkCreateComputePipelines, clBuildProgram) and waiting for launches, the first of which compile as well. The rest is
+ * what the runtime takes, and what drivers take to start; copies of weights are in it. Processor time is that of all
+ * threads: what to compare on a machine that others use. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,16 +25,27 @@ static double clock_ms(clockid_t clock)
     return 1e3 * (double)t.tv_sec + 1e-6 * (double)t.tv_nsec;
 }
 
-static double now(void)
-{
-    return clock_ms(CLOCK_MONOTONIC);
-}
-
 /* ---- Calls of drivers that are measured ---- */
 
-static double in_driver,
-    in_wait; /* compiling; waiting for the device, which compiles at the first dispatch */
+/* Milliseconds, and those of processors in the meantime. */
+typedef struct span {
+    double wall, cpu;
+} span;
+
+static span in_driver, in_wait; /* compiling; waiting for the device */
 static int parts;
+
+static span time_now(void)
+{
+    return (span){clock_ms(CLOCK_MONOTONIC), clock_ms(CLOCK_PROCESS_CPUTIME_ID)};
+}
+
+static void add_since(span *sum, span start)
+{
+    span t = time_now();
+    sum->wall += t.wall - start.wall;
+    sum->cpu += t.cpu - start.cpu;
+}
 
 static PFN_vkGetInstanceProcAddr get_instance_proc;
 static PFN_vkGetDeviceProcAddr get_device_proc;
@@ -43,9 +56,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL timed_pipelines(VkDevice dev, VkPipelineCa
                                                       const VkComputePipelineCreateInfo *infos,
                                                       const VkAllocationCallbacks *callbacks, VkPipeline *out)
 {
-    double start = now();
+    span start = time_now();
     VkResult r = create_pipelines(dev, cache, count, infos, callbacks, out);
-    in_driver += now() - start;
+    add_since(&in_driver, start);
     parts += (int)count;
     return r;
 }
@@ -53,9 +66,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL timed_pipelines(VkDevice dev, VkPipelineCa
 static VKAPI_ATTR VkResult VKAPI_CALL timed_wait(VkDevice dev, uint32_t count, const VkFence *fences,
                                                  VkBool32 all, uint64_t timeout)
 {
-    double start = now();
+    span start = time_now();
     VkResult r = wait_for_fences(dev, count, fences, all, timeout);
-    in_wait += now() - start;
+    add_since(&in_wait, start);
     return r;
 }
 
@@ -83,23 +96,32 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL instance_proc(VkInstance instanc
 
 static __typeof__(clBuildProgram) *build_program;
 static __typeof__(clFinish) *finish;
+static __typeof__(clWaitForEvents) *wait_for_events;
 
 static cl_int CL_API_CALL timed_build(cl_program program, cl_uint count, const cl_device_id *devices,
                                       const char *options, void(CL_CALLBACK *done)(cl_program, void *),
                                       void *user)
 {
-    double start = now();
+    span start = time_now();
     cl_int r = build_program(program, count, devices, options, done, user);
-    in_driver += now() - start;
+    add_since(&in_driver, start);
     parts++;
     return r;
 }
 
 static cl_int CL_API_CALL timed_finish(cl_command_queue queue)
 {
-    double start = now();
+    span start = time_now();
     cl_int r = finish(queue);
-    in_wait += now() - start;
+    add_since(&in_wait, start);
+    return r;
+}
+
+static cl_int CL_API_CALL timed_events(cl_uint count, const cl_event *events)
+{
+    span start = time_now();
+    cl_int r = wait_for_events(count, events);
+    add_since(&in_wait, start);
     return r;
 }
 
@@ -113,6 +135,10 @@ static void *find_opencl(void *library, const char *name)
     if (strcmp(name, "clFinish") == 0) {
         memcpy(&finish, &f, sizeof f);
         return (void *)(uintptr_t)timed_finish;
+    }
+    if (strcmp(name, "clWaitForEvents") == 0) {
+        memcpy(&wait_for_events, &f, sizeof f);
+        return (void *)(uintptr_t)timed_events;
     }
     return f;
 }
@@ -157,20 +183,42 @@ static void cache_store(void *user, const char *key, const void *bytes, size_t s
 
 /* ---- Stages ---- */
 
-static double last_time, last_driver, last_wait, last_cpu, rest;
+static span last, last_driver, last_wait;
+static struct {
+    span all, compiling, launches;
+} sum;
 
-/* Counted: until the first launch, without what the driver did. */
-static void stage(const char *name, bool counted)
+static span minus(span a, span b)
 {
-    double t = now() - last_time, driver = in_driver - last_driver, wait = in_wait - last_wait;
-    double cpu = clock_ms(CLOCK_PROCESS_CPUTIME_ID) - last_cpu;
-    printf("%-8s %9.1f ms, %9.1f of processors; compiling %9.1f, dispatches %9.1f; rest %7.1f\n", name, t,
-           cpu, driver, wait, t - driver - wait);
-    last_cpu += cpu;
-    if (counted) rest += t - driver - wait;
+    return (span){a.wall - b.wall, a.cpu - b.cpu};
+}
+
+static void add(span *to, span a)
+{
+    to->wall += a.wall;
+    to->cpu += a.cpu;
+}
+
+static void print(const char *name, span all, span compiling, span launches)
+{
+    span left = minus(minus(all, compiling), launches);
+    printf("%-8s %9.1f ms; compiling %9.1f, launches %9.1f, rest %7.1f, processor %7.1f\n", name, all.wall,
+           compiling.wall, launches.wall, left.wall, left.cpu);
+}
+
+/* Ends a stage. Waits are for launches, or else for copies. */
+static void stage(const char *name, bool launches)
+{
+    span all = {0};
+    add_since(&all, last);
+    span compiling = minus(in_driver, last_driver), wait = launches ? minus(in_wait, last_wait) : (span){0};
+    print(name, all, compiling, wait);
+    add(&sum.all, all);
+    add(&sum.compiling, compiling);
+    add(&sum.launches, wait);
     last_driver = in_driver;
     last_wait = in_wait;
-    last_time = now();
+    last = time_now();
 }
 
 static gpuc_status set_inputs(gpuc_runtime *rt, gpuc_model *m, gpuc_session *s)
@@ -206,34 +254,30 @@ static gpuc_status measure(const options *o, char **args)
     gpuc_session *s;
     gpuc_device_type type;
     int index;
-    last_time = now();
+    last = time_now();
     GPUC_TRY(gpuc_runtime_create(&desc, &rt));
     GPUC_TRY(register_devices(rt));
     GPUC_TRY(gpuc_device_parse(rt, args[1], &type, &index));
     GPUC_TRY(gpuc_device_open(rt, type, index, &model.device));
-    stage("device", true);
+    stage("device", false);
     GPUC_TRY(gpuc_model_load(rt, &model, &m));
-    stage("load", true);
+    stage("load", false);
     if (o->prepare) GPUC_TRY(gpuc_model_prepare(m, NULL, NULL));
     stage("prepare", true);
     GPUC_TRY(gpuc_session_create(m, &s));
     GPUC_TRY(set_inputs(rt, m, s));
-    stage("session", true);
-    double first = now();
-    GPUC_TRY(gpuc_session_run(s));
-    if (type != GPUC_DEVICE_CPU) stage("queue", true); /* planned and recorded */
-    GPUC_TRY(gpuc_session_sync(s));
-    first = now() - first;
-    stage("run", false);
-    double second = now();
+    stage("session", false);
     GPUC_TRY(gpuc_session_run(s));
     GPUC_TRY(gpuc_session_sync(s));
-    second = now() - second;
-    stage("again", false);
-    printf("%d parts; first run %.1f ms, second run %.1f ms; to the first launch, without the driver's "
-           "compiling "
-           "and dispatches: %.1f ms\n",
-           parts, first, second, rest + (type == GPUC_DEVICE_CPU && first > second ? first - second : 0));
+    stage("run", true);
+    span second = {0}, start = time_now();
+    GPUC_TRY(gpuc_session_run(s));
+    GPUC_TRY(gpuc_session_sync(s));
+    add_since(&second, start);
+    if (type == GPUC_DEVICE_CPU) add(&sum.launches, second); /* kernels run in the call, where nobody waits */
+    print("start", sum.all, sum.compiling, sum.launches);
+    printf("%d parts were compiled; the second run took %.1f ms, processor %.1f\n", parts, second.wall,
+           second.cpu);
     gpuc_session_release(s);
     gpuc_model_release(m);
     gpuc_runtime_release(rt);

@@ -2,15 +2,11 @@
 /* Allocates OpenCL buffers, and says how they may be used. */
 #include "runtime_opencl/cl.h"
 
-#include <sys/mman.h>
-
 #include "abi/scope.h"
 #include "base/size.h"
 
-#define HUGE_PAGE ((size_t)2 << 20)
-
-/* On a CPU a mapped buffer is the memory itself, and huge pages save TLB misses. Failure does no harm. */
-static void advise_huge_pages(gpuc_cl_device *dev, cl_mem mem, size_t size)
+/* On a CPU a mapped buffer is the memory itself. */
+static void ask_huge_pages(gpuc_cl_device *dev, cl_mem mem, size_t size)
 {
     cl_int error = CL_SUCCESS;
     gpuc_status status = gpuc_cl_ensure_queue(dev, 0, &dev->fill_queue);
@@ -20,9 +16,7 @@ static void advise_huge_pages(gpuc_cl_device *dev, cl_mem mem, size_t size)
                                            CL_MAP_WRITE_INVALIDATE_REGION, 0, size, 0, NULL, NULL, &error);
     gpuc_status_release(status);
     if (!at || error != CL_SUCCESS) return;
-    uintptr_t begin = (uintptr_t)gpuc_align_up((uintptr_t)at, HUGE_PAGE),
-              end = ((uintptr_t)at + size) / HUGE_PAGE * HUGE_PAGE;
-    if (begin < end) madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+    gpuc_mem_ask_huge_pages(at, size);
     dev->fn->EnqueueUnmapMemObject(dev->fill_queue.handle, mem, at, 0, NULL, NULL);
     dev->fn->Finish(dev->fill_queue.handle);
 }
@@ -84,7 +78,7 @@ gpuc_status gpuc_cl_alloc(gpuc_device *device, size_t bytes, size_t alignment, g
         dev->fn->ReleaseMemObject(mem);
         return status;
     }
-    if (dev->caps.is_cpu && size >= 2 * HUGE_PAGE) advise_huge_pages(dev, mem, size);
+    if (dev->caps.is_cpu && size >= 2 * GPUC_HUGE_PAGE) ask_huge_pages(dev, mem, size);
     atomic_store(&b->fresh, true);
     *out = &b->base;
     return NULL;
