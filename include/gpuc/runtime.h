@@ -390,11 +390,15 @@ typedef struct gpuc_session gpuc_session;
 
 /* What to load, and how. Start from GPUC_MODEL_DESC_INIT. */
 typedef struct gpuc_model_desc {
-    uint32_t struct_size;   /* set by GPUC_MODEL_DESC_INIT */
-    const char *path;       /* of the package, which is mapped; NULL: it lies in bytes */
-    const void *bytes;      /* a package in memory, which must outlive the model; not used with a path */
-    size_t size;            /* of bytes */
-    gpuc_device *device;    /* run here; NULL: the first program whose device can be opened */
+    uint32_t struct_size; /* set by GPUC_MODEL_DESC_INIT */
+    const char *path;     /* of the package, which is mapped; NULL: it lies in bytes */
+    const void *bytes;    /* a package in memory, which must outlive the model; not used with a path */
+    size_t size;          /* of bytes */
+    gpuc_device *device;  /* run here; NULL: the first program whose device can be opened */
+    /* Keep the weights in this array, of uint8 on `device`: a buffer of the application, for example. Retained by the model,
+     * which fills it when it is loaded. Where it is too small the message says how many bytes are needed; NULL: the model
+     * allocates memory. */
+    gpuc_ndarray *weight_memory;
     bool allow_native_code; /* load CPU code from the package */
     bool check_weights;     /* checksum the weights too */
     bool profiling;         /* record device timestamps per kernel */
