@@ -106,31 +106,55 @@ static double now_ns(void)
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-static gpuc_status run_steps(cpu_plan *plan, const gpuc_bindings *bindings)
+/* The time of each step goes to ns, if that is not NULL. */
+static gpuc_status run_steps(cpu_plan *plan, const gpuc_bindings *bindings, uint32_t first, uint32_t end,
+                             double *ns)
 {
-    for (uint32_t i = 0; i < plan->num_steps; i++) {
+    for (uint32_t i = first; i < end; i++) {
         const cpu_step *s = &plan->steps[i];
         if (s->empty) continue;
         GPUC_TRY(gpuc_error_prefix(
             gpuc_cpu_resolve(plan->dev, s->kernel, s->tensors, s->num_tensors, bindings, plan->pointers),
             "%s", step_name(s)));
-        double start = plan->ns ? now_ns() : 0;
+        double start = ns ? now_ns() : 0;
         GPUC_TRY(run_step(plan, s));
-        if (plan->ns) plan->ns[i] = now_ns() - start;
+        if (ns) ns[i] = now_ns() - start;
     }
     return NULL;
+}
+
+static gpuc_status run(cpu_plan *plan, const gpuc_bindings *bindings, uint32_t first, uint32_t end,
+                       gpuc_stream *stream, double *ns)
+{
+    GPUC_TRY(gpuc_device_check_stream(&plan->dev->base, stream));
+    if (!gpuc_cpu_stream_idle(gpuc_cpu_stream_of(plan->dev, stream)))
+        GPUC_TRY(gpuc_cpu_stream_sync(&plan->dev->base, stream));
+    if (plan->dev->pool) gpuc_cpu_pool_begin_burst(plan->dev->pool);
+    gpuc_status s = run_steps(plan, bindings, first, end, ns);
+    if (plan->dev->pool) gpuc_cpu_pool_end_burst(plan->dev->pool);
+    return s;
 }
 
 gpuc_status gpuc_cpu_plan_run(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_stream *stream)
 {
     cpu_plan *plan = (cpu_plan *)p;
-    GPUC_TRY(gpuc_device_check_stream(&plan->dev->base, stream));
-    if (!gpuc_cpu_stream_idle(gpuc_cpu_stream_of(plan->dev, stream)))
-        GPUC_TRY(gpuc_cpu_stream_sync(&plan->dev->base, stream));
-    if (plan->dev->pool) gpuc_cpu_pool_begin_burst(plan->dev->pool);
-    gpuc_status s = run_steps(plan, bindings);
-    if (plan->dev->pool) gpuc_cpu_pool_end_burst(plan->dev->pool);
-    return s;
+    return run(plan, bindings, 0, plan->num_steps, stream, plan->ns);
+}
+
+uint32_t gpuc_cpu_plan_units(const gpuc_plan *p, uint32_t step)
+{
+    (void)p;
+    (void)step;
+    return 1;
+}
+
+gpuc_status gpuc_cpu_plan_run_part(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_plan_part *part,
+                                   gpuc_stream *stream)
+{
+    double start = now_ns();
+    GPUC_TRY(run((cpu_plan *)p, bindings, part->step, part->end_step, stream, part->step_ns));
+    part->device_ns = now_ns() - start;
+    return NULL;
 }
 
 gpuc_status gpuc_cpu_plan_profile(gpuc_plan *p, double *out_ns, uint32_t count)

@@ -99,6 +99,7 @@ static gpuc_status find_function(const gpuc_cl_module *m, gpuc_cl_kernel *k)
         return gpuc_fail(GPUC_INVALID_DATA, "the OpenCL module has no program with the kernel '%s'",
                          k->meta->name);
     k->program = m->programs[source - m->code.programs].handle;
+    k->based = strstr(source->text, "get_global_offset(") != NULL;
     return NULL;
 }
 
