@@ -50,7 +50,7 @@ for header in "$root"/include/gpuc/*.h; do
     fi
 done
 
-programs='run_model:gpuc-runtime:runtime use:gpuc-runtime:runtime streams:gpuc-runtime:runtime'
+programs='run_model:gpuc-runtime:runtime use:gpuc-runtime:runtime streams:gpuc-runtime:runtime slices:gpuc-runtime:runtime'
 [ "$has_compiler" = 1 ] && programs="$programs vector_add:gpuc:gpuc export:gpuc:gpuc"
 
 export PKG_CONFIG_PATH=$libdir/pkgconfig
@@ -84,7 +84,7 @@ fi
 
 # They start, and say what is wrong with a package that is none.
 echo nothing >"$work/none.gpuc"
-for program in "$work/run_model-static" "$work/app/build/run_model-runtime"; do
+for program in "$work/run_model-static" "$work/app/build/run_model-runtime" "$work/slices-static"; do
     if "$program" "$work/none.gpuc" >"$work/out" 2>&1; then fail "$program took a text file for a package"; fi
     [ -s "$work/out" ] || fail "$program says nothing about a text file"
 done
