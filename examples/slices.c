@@ -12,9 +12,9 @@ enum { BINS = 12, BIN_US = 2000, MAX_DIMS = 16 };
 static const double frame_us = 1e6 / 60;
 
 typedef struct counts {
-    int frames[BINS];    /* by time */
-    int late, long_ones; /* frames over a 60th of a second; slices over 1.5 budgets */
-    int inferences;      /* complete ones */
+    int frames[BINS];                /* by time */
+    int late, long_ones;             /* frames over a 60th of a second; slices over 1.5 budgets */
+    int inferences;                  /* complete ones */
     double at_once_us, in_slices_us; /* an inference in one run; the slices of all complete ones */
 } counts;
 
@@ -100,8 +100,8 @@ static void print(const counts *c, unsigned budget_us, int num_frames)
     for (int i = 0; i < BINS; i++)
         printf("%2d to %2d ms%s  %d\n", i * BIN_US / 1000, (i + 1) * BIN_US / 1000,
                i + 1 < BINS ? "        " : " or more", c->frames[i]);
-    printf("frames: %d, of these %d over 16.7 ms; slices over 1.5 budgets of %u us: %d\n", num_frames, c->late,
-           budget_us, c->long_ones);
+    printf("frames: %d, of these %d over 16.7 ms; slices over 1.5 budgets of %u us: %d\n", num_frames,
+           c->late, budget_us, c->long_ones);
     printf("inferences: %d, %.1f ms each; at once %.1f ms\n", c->inferences,
            c->inferences ? c->in_slices_us / c->inferences / 1e3 : 0, c->at_once_us / 1e3);
 }

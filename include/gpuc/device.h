@@ -160,7 +160,7 @@ typedef struct gpuc_bindings {
 /* A part of a plan, in the middle of an inference that is queued in parts. A step has units, pieces that may run at
  * different times (plan_units); a launch has ranges of its work-groups. */
 typedef struct gpuc_plan_part {
-    uint32_t step, unit; /* where it begins: a unit of a step */
+    uint32_t step, unit;         /* where it begins: a unit of a step */
     uint32_t end_step, end_unit; /* behind its last unit; unit 0 of a step: behind the step before */
     /* Out: by step of the plan, nanoseconds that the whole step takes, where it has been measured since the last part;
      * others are left alone. */

@@ -485,8 +485,9 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_get_output(gpuc_session *s, int
 typedef struct gpuc_slice_progress {
     int operators, num_operators; /* queued so far, and of all (gpuc_model_num_nodes) */
     double fraction; /* of the estimated time that has been queued; it never falls, and is 1 at the end */
-    bool complete;   /* all is queued, as gpuc_session_run leaves it: the next call begins another inference */
-    double device_us; /* microseconds of earlier slices on the device, of those that were found done; 0: none */
+    bool complete; /* all is queued, as gpuc_session_run leaves it: the next call begins another inference */
+    double
+        device_us; /* microseconds of earlier slices on the device, of those that were found done; 0: none */
 } gpuc_slice_progress;
 /* Queues as much of the current inference as the device takes so many microseconds for, the rest in later calls; a
  * kernel that takes longer is cut along its work-groups where the device can. At least a piece is queued, whatever

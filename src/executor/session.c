@@ -228,7 +228,8 @@ static gpuc_status read_symbol(gpuc_session *s, const gpuc_exec_step *step)
 
 gpuc_status gpuc_session_end_part(gpuc_session *s, const gpuc_part *part)
 {
-    return gpuc_error_prefix(read_symbol(s, &s->model->exec->steps[part->end_step]), "step %u", part->end_step);
+    return gpuc_error_prefix(read_symbol(s, &s->model->exec->steps[part->end_step]), "step %u",
+                             part->end_step);
 }
 
 gpuc_status gpuc_session_run_to(gpuc_session *s, uint32_t end)

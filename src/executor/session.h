@@ -66,7 +66,7 @@ typedef struct gpuc_shape_state {
     uint32_t num_parts;
     gpuc_plan *outputs_plan; /* record.c: copies of outputs that lie elsewhere; NULL: not made, or none */
     uint32_t num_output_copies;
-    uint64_t recording; /* the last one with these plans; 0: none */
+    uint64_t recording;    /* the last one with these plans; 0: none */
     gpuc_step_cost *costs; /* by step of the program; NULL: no slice was asked for */
     double *measured;      /* scratch, by step */
 } gpuc_shape_state;
@@ -129,7 +129,7 @@ struct gpuc_session {
     uint64_t recording;            /* number of the last one; 0: none */
     uint32_t next_recorded;        /* operator that goes on with it; 0: none is under way */
     gpuc_slices slices;
-    gpuc_device *recordable;       /* the device whose command buffers take the program; NULL: not checked */
+    gpuc_device *recordable; /* the device whose command buffers take the program; NULL: not checked */
 };
 
 /* shapes.c: symbols from the inputs, checked against the program's dims and assertions. */

@@ -10,7 +10,7 @@
 #define OPS_UNKNOWN 1e6
 #define OPS_PER_BYTE 10.0
 #define FIRST_NS_PER_OP 0.1 /* before anything has been measured: of a slow device */
-#define MIN_FILL 0.125      /* of the budget: less time than this is left free before a step is cut to fill it */
+#define MIN_FILL 0.125 /* of the budget: less time than this is left free before a step is cut to fill it */
 
 /* What one call queues. */
 typedef struct slicer {

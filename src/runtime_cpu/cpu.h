@@ -103,7 +103,8 @@ GPUC_NODISCARD gpuc_status gpuc_cpu_check_step(const gpuc_cpu_device *dev, const
 GPUC_NODISCARD gpuc_status gpuc_cpu_resolve(const gpuc_cpu_device *dev, const gpuc_cpu_kernel *k,
                                             const gpuc_step_tensor *tensors, uint32_t count,
                                             const gpuc_bindings *bindings, void **out);
-GPUC_NODISCARD gpuc_status gpuc_cpu_call(gpuc_cpu_device *dev, const gpuc_cpu_kernel *k, void *const *tensors,
+GPUC_NODISCARD gpuc_status gpuc_cpu_call(gpuc_cpu_device *dev, const gpuc_cpu_env *env,
+                                         const gpuc_cpu_kernel *k, void *const *tensors,
                                          const int64_t *scalars);
 
 /* stream.c; NULL: the default stream */

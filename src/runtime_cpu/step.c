@@ -8,10 +8,10 @@ static gpuc_status check_launch(const gpuc_step *step, const gpuc_kernel *k)
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
                          "kernel '%s' takes %u tensors and %u scalars, the step has %u and %u", k->name,
                          k->num_tensors, k->num_scalars, step->num_tensors, step->num_scalars);
-    for (int i = 0; i < 3; i++)
+    for (int i = 1; i < 3; i++)
         if (step->launch[i] > 1)
             return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                             "kernel '%s': a launch on the CPU device is 1,1,1, not %u,%u,%u", k->name,
+                             "kernel '%s': a launch on the CPU device is N,1,1, not %u,%u,%u", k->name,
                              step->launch[0], step->launch[1], step->launch[2]);
     return NULL;
 }
@@ -51,10 +51,10 @@ gpuc_status gpuc_cpu_resolve(const gpuc_cpu_device *dev, const gpuc_cpu_kernel *
     return NULL;
 }
 
-gpuc_status gpuc_cpu_call(gpuc_cpu_device *dev, const gpuc_cpu_kernel *k, void *const *tensors,
-                          const int64_t *scalars)
+gpuc_status gpuc_cpu_call(gpuc_cpu_device *dev, const gpuc_cpu_env *env, const gpuc_cpu_kernel *k,
+                          void *const *tensors, const int64_t *scalars)
 {
-    int rc = k->fn(&dev->env, tensors, scalars);
+    int rc = k->fn(env, tensors, scalars);
     __atomic_fetch_add(&dev->base.launches, 1, __ATOMIC_RELAXED);
     if (rc != 0) return gpuc_fail(GPUC_INTERNAL, "kernel '%s' returned %d", k->name, rc);
     return NULL;

@@ -262,7 +262,8 @@ typedef struct gpuc_cl_groups {
 } gpuc_cl_groups;
 /* groups NULL: all. */
 GPUC_NODISCARD gpuc_status gpuc_cl_launch_enqueue(gpuc_cl_device *dev, const gpuc_cl_launch *launch,
-                                                  const gpuc_cl_groups *groups, gpuc_cl_site *site, const gpuc_step_tensor *tensors,
+                                                  const gpuc_cl_groups *groups, gpuc_cl_site *site,
+                                                  const gpuc_step_tensor *tensors,
                                                   const gpuc_bindings *bindings, cl_command_queue queue,
                                                   cl_event *out_event);
 /* A copy of tensors[0] to tensors[1]. */

@@ -210,7 +210,8 @@ static gpuc_status launch_kernel(gpuc_cl_device *dev, const gpuc_step *step, con
         if (site) {
             status = gpuc_cl_site_set_scalars(dev, launch.kernel->meta, site, step->scalars);
             if (!status)
-                status = gpuc_cl_launch_enqueue(dev, &launch, NULL, site, step->tensors, bindings, s->queue, NULL);
+                status =
+                    gpuc_cl_launch_enqueue(dev, &launch, NULL, site, step->tensors, bindings, s->queue, NULL);
             give_site(dev, launch.kernel, site);
         }
     }

@@ -112,10 +112,9 @@ static gpuc_status enqueue_step(cl_plan *plan, uint32_t i, const gpuc_cl_groups 
                                 const gpuc_bindings *bindings, cl_command_queue queue, cl_event *event)
 {
     cl_step *s = &plan->steps[i];
-    gpuc_status status =
-        s->site
-            ? gpuc_cl_launch_enqueue(plan->dev, &s->launch, groups, s->site, s->tensors, bindings, queue, event)
-            : gpuc_cl_copy_enqueue(plan->dev, s->tensors, bindings, queue, event);
+    gpuc_status status = s->site ? gpuc_cl_launch_enqueue(plan->dev, &s->launch, groups, s->site, s->tensors,
+                                                          bindings, queue, event)
+                                 : gpuc_cl_copy_enqueue(plan->dev, s->tensors, bindings, queue, event);
     return status ? gpuc_error_prefix(status, "step %u (%s)", i, step_name(s)) : NULL;
 }
 
@@ -125,8 +124,7 @@ static gpuc_status enqueue_all(cl_plan *plan, const gpuc_bindings *bindings, gpu
     (void)part;
     for (uint32_t i = 0; i < plan->num_steps; i++)
         if (!plan->steps[i].empty)
-            GPUC_TRY(
-                enqueue_step(plan, i, NULL, bindings, queue, plan->events ? &plan->events[i] : NULL));
+            GPUC_TRY(enqueue_step(plan, i, NULL, bindings, queue, plan->events ? &plan->events[i] : NULL));
     return NULL;
 }
 
@@ -193,7 +191,8 @@ static int axis_of(const cl_step *s)
 {
     int best = 0;
     for (int i = 1; i < 3; i++)
-        if (s->launch.global[i] / s->launch.local[i] > s->launch.global[best] / s->launch.local[best]) best = i;
+        if (s->launch.global[i] / s->launch.local[i] > s->launch.global[best] / s->launch.local[best])
+            best = i;
     return best;
 }
 
@@ -208,9 +207,9 @@ uint32_t gpuc_cl_plan_units(const gpuc_plan *p, uint32_t step)
 static gpuc_status event_times(const cl_plan *plan, cl_event event, double *out_ns)
 {
     cl_ulong start = 0, end = 0;
-    GPUC_CL_TRY("clGetEventProfilingInfo",
-                plan->dev->fn->GetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start,
-                                                     NULL));
+    GPUC_CL_TRY(
+        "clGetEventProfilingInfo",
+        plan->dev->fn->GetEventProfilingInfo(event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL));
     GPUC_CL_TRY("clGetEventProfilingInfo", plan->dev->fn->GetEventProfilingInfo(
                                                event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL));
     *out_ns = end > start ? (double)(end - start) : 0;
@@ -225,9 +224,8 @@ static gpuc_status read_times(cl_plan *plan, gpuc_plan_part *part)
         cl_int state;
         double ns = 0;
         if (!s->timed) continue;
-        GPUC_CL_TRY("clGetEventInfo",
-                    plan->dev->fn->GetEventInfo(s->timed, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state,
-                                                &state, NULL));
+        GPUC_CL_TRY("clGetEventInfo", plan->dev->fn->GetEventInfo(s->timed, CL_EVENT_COMMAND_EXECUTION_STATUS,
+                                                                  sizeof state, &state, NULL));
         if (state > CL_COMPLETE) continue;
         if (state == CL_COMPLETE) GPUC_TRY(event_times(plan, s->timed, &ns));
         plan->dev->fn->ReleaseEvent(s->timed);

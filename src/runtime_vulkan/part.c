@@ -75,8 +75,7 @@ static gpuc_status take_timer_locked(gpuc_vk_plan *plan, gpuc_plan_part *part, g
     if (!dev->caps.timestamp_bits) return NULL;
     GPUC_TRY(gpuc_vk_poll_locked(dev));
     if (!plan->ticks)
-        plan->ticks =
-            gpuc_arena_alloc_array(&plan->arena, plan->num_given + (size_t)1, sizeof *plan->ticks);
+        plan->ticks = gpuc_arena_alloc_array(&plan->arena, plan->num_given + (size_t)1, sizeof *plan->ticks);
     if (!plan->ticks) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     for (int i = 0; i < GPUC_VK_TIMERS; i++) {
         gpuc_vk_timer *timer = &plan->timers[i];

@@ -129,10 +129,23 @@ gpuc_status run_set_input(gpuc_session *s, int i, const run_array *a)
     return status;
 }
 
-gpuc_status run_session(int n, const run_array *inputs)
+static gpuc_status prepare_session(int n, const run_array *inputs)
 {
     if (!session) GPUC_TRY(gpuc_session_create(model, &session));
     for (int i = 0; i < n; i++) GPUC_TRY(run_set_input(session, i, &inputs[i]));
+    return NULL;
+}
+
+gpuc_status run_slices(int n, const run_array *inputs, uint32_t budget_us)
+{
+    GPUC_TRY(prepare_session(n, inputs));
+    for (gpuc_slice_progress p = {0}; !p.complete;) GPUC_TRY(gpuc_session_run_slice(session, budget_us, &p));
+    return gpuc_session_sync(session);
+}
+
+gpuc_status run_session(int n, const run_array *inputs)
+{
+    GPUC_TRY(prepare_session(n, inputs));
     GPUC_TRY(gpuc_session_run(session));
     return gpuc_session_sync(session);
 }

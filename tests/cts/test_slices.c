@@ -106,7 +106,7 @@ static void a_kernel_is_cut(void **state)
     gpuc_model *m = cts_load(&c, CTS_CHAIN, NULL);
     gpuc_session *s = open_session(m);
     set_inputs(&c, s, 1);
-    bool cuts = cts_type != GPUC_DEVICE_CPU && !cts_defaults;
+    bool cuts = !cts_defaults;
     int slices = run_in_slices(s, 0, true), groups = (CTS_N + 63) / 64;
     assert_int_equal(slices, cuts ? 6 * groups : 6);
     gpuc_session_release(s);

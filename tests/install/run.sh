@@ -103,6 +103,16 @@ if [ "$has_compiler" = 1 ]; then
         grep -q 'cpu *ok' "$work/out" || fail "$program: $(cat "$work/out")"
     done
 fi
+# A network in slices, beside frames.
+if [ "$has_compiler" = 1 ]; then
+    "$root/bin/gpuc" build "$source/tests/models/mnist_8/model.onnx" --target c -o "$work/net.gpuc" >"$work/out" 2>&1 ||
+        fail "$(cat "$work/out")"
+    for program in "$work/slices-static" "$work/app/build/slices-runtime"; do
+        "$program" "$work/net.gpuc" 500 10 >"$work/out" 2>&1 || fail "$program: $(cat "$work/out")"
+        grep -q '^frames: 10,' "$work/out" || fail "$program: $(cat "$work/out")"
+    done
+fi
+
 # A plug-in of somebody else, linked with the program's library or with none.
 plugin() { # source, package, words, command...
     plugin_source=$source/$1 plugin_package=$2 words=$3
