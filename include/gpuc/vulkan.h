@@ -16,29 +16,84 @@ extern "C" {
 #endif
 
 /* Handles, as vulkan.h has them: C11 and C++ allow the same typedef twice. */
-#if defined(VK_USE_64_BIT_PTR_DEFINES) ? VK_USE_64_BIT_PTR_DEFINES : UINTPTR_MAX > 0xffffffffu
-#define GPUC_VULKAN_HANDLE_(name) typedef struct name##_T *name;
-#else
-#define GPUC_VULKAN_HANDLE_(name) typedef uint64_t name;
-#endif
 typedef struct VkInstance_T *VkInstance;
 typedef struct VkPhysicalDevice_T *VkPhysicalDevice;
 typedef struct VkDevice_T *VkDevice;
 typedef struct VkQueue_T *VkQueue;
 typedef struct VkCommandBuffer_T *VkCommandBuffer;
-GPUC_VULKAN_HANDLE_(VkBuffer)
-GPUC_VULKAN_HANDLE_(VkDeviceMemory)
-GPUC_VULKAN_HANDLE_(VkSemaphore)
-GPUC_VULKAN_HANDLE_(VkFence)
-GPUC_VULKAN_HANDLE_(VkQueryPool)
-GPUC_VULKAN_HANDLE_(VkPipelineCache)
-#undef GPUC_VULKAN_HANDLE_
+#ifdef VK_USE_64_BIT_PTR_DEFINES
+#define GPUC_VULKAN_POINTERS_ VK_USE_64_BIT_PTR_DEFINES
+#else
+#define GPUC_VULKAN_POINTERS_ (UINTPTR_MAX > 0xffffffffu)
+#endif
+#if GPUC_VULKAN_POINTERS_
+typedef struct VkBuffer_T *VkBuffer;
+typedef struct VkImage_T *VkImage;
+typedef struct VkImageView_T *VkImageView;
+typedef struct VkDeviceMemory_T *VkDeviceMemory;
+typedef struct VkSemaphore_T *VkSemaphore;
+typedef struct VkFence_T *VkFence;
+typedef struct VkQueryPool_T *VkQueryPool;
+typedef struct VkPipelineCache_T *VkPipelineCache;
+#else
+typedef uint64_t VkBuffer;
+typedef uint64_t VkImage;
+typedef uint64_t VkImageView;
+typedef uint64_t VkDeviceMemory;
+typedef uint64_t VkSemaphore;
+typedef uint64_t VkFence;
+typedef uint64_t VkQueryPool;
+typedef uint64_t VkPipelineCache;
+#endif
 struct VkAllocationCallbacks;
 struct VkMemoryRequirements;
 
-/* vkGetInstanceProcAddr. */
+/* What vkGetInstanceProcAddr returns. */
 typedef void (*gpuc_vulkan_function)(void);
+/* vkGetInstanceProcAddr. */
 typedef gpuc_vulkan_function (*gpuc_vulkan_get_proc)(VkInstance instance, const char *name);
+
+/* ---- What a package asks of a device that is to be made -------------------------------------- */
+
+/* What kind of thing a need is. */
+typedef enum gpuc_vulkan_need_kind {
+    GPUC_VULKAN_NEED_VERSION,   /* of Vulkan, as VK_MAKE_API_VERSION: of the instance and of the device */
+    GPUC_VULKAN_NEED_EXTENSION, /* of the device: VkDeviceCreateInfo.ppEnabledExtensionNames */
+    GPUC_VULKAN_NEED_FEATURE,   /* the member of a VkPhysicalDevice...Features structure, set to VK_TRUE */
+    GPUC_VULKAN_NEED_PROPERTY,  /* what a device has or has not; nothing is enabled */
+    GPUC_VULKAN_NEED_LIMIT,     /* the member of VkPhysicalDeviceLimits */
+    GPUC_VULKAN_NEED_MEMORY     /* bytes of device memory, of the largest heap for tensors */
+} gpuc_vulkan_need_kind;
+
+/* One row of the answer. Its texts are static. */
+typedef struct gpuc_vulkan_need {
+    gpuc_vulkan_need_kind kind; /* what name names */
+    const char *name;    /* "VK_KHR_8bit_storage", "shaderFloat16", "maxComputeWorkGroupInvocations", ... */
+    uint32_t program;    /* the number of the program in the package that asks for it */
+    bool optional;       /* without it the program runs by other kernels */
+    const char *buys;    /* what an optional one is good for; "" for others */
+    bool present;        /* the physical device has it, or as much */
+    uint64_t needs, has; /* of a version, a limit or memory */
+} gpuc_vulkan_need;
+
+/* What to look at. Start from zeros. */
+typedef struct gpuc_vulkan_question {
+    gpuc_vulkan_get_proc get_instance_proc_addr; /* vkGetInstanceProcAddr */
+    VkInstance instance;                         /* of the physical device */
+    uint32_t api_version;                        /* VkApplicationInfo.apiVersion of the instance */
+    VkPhysicalDevice physical_device;            /* that a device is to be made of */
+    const char *path;                            /* of the package; NULL: it lies in bytes */
+    const void *bytes;                           /* a package in memory, at a multiple of 16 */
+    size_t size;                                 /* of bytes */
+} gpuc_vulkan_question;
+
+/* Tells what the Vulkan programs of a package ask of a physical device, before a VkDevice is made: what must be there,
+ * and what is used where it is. A device that is made with all that is present runs each program as fast as gpuc's own
+ * device would. *in_out_count is the room in out, and on return the number of rows; as many as fit were written.
+ * NOT_FOUND if the package has no program for Vulkan. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_requirements(gpuc_runtime *rt,
+                                                             const gpuc_vulkan_question *question,
+                                                             gpuc_vulkan_need *out, uint32_t *in_out_count);
 
 /* ---- The device --------------------------------------------------------------------------- */
 
@@ -139,6 +194,35 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_wrap_buffer(gpuc_device *dev,
  * array lives. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_get_buffer(const gpuc_ndarray *array,
                                                            gpuc_vulkan_buffer *out);
+
+/* ---- Images ------------------------------------------------------------------------------- */
+
+/* A view of one level and one layer of a 2D image, with memory bound. */
+typedef struct gpuc_vulkan_image {
+    VkImageView view; /* of the device's VkDevice */
+    /* VkFormat of the view: R8G8B8A8_UNORM, B8G8R8A8_UNORM and R8_UNORM are arrays of uint8, R16G16B16A16_SFLOAT and
+     * R16_SFLOAT of float16, R32G32B32A32_SFLOAT and R32_SFLOAT of float32. No SRGB format: gpuc decodes and
+     * encodes by itself, on a UNORM view of the image. */
+    uint32_t format;
+    /* VkImageLayout that it is in while gpuc uses it: GENERAL, or, for what is only read, SHADER_READ_ONLY_OPTIMAL.
+     * gpuc changes no layout. */
+    uint32_t layout;
+    uint32_t width, height; /* in texels */
+    uint32_t usage;         /* VkImageUsageFlags of the image: SAMPLED for inputs, STORAGE for outputs */
+    VkImage image;          /* of the view; needed where a family owns it, else it may be 0 */
+    /* The queue family that owns the image, all its levels and layers, before a recording or submission, as
+     * gpuc_vulkan_buffer has it; the layout is the same before and after. */
+    uint32_t owner_family;
+} gpuc_vulkan_image;
+
+/* Makes an array [height, width, 4 or 1 channels] of an image, to be bound as an input or output that is an image.
+ * gpuc does not copy from it or to it, and does not see that two arrays are of one image: wrap it once. It stays the
+ * application's, and must live until released(user) is called, which may be NULL: once the array has been released
+ * and the work that uses it is done. UNSUPPORTED for a format
+ * or size that it cannot be, INVALID_ARGUMENT for another layout. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_wrap_image(gpuc_device *dev, const gpuc_vulkan_image *image,
+                                                           void (*released)(void *user), void *user,
+                                                           gpuc_ndarray **out);
 
 /* ---- A network in the application's command buffer ---------------------------------------- */
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "abi/scope.h"
+#include "base/size.h"
 #include "executor/session.h"
 
 static gpuc_status grow_memory(gpuc_session *s, uint32_t device, uint32_t count)
@@ -34,6 +35,13 @@ static gpuc_status free_chunk(gpuc_session *s, uint32_t device, gpuc_buffer **at
     return NULL;
 }
 
+gpuc_status gpuc_session_drop_memory(gpuc_session *s, uint32_t device)
+{
+    for (uint32_t i = 0; i < s->memory[device].count; i++)
+        if (s->memory[device].chunks[i]) GPUC_TRY(free_chunk(s, device, &s->memory[device].chunks[i]));
+    return NULL;
+}
+
 static gpuc_status ensure_chunk(gpuc_session *s, uint32_t device, uint32_t chunk, uint64_t size)
 {
     gpuc_device *dev = s->model->devices[device].code.dev;
@@ -44,9 +52,40 @@ static gpuc_status ensure_chunk(gpuc_session *s, uint32_t device, uint32_t chunk
                              "intermediate results of the session");
 }
 
+/* Bytes of chunks that lie behind one another. */
+static uint64_t chunks_size(const gpuc_chunks *c, uint32_t count)
+{
+    uint64_t size = 0;
+    for (uint32_t i = 0; i < count; i++) size += gpuc_align_up(c->sizes[i], GPUC_SLOT_ALIGN);
+    return size;
+}
+
+uint64_t gpuc_session_workspace_size(const gpuc_session *s)
+{
+    return s->states ? chunks_size(&s->states->chunks[0], s->states->chunks[0].count) : 0;
+}
+
+static gpuc_status check_workspace(const gpuc_session *s)
+{
+    uint64_t need = gpuc_session_workspace_size(s), have = gpuc_ndarray_bytes(s->workspace);
+    if (have >= need) return NULL;
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "the workspace has %llu bytes, but these input shapes need %llu",
+                     (unsigned long long)have, (unsigned long long)need);
+}
+
+/* Where a chunk lies: in memory of the session, or in the application's. */
+static gpuc_binding chunk_at(const gpuc_session *s, uint32_t device, uint32_t chunk)
+{
+    if (device || !s->workspace) return (gpuc_binding){.buffer = s->memory[device].chunks[chunk]};
+    gpuc_binding b = gpuc_ndarray_binding(s->workspace);
+    b.offset += chunks_size(&s->states->chunks[0], chunk);
+    return b;
+}
+
 gpuc_status gpuc_session_ensure_memory(gpuc_session *s)
 {
-    for (uint32_t d = 0; d < s->model->exec->num_devices; d++) {
+    if (s->workspace) GPUC_TRY(check_workspace(s));
+    for (uint32_t d = s->workspace ? 1 : 0; d < s->model->exec->num_devices; d++) {
         const gpuc_chunks *c = &s->states->chunks[d];
         GPUC_TRY(grow_memory(s, d, c->count));
         for (uint32_t i = 0; i < c->count; i++) GPUC_TRY(ensure_chunk(s, d, i, c->sizes[i]));
@@ -89,7 +128,6 @@ static gpuc_status wrong_output(const gpuc_session *s, uint32_t i, const gpuc_nd
 gpuc_status gpuc_session_ensure_output(gpuc_session *s, uint32_t i)
 {
     const gpuc_exec *e = s->model->exec;
-    const gpuc_exec_value *v = &e->values[e->outputs[i]];
     const int64_t *dims = s->states->outputs[i].dims;
     gpuc_session_array *o = &s->outputs[i];
     if (o->array && has_dims(o->array, dims)) return NULL;
@@ -97,9 +135,8 @@ gpuc_status gpuc_session_ensure_output(gpuc_session *s, uint32_t i)
     gpuc_ndarray *old = o->array;
     o->array = NULL;
     GPUC_TRY(gpuc_session_retire(s, old));
-    gpuc_device *dev = s->model->devices[e->slots[v->slot].device].code.dev;
-    return gpuc_error_prefix(gpuc_ndarray_create(s->model->rt, dev, v->dtype, (int)v->ndim, dims, &o->array),
-                             "output '%s'", s->model->package.signature.outputs[i].name);
+    return gpuc_error_prefix(gpuc_session_create_array(s, e->outputs[i], dims, &o->array), "output '%s'",
+                             s->model->package.signature.outputs[i].name);
 }
 
 gpuc_status gpuc_session_bind_all(gpuc_session *s)
@@ -114,8 +151,9 @@ gpuc_status gpuc_session_bind_all(gpuc_session *s)
         if (gpuc_abi_exec_known_after(e, slot->size)) continue; /* as the program runs */
         if (state->in_arena[i]) {
             const gpuc_place *p = &state->places[i];
-            s->bindings[i] = (gpuc_binding){
-                .buffer = s->memory[slot->device].chunks[p->chunk], .offset = p->offset, .size = p->size};
+            gpuc_binding chunk = chunk_at(s, slot->device, p->chunk);
+            s->bindings[i] =
+                (gpuc_binding){.buffer = chunk.buffer, .offset = chunk.offset + p->offset, .size = p->size};
             continue;
         }
         switch (slot->kind) {

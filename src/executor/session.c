@@ -98,6 +98,7 @@ void gpuc_session_release(gpuc_session *s)
     gpuc_mem_free(s->allocator, s->retired, s->retired_capacity * sizeof *s->retired);
     for (uint32_t i = 0; i < model->exec->num_inputs; i++) gpuc_ndarray_release(s->inputs[i].array);
     for (uint32_t i = 0; i < model->exec->num_outputs; i++) gpuc_ndarray_release(s->outputs[i].array);
+    gpuc_ndarray_release(s->workspace);
     gpuc_session_free_memory(s);
     gpuc_arena_deinit(&s->arena);
     gpuc_mem_free(s->allocator, s, sizeof *s);
@@ -195,12 +196,20 @@ void gpuc_session_note_work(gpuc_session *s)
     s->marked = false;
 }
 
+void gpuc_session_set_loops(const gpuc_session *s, const gpuc_segment *segment)
+{
+    const gpuc_device_api *api = s->model->devices[segment->device].code.dev->api;
+    if (api->plan_set_parallel) api->plan_set_parallel(segment->plan, s->parallel.run ? &s->parallel : NULL);
+}
+
 gpuc_status gpuc_session_run_segment(gpuc_session *s, gpuc_segment *segment)
 {
     gpuc_session_note_work(s);
     if (!segment->plan) return gpuc_session_transfer(s, segment);
+    const gpuc_device_api *api = s->model->devices[segment->device].code.dev->api;
     const gpuc_bindings bindings = {.slots = s->bindings, .count = s->model->exec->num_slots};
-    return s->model->devices[segment->device].code.dev->api->plan_run(segment->plan, &bindings, NULL);
+    gpuc_session_set_loops(s, segment);
+    return api->plan_run(segment->plan, &bindings, NULL);
 }
 
 /* Makes the plans of the part for the current symbols. */
@@ -208,7 +217,8 @@ gpuc_status gpuc_session_prepare_part(gpuc_session *s, gpuc_part *part)
 {
     gpuc_shape_state *state = s->states;
     size_t bytes = s->model->exec->num_symbols * sizeof *state->symbols;
-    if (part->symbols && (!bytes || !memcmp(part->symbols, state->symbols, bytes))) return NULL;
+    bool same = part->symbols && (!bytes || !memcmp(part->symbols, state->symbols, bytes));
+    if (same && part->richer == gpuc_model_richer(s->model)) return NULL;
     if (part->num_segments) GPUC_TRY(gpuc_session_settle(s));
     GPUC_TRY(gpuc_executor_state_eval_values(s, state));
     return gpuc_executor_part_plan(s, state, part);
@@ -433,7 +443,8 @@ gpuc_model *gpuc_session_model(const gpuc_session *s)
 
 gpuc_session_stats gpuc_session_get_stats(const gpuc_session *s)
 {
-    gpuc_session_stats stats = {.weight_bytes = s->model->weight_bytes};
+    gpuc_session_stats stats = {.weight_bytes = s->model->weight_bytes,
+                                .workspace_bytes = gpuc_session_workspace_size(s)};
     for (uint32_t d = 0; d < s->model->exec->num_devices; d++)
         for (uint32_t i = 0; i < s->memory[d].count; i++)
             if (s->memory[d].chunks[i]) {

@@ -32,6 +32,8 @@ typedef struct gpuc_part {
     uint32_t first_step, end_step; /* the part ends with the reading of a symbol, or with the program */
     gpuc_arena arena;              /* of the segments */
     int64_t *symbols;              /* that it was planned with; NULL: not planned */
+    unsigned richer;               /* gpuc_model_richer, then */
+    uint32_t *kernels; /* by step of the part: the program's number of what runs; GPUC_NO_INDEX: none */
     gpuc_segment *segments;
     uint32_t num_segments;
     uint64_t launches_device, launches_other;
@@ -109,6 +111,7 @@ struct gpuc_session {
     gpuc_arena arena;
     gpuc_session_array *inputs, *outputs;
     gpuc_session_memory *memory; /* by device */
+    gpuc_ndarray *workspace;     /* of the application, in place of the first device's; NULL: none */
     gpuc_buffer **late;          /* by slot: memory of those whose size the program computes */
     gpuc_binding *bindings;      /* by slot, of the last run; behind them the output arrays */
     int64_t *symbols;            /* scratch */
@@ -130,6 +133,7 @@ struct gpuc_session {
     uint32_t next_recorded;        /* operator that goes on with it; 0: none is under way */
     gpuc_slices slices;
     gpuc_device *recordable; /* the device whose command buffers take the program; NULL: not checked */
+    gpuc_parallel parallel;  /* zeros: the loops run as the runtime says */
 };
 
 /* shapes.c: symbols from the inputs, checked against the program's dims and assertions. */
@@ -160,10 +164,17 @@ void gpuc_executor_state_destroy_parts(const gpuc_session *s, gpuc_shape_state *
 /* bindings.c: memory for the current state, arrays for the outputs, all of it as bindings. */
 GPUC_NODISCARD gpuc_status gpuc_session_bind_all(gpuc_session *s);
 GPUC_NODISCARD gpuc_status gpuc_session_ensure_memory(gpuc_session *s);
+/* Frees what the session has allocated on a device. */
+GPUC_NODISCARD gpuc_status gpuc_session_drop_memory(gpuc_session *s, uint32_t device);
+uint64_t gpuc_session_workspace_size(const gpuc_session *s); /* bytes, for the first state */
 GPUC_NODISCARD gpuc_status gpuc_session_ensure_output(gpuc_session *s, uint32_t i);
 /* Allocates the slots whose size became known with the symbol that was read last. */
 GPUC_NODISCARD gpuc_status gpuc_session_bind_late(gpuc_session *s);
 void gpuc_session_free_memory(gpuc_session *s);
+
+/* images.c: an array for an input or output on its device; an image if kernels take one. */
+GPUC_NODISCARD gpuc_status gpuc_session_create_array(const gpuc_session *s, uint32_t value,
+                                                     const int64_t *dims, gpuc_ndarray **out);
 
 /* transfer.c: between the memory of two devices; waits for what is queued on the first. */
 GPUC_NODISCARD gpuc_status gpuc_session_transfer(const gpuc_session *s, gpuc_segment *segment);
@@ -184,6 +195,8 @@ GPUC_NODISCARD gpuc_status gpuc_session_finish(gpuc_session *s);
 /* session.c: what run_to does for each part and each of its segments. */
 GPUC_NODISCARD gpuc_status gpuc_session_prepare_part(gpuc_session *s, gpuc_part *part);
 GPUC_NODISCARD gpuc_status gpuc_session_run_segment(gpuc_session *s, gpuc_segment *segment);
+/* Before a plan runs: who runs its parallel loops. */
+void gpuc_session_set_loops(const gpuc_session *s, const gpuc_segment *segment);
 GPUC_NODISCARD gpuc_status gpuc_session_end_part(gpuc_session *s, const gpuc_part *part);
 /* Ends an inference that runs operator by operator, in slices, or in recordings. */
 void gpuc_session_end_inference(gpuc_session *s);

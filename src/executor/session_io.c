@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets, binds and gets the inputs and outputs of a session, and checks their types and sizes. */
+/* Sets, binds and gets the inputs and outputs of a session, checks their types and sizes, and takes its parallel loops. */
+#include <stdio.h>
+
+#include "abi/scope.h"
 #include "base/buf.h"
 #include "base/require.h"
 #include "executor/session.h"
@@ -98,10 +101,9 @@ gpuc_status gpuc_session_set_input(gpuc_session *s, int i, const gpuc_ndarray *v
     gpuc_session_array *in = &s->inputs[i];
     if (!in->array || in->bound || !same_dims(in->array, value)) {
         gpuc_ndarray *own;
-        GPUC_TRY(gpuc_error_prefix(gpuc_ndarray_create(s->model->rt, device_of(s, s->model->exec->inputs[i]),
-                                                       gpuc_ndarray_dtype(value), gpuc_ndarray_ndim(value),
-                                                       gpuc_ndarray_dims(value), &own),
-                                   "input '%s'", sig->inputs[i].name));
+        GPUC_TRY(gpuc_error_prefix(
+            gpuc_session_create_array(s, s->model->exec->inputs[i], gpuc_ndarray_dims(value), &own),
+            "input '%s'", sig->inputs[i].name));
         GPUC_TRY(replace_input(s, i, own, false));
     }
     gpuc_session_end_inference(s); /* as in replace */
@@ -115,11 +117,13 @@ static gpuc_status check_bindable(const gpuc_session *s, const char *what, const
     if (!fits(t, a)) return mismatch(s, what, t, a);
     gpuc_device *want = device_of(s, value), *have = gpuc_ndarray_device(a);
     if (have == want) return NULL;
+    char at[48] = "the host";
+    if (have) snprintf(at, sizeof at, "%s:%d", have->api->name, have->index);
     return gpuc_fail(
         GPUC_INVALID_ARGUMENT,
         "%s '%s' must lie on %s:%d to be bound, but the array is on %s; copy it with set_input or "
         "gpuc_ndarray_copy",
-        what, t->name, want->api->name, want->index, have ? have->api->name : "the host");
+        what, t->name, want->api->name, want->index, at);
 }
 
 gpuc_status gpuc_session_bind_input(gpuc_session *s, int i, gpuc_ndarray *value)
@@ -141,6 +145,25 @@ gpuc_status gpuc_session_bind_output(gpuc_session *s, int i, gpuc_ndarray *value
     return replace(s, &s->outputs[i], gpuc_ndarray_retain(value), value != NULL);
 }
 
+gpuc_status gpuc_session_bind_workspace(gpuc_session *s, gpuc_ndarray *memory)
+{
+    GPUC_REQUIRE(s);
+    gpuc_device *want = gpuc_model_device(s->model), *have = memory ? gpuc_ndarray_device(memory) : want;
+    if (have != want)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "the workspace must lie on %s:%d, but the array is on %s",
+                         want->api->name, want->index, have ? have->api->name : "the host");
+    gpuc_binding b = memory ? gpuc_ndarray_binding(memory) : (gpuc_binding){0};
+    if (b.offset % GPUC_SLOT_ALIGN)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "the workspace begins at byte %llu of its buffer, no multiple of %d",
+                         (unsigned long long)b.offset, GPUC_SLOT_ALIGN);
+    if (memory) GPUC_TRY(gpuc_session_drop_memory(s, 0));
+    gpuc_ndarray *old = s->workspace;
+    s->workspace = gpuc_ndarray_retain(memory);
+    gpuc_session_end_inference(s);
+    return gpuc_session_retire(s, old);
+}
+
 gpuc_status gpuc_session_get_output(gpuc_session *s, int i, gpuc_ndarray **out)
 {
     GPUC_REQUIRE(out);
@@ -154,5 +177,16 @@ gpuc_status gpuc_session_get_output(gpuc_session *s, int i, gpuc_ndarray **out)
             "bound",
             s->model->package.signature.outputs[i].name);
     *out = s->outputs[i].array;
+    return NULL;
+}
+
+gpuc_status gpuc_session_set_parallel_for(
+    gpuc_session *s,
+    void (*parallel_for)(void *user, int64_t begin, int64_t end,
+                         void (*body)(void *arg, int64_t begin, int64_t end), void *arg),
+    void *user)
+{
+    GPUC_REQUIRE(s);
+    s->parallel = (gpuc_parallel){.run = parallel_for, .user = user};
     return NULL;
 }

@@ -33,7 +33,8 @@ static double now_ns(void)
 static double estimate_ops(const gpuc_model *m, const gpuc_exec_step *step)
 {
     if (step->kind != GPUC_STEP_LAUNCH) return OPS_UNKNOWN;
-    const gpuc_kernel *k = &m->program->kernels[m->devices[step->device].code.chosen[step->kernel]];
+    const gpuc_loaded *code = &m->devices[step->device].code;
+    const gpuc_kernel *k = &m->program->kernels[gpuc_loader_current(code, step->kernel)];
     double ops = (double)k->cost_ops, bytes = OPS_PER_BYTE * (double)k->cost_bytes;
     if (ops < bytes) ops = bytes;
     return ops > 0 ? ops : OPS_UNKNOWN;
@@ -109,6 +110,7 @@ static gpuc_status run_part(slicer *r, const gpuc_device_api *api, const gpuc_se
     if (part.end_step == part.step && part.end_unit == part.unit) return NULL;
     memset(part.step_ns, 0, g->num_steps * sizeof *part.step_ns);
     gpuc_session_note_work(s);
+    gpuc_session_set_loops(s, g);
     GPUC_TRY(api->plan_run_part(g->plan, &bindings, &part, NULL));
     for (uint32_t i = 0; i < g->num_steps; i++) learn(s, g->first_step + i, part.step_ns[i]);
     r->device_ns += part.device_ns;
@@ -142,7 +144,8 @@ static gpuc_status run_parts(slicer *r)
     gpuc_slices *at = &s->slices;
     for (; s->next_part < s->states->num_parts; s->next_part++, s->next_segment = 0) {
         gpuc_part *part = &s->states->parts[s->next_part];
-        GPUC_TRY(gpuc_session_prepare_part(s, part));
+        /* New plans, with kernels that are there since the last slice, begin where a plan does. */
+        if (at->step == 0 && at->unit == 0) GPUC_TRY(gpuc_session_prepare_part(s, part));
         for (; s->next_segment < part->num_segments; s->next_segment++, at->step = at->unit = 0) {
             bool done;
             GPUC_TRY(run_segment(r, &part->segments[s->next_segment], &done));

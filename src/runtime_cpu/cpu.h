@@ -25,8 +25,9 @@ typedef struct gpuc_cpu_ticket {
 typedef struct gpuc_cpu_device {
     gpuc_device base;
     gpuc_allocator allocator;
-    gpuc_cpu_env env;    /* what kernels get; its host is this device */
-    gpuc_cpu_pool *pool; /* NULL if the application runs the loops */
+    gpuc_parallel parallel; /* of the runtime's description */
+    gpuc_cpu_env env;       /* what kernels get: its host is the pool, or how the application runs loops */
+    gpuc_cpu_pool *pool;    /* NULL if the application runs the loops */
     int num_threads;
     gpuc_cpu_stream *main;    /* the default one */
     pthread_mutex_t lock;     /* of what follows */
@@ -43,6 +44,8 @@ typedef struct gpuc_cpu_device {
 } gpuc_cpu_device;
 
 gpuc_status gpuc_cpu_device_open(gpuc_runtime *rt, gpuc_device **out);
+/* For kernels whose loops the application runs; p must stay. */
+gpuc_cpu_env gpuc_cpu_env_of(const gpuc_parallel *p);
 extern const gpuc_device_api gpuc_cpu_api;
 
 /* attr.c */
@@ -92,9 +95,6 @@ gpuc_status gpuc_cpu_module_load(gpuc_device *dev, const char *type_key, const v
 void gpuc_cpu_module_release(gpuc_device *dev, gpuc_code_module *module); /* drops a reference */
 gpuc_status gpuc_cpu_kernel_get(gpuc_code_module *module, const char *name, uint32_t *out);
 
-/* elf.c: whether bytes look like a shared object for this processor, before dlopen sees them. */
-GPUC_NODISCARD gpuc_status gpuc_cpu_elf_check(const void *bytes, size_t size);
-
 /* step.c: what plans and streams do with a step. */
 /* Its kernel, NULL for a copy; *out_empty: nothing to launch or to copy. */
 GPUC_NODISCARD gpuc_status gpuc_cpu_check_step(const gpuc_cpu_device *dev, const gpuc_step *step,
@@ -132,6 +132,7 @@ gpuc_status gpuc_cpu_plan_run(gpuc_plan *plan, const gpuc_bindings *bindings, gp
 uint32_t gpuc_cpu_plan_units(const gpuc_plan *plan, uint32_t step);
 gpuc_status gpuc_cpu_plan_run_part(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_plan_part *part,
                                    gpuc_stream *stream);
+void gpuc_cpu_plan_set_parallel(gpuc_plan *plan, const gpuc_parallel *loops);
 gpuc_status gpuc_cpu_plan_profile(gpuc_plan *plan, double *out_ns, uint32_t count);
 void gpuc_cpu_plan_destroy(gpuc_plan *plan);
 

@@ -21,8 +21,10 @@ typedef struct cpu_plan {
     gpuc_arena arena;
     cpu_step *steps;
     uint32_t num_steps;
-    void **pointers; /* of the step that runs */
-    double *ns;      /* NULL without profiling */
+    void **pointers;        /* of the step that runs */
+    double *ns;             /* NULL without profiling */
+    gpuc_parallel parallel; /* runs its loops; zeros: as the device does */
+    gpuc_cpu_env env;       /* of those */
 } cpu_plan;
 
 static const char *step_name(const cpu_step *s)
@@ -112,7 +114,7 @@ static void run_loop_part(const gpuc_cpu_env *env, int64_t begin, int64_t end,
 /* part NULL: all units. */
 static gpuc_status run_step(const cpu_plan *plan, const cpu_step *s, loop_part *part)
 {
-    const gpuc_cpu_env *env = &plan->dev->env;
+    const gpuc_cpu_env *env = plan->parallel.run ? &plan->env : &plan->dev->env;
     gpuc_cpu_env cut = {.struct_size = sizeof cut, .parallel_for = run_loop_part, .host = part};
     if (part) part->whole = env;
     if (s->kernel) return gpuc_cpu_call(plan->dev, part ? &cut : env, s->kernel, plan->pointers, s->scalars);
@@ -154,9 +156,10 @@ gpuc_status gpuc_cpu_plan_run_part(gpuc_plan *p, const gpuc_bindings *bindings, 
     if (!gpuc_cpu_stream_idle(gpuc_cpu_stream_of(plan->dev, stream)))
         GPUC_TRY(gpuc_cpu_stream_sync(&plan->dev->base, stream));
     double start = now_ns();
-    if (plan->dev->pool) gpuc_cpu_pool_begin_burst(plan->dev->pool);
+    gpuc_cpu_pool *pool = plan->parallel.run ? NULL : plan->dev->pool;
+    if (pool) gpuc_cpu_pool_begin_burst(pool);
     gpuc_status s = run_steps(plan, bindings, part);
-    if (plan->dev->pool) gpuc_cpu_pool_end_burst(plan->dev->pool);
+    if (pool) gpuc_cpu_pool_end_burst(pool);
     part->device_ns = now_ns() - start;
     return s;
 }
@@ -171,6 +174,13 @@ gpuc_status gpuc_cpu_plan_run(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_
     const cpu_plan *plan = (const cpu_plan *)p;
     return gpuc_cpu_plan_run_part(
         p, bindings, &(gpuc_plan_part){.end_step = plan->num_steps, .step_ns = plan->ns}, stream);
+}
+
+void gpuc_cpu_plan_set_parallel(gpuc_plan *p, const gpuc_parallel *loops)
+{
+    cpu_plan *plan = (cpu_plan *)p;
+    plan->parallel = loops ? *loops : (gpuc_parallel){0};
+    plan->env = gpuc_cpu_env_of(&plan->parallel);
 }
 
 gpuc_status gpuc_cpu_plan_profile(gpuc_plan *p, double *out_ns, uint32_t count)

@@ -109,7 +109,7 @@ void gpuc_cl_plan_destroy(gpuc_plan *p)
 }
 
 static gpuc_status enqueue_step(cl_plan *plan, uint32_t i, const gpuc_cl_groups *groups,
-                                const gpuc_bindings *bindings, cl_command_queue queue, cl_event *event)
+                                const gpuc_bindings *bindings, gpuc_cl_queue *queue, cl_event *event)
 {
     cl_step *s = &plan->steps[i];
     gpuc_status status = s->site ? gpuc_cl_launch_enqueue(plan->dev, &s->launch, groups, s->site, s->tensors,
@@ -119,7 +119,7 @@ static gpuc_status enqueue_step(cl_plan *plan, uint32_t i, const gpuc_cl_groups 
 }
 
 static gpuc_status enqueue_all(cl_plan *plan, const gpuc_bindings *bindings, gpuc_plan_part *part,
-                               cl_command_queue queue)
+                               gpuc_cl_queue *queue)
 {
     (void)part;
     for (uint32_t i = 0; i < plan->num_steps; i++)
@@ -129,33 +129,32 @@ static gpuc_status enqueue_all(cl_plan *plan, const gpuc_bindings *bindings, gpu
 }
 
 typedef gpuc_status (*enqueue_steps)(cl_plan *plan, const gpuc_bindings *bindings, gpuc_plan_part *part,
-                                     cl_command_queue queue);
+                                     gpuc_cl_queue *queue);
 
 /* Enqueues all steps behind a user event. On a CPU the driver's workers and the enqueuing thread would
  * contend for the locks of the queue and for processors at each launch, which costs more than starting early
  * gains. */
 static gpuc_status enqueue_behind_gate(cl_plan *plan, enqueue_steps enqueue, const gpuc_bindings *bindings,
-                                       gpuc_plan_part *part, cl_command_queue queue)
+                                       gpuc_plan_part *part, gpuc_cl_queue *queue)
 {
     const gpuc_cl_fns *fn = plan->dev->fn;
     cl_int error;
     cl_event gate = fn->CreateUserEvent(plan->dev->context, &error);
     if (!gate) return gpuc_cl_fail("clCreateUserEvent", error);
-    error = fn->EnqueueBarrierWithWaitList(queue, 1, &gate, NULL);
-    gpuc_status status = error == CL_SUCCESS ? enqueue(plan, bindings, part, queue)
-                                             : gpuc_cl_fail("clEnqueueBarrierWithWaitList", error);
+    gpuc_status status = gpuc_cl_queue_wait(plan->dev, queue, 1, &gate);
+    if (!status) status = enqueue(plan, bindings, part, queue);
     error = fn->SetUserEventStatus(gate, CL_COMPLETE);
     fn->ReleaseEvent(gate);
     return status || error == CL_SUCCESS ? status : gpuc_cl_fail("clSetUserEventStatus", error);
 }
 
 static gpuc_status run_steps(cl_plan *plan, enqueue_steps enqueue, const gpuc_bindings *bindings,
-                             gpuc_plan_part *part, cl_command_queue queue)
+                             gpuc_plan_part *part, gpuc_cl_queue *queue)
 {
     bool gated = plan->dev->caps.is_cpu && plan->num_steps > 1;
     GPUC_TRY(gated ? enqueue_behind_gate(plan, enqueue, bindings, part, queue)
                    : enqueue(plan, bindings, part, queue));
-    GPUC_CL_TRY("clFlush", plan->dev->fn->Flush(queue));
+    GPUC_CL_TRY("clFlush", plan->dev->fn->Flush(queue->handle));
     return NULL;
 }
 
@@ -164,9 +163,9 @@ static gpuc_status run_timed(cl_plan *plan, enqueue_steps enqueue, const gpuc_bi
                              gpuc_plan_part *part, gpuc_cl_stream *s)
 {
     gpuc_cl_device *dev = plan->dev;
-    GPUC_TRY(gpuc_cl_queue_join(dev, s->queue, dev->profiling_queue));
-    gpuc_status status = run_steps(plan, enqueue, bindings, part, dev->profiling_queue);
-    gpuc_status joined = gpuc_cl_queue_join(dev, dev->profiling_queue, s->queue);
+    GPUC_TRY(gpuc_cl_queue_join(dev, &s->queue, &dev->profiling_queue));
+    gpuc_status status = run_steps(plan, enqueue, bindings, part, &dev->profiling_queue);
+    gpuc_status joined = gpuc_cl_queue_join(dev, &dev->profiling_queue, &s->queue);
     if (!status) return joined;
     gpuc_status_release(joined);
     return status;
@@ -179,7 +178,7 @@ gpuc_status gpuc_cl_plan_run(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_s
     gpuc_cl_stream *s = gpuc_cl_stream_of(dev, stream);
     GPUC_TRY(gpuc_device_check_stream(&dev->base, stream));
     atomic_fetch_add(&s->queued, 1);
-    if (!plan->events) return run_steps(plan, enqueue_all, bindings, NULL, s->queue);
+    if (!plan->events) return run_steps(plan, enqueue_all, bindings, NULL, &s->queue);
     drop_events(plan);
     return run_timed(plan, enqueue_all, bindings, NULL, s);
 }
@@ -221,11 +220,8 @@ static gpuc_status read_times(cl_plan *plan, gpuc_plan_part *part)
 {
     for (uint32_t i = 0; i < plan->num_steps; i++) {
         cl_step *s = &plan->steps[i];
-        cl_int state;
         double ns = 0;
-        if (!s->timed) continue;
-        GPUC_CL_TRY("clGetEventInfo", plan->dev->fn->GetEventInfo(s->timed, CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                                                  sizeof state, &state, NULL));
+        cl_int state = s->timed ? gpuc_cl_event_state(plan->dev, s->timed) : CL_QUEUED;
         if (state > CL_COMPLETE) continue;
         if (state == CL_COMPLETE) GPUC_TRY(event_times(plan, s->timed, &ns));
         plan->dev->fn->ReleaseEvent(s->timed);
@@ -237,15 +233,15 @@ static gpuc_status read_times(cl_plan *plan, gpuc_plan_part *part)
 }
 
 static gpuc_status enqueue_part(cl_plan *plan, const gpuc_bindings *bindings, gpuc_plan_part *part,
-                                cl_command_queue queue)
+                                gpuc_cl_queue *queue)
 {
     for (uint32_t i = part->step; i < part->end_step + (part->end_unit > 0); i++) {
         cl_step *s = &plan->steps[i];
         uint32_t units = gpuc_cl_plan_units((const gpuc_plan *)plan, i);
-        gpuc_cl_groups groups = {.axis = axis_of(s),
-                                 .first = i == part->step ? part->unit : 0,
+        gpuc_cl_groups groups = {.first = i == part->step ? part->unit : 0,
                                  .end = i == part->end_step ? part->end_unit : units};
         if (s->empty) continue;
+        if (units > 1) groups.axis = axis_of(s);
         if (s->timed) plan->dev->fn->ReleaseEvent(s->timed);
         s->timed = NULL;
         s->share = (double)(groups.end - groups.first) / units;

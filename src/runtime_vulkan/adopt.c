@@ -65,17 +65,6 @@ static gpuc_status check_queue(const gpuc_vk_device *dev)
     return NULL;
 }
 
-/* The functions of the application's instance; nothing of it is ever destroyed. */
-static gpuc_status borrow_instance(gpuc_vk_device *dev, const gpuc_vulkan_device_desc *d)
-{
-    gpuc_vk *vk = dev->vk;
-    vk->get_proc = (PFN_vkGetInstanceProcAddr)d->get_instance_proc_addr;
-    vk->instance = d->instance;
-    vk->api_version = d->api_version < VK_API_VERSION_1_3 ? d->api_version : VK_API_VERSION_1_3;
-    vk->debug_utils = d->debug_utils;
-    return gpuc_vk_load_instance(vk);
-}
-
 static gpuc_status start(gpuc_vk_device *dev, const gpuc_vulkan_device_desc *d)
 {
     gpuc_vk_features features;
@@ -83,7 +72,9 @@ static gpuc_status start(gpuc_vk_device *dev, const gpuc_vulkan_device_desc *d)
                                      .num_extensions = d->num_extensions,
                                      .features = d->features,
                                      .queue_family = d->queue_family};
-    GPUC_TRY(borrow_instance(dev, d));
+    gpuc_vk_borrow_instance(dev->vk, d->get_instance_proc_addr, d->instance, d->api_version);
+    dev->vk->debug_utils = d->debug_utils;
+    GPUC_TRY(gpuc_vk_load_instance(dev->vk));
     GPUC_TRY(gpuc_vk_caps_query(dev->vk, d->physical_device, &enabled, &dev->caps, &features));
     GPUC_TRY(check_queue(dev));
     dev->handle = d->device;
@@ -96,25 +87,15 @@ static gpuc_status start(gpuc_vk_device *dev, const gpuc_vulkan_device_desc *d)
 
 static gpuc_status make(gpuc_runtime *rt, const gpuc_vulkan_device_desc *d, gpuc_vk_device **out)
 {
-    gpuc_allocator a = gpuc_runtime_allocator(rt);
-    gpuc_vk *vk = gpuc_mem_alloc(a, sizeof *vk);
-    *out = NULL;
-    if (!vk) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    vk->rt = rt;
-    vk->allocator = a;
-    gpuc_vk_device *dev = gpuc_vk_device_make(vk);
-    if (!dev) {
-        gpuc_mem_free(a, vk, sizeof *vk);
-        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    }
+    gpuc_vk_device *dev;
+    GPUC_TRY(gpuc_vk_device_make_alone(rt, &dev));
     dev->physical = d->physical_device;
     dev->host = d->allocation_callbacks;
-    dev->app = (gpuc_vk_app){.vk = vk,
-                             .lock_queue = d->lock_queue,
-                             .unlock_queue = d->unlock_queue,
-                             .queue_user = d->queue_user,
-                             .memory = d->memory,
-                             .budget = d->memory_budget};
+    dev->app.lock_queue = d->lock_queue;
+    dev->app.unlock_queue = d->unlock_queue;
+    dev->app.queue_user = d->queue_user;
+    dev->app.memory = d->memory;
+    dev->app.budget = d->memory_budget;
     gpuc_status s = start(dev, d);
     if (s)
         gpuc_vk_device_destroy(&dev->base);

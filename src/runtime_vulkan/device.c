@@ -60,6 +60,23 @@ gpuc_vk_device *gpuc_vk_device_make(gpuc_vk *vk)
     return dev;
 }
 
+gpuc_status gpuc_vk_device_make_alone(gpuc_runtime *rt, gpuc_vk_device **out)
+{
+    gpuc_allocator a = gpuc_runtime_allocator(rt);
+    gpuc_vk *vk = gpuc_mem_alloc(a, sizeof *vk);
+    *out = NULL;
+    if (!vk) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a Vulkan device");
+    vk->rt = rt;
+    vk->allocator = a;
+    *out = gpuc_vk_device_make(vk);
+    if (*out) {
+        (*out)->app.vk = vk;
+        return NULL;
+    }
+    gpuc_mem_free(a, vk, sizeof *vk);
+    return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a Vulkan device");
+}
+
 gpuc_status gpuc_vk_device_open(gpuc_vk *vk, int index, gpuc_device **out)
 {
     *out = NULL;
@@ -115,6 +132,7 @@ const gpuc_device_api gpuc_vk_api = {
     .get_attr = gpuc_vk_get_attr,
     .alloc_data_space = gpuc_vk_buffer_create,
     .free_data_space = gpuc_vk_buffer_free,
+    .alloc_image = gpuc_vk_image_create,
     .copy_data_from_to = gpuc_vk_copy,
     .read_later = gpuc_vk_read_later,
     .create_stream = gpuc_vk_stream_create,
@@ -127,6 +145,7 @@ const gpuc_device_api gpuc_vk_api = {
     .module_load = gpuc_vk_module_load,
     .module_release = gpuc_vk_module_release,
     .kernel_get = gpuc_vk_kernel_get,
+    .store_cache = gpuc_vk_cache_store,
     .launch = gpuc_vk_launch,
     .plan_create = gpuc_vk_plan_create,
     .plan_run = gpuc_vk_plan_run,

@@ -6,6 +6,7 @@
 #include <gpuc/vulkan.h>
 
 #include "runtime_vulkan/caps.h"
+#include "runtime_vulkan/image.h"
 #include "runtime_vulkan/module.h"
 #include "runtime_vulkan/queue.h"
 
@@ -53,6 +54,8 @@ struct gpuc_vk_device {
 GPUC_NODISCARD gpuc_status gpuc_vk_device_open(gpuc_vk *vk, int index, gpuc_device **out);
 /* A device without handles. */
 gpuc_vk_device *gpuc_vk_device_make(gpuc_vk *vk);
+/* The same with an instance of its own, which is the application's. */
+GPUC_NODISCARD gpuc_status gpuc_vk_device_make_alone(gpuc_runtime *rt, gpuc_vk_device **out);
 /* Memory, queue and cache of a device whose handle, functions and capabilities are there. */
 GPUC_NODISCARD gpuc_status gpuc_vk_device_start(gpuc_vk_device *dev);
 void gpuc_vk_device_destroy(gpuc_device *dev);

@@ -4,6 +4,9 @@
 #define GPUC_RUNTIME_VULKAN_INSTANCE_H
 
 #include <pthread.h>
+
+#include <gpuc/vulkan.h>
+
 #include "base/arena.h"
 #include "runtime_vulkan/error.h"
 
@@ -28,6 +31,9 @@ typedef struct gpuc_vk {
 
 GPUC_NODISCARD gpuc_status gpuc_vk_load_global(gpuc_vk *vk);
 GPUC_NODISCARD gpuc_status gpuc_vk_load_instance(gpuc_vk *vk);
+/* An instance of the application, of which nothing is ever destroyed. */
+void gpuc_vk_borrow_instance(gpuc_vk *vk, gpuc_vulkan_get_proc get_proc, VkInstance instance,
+                             uint32_t api_version);
 GPUC_NODISCARD gpuc_status gpuc_vk_load_device(gpuc_vk *vk, VkDevice device, gpuc_vk_device_fns *out);
 void gpuc_vk_unload(gpuc_vk *vk);
 

@@ -46,6 +46,14 @@ gpuc_status gpuc_vk_load_instance(gpuc_vk *vk)
     return NULL;
 }
 
+void gpuc_vk_borrow_instance(gpuc_vk *vk, gpuc_vulkan_get_proc get_proc, VkInstance instance,
+                             uint32_t api_version)
+{
+    vk->get_proc = (PFN_vkGetInstanceProcAddr)get_proc;
+    vk->instance = instance;
+    vk->api_version = api_version < VK_API_VERSION_1_3 ? api_version : VK_API_VERSION_1_3;
+}
+
 gpuc_status gpuc_vk_load_device(gpuc_vk *vk, VkDevice device, gpuc_vk_device_fns *out)
 {
 #define GPUC_VK_DEVICE(name, optional)                                                                       \

@@ -20,6 +20,8 @@ int main(int argc, char **argv)
         {"sessions", cts_session_tests, cts_num_session_tests},
         {"slices", cts_slice_tests, cts_num_slice_tests},
         {"faults", cts_fault_tests, cts_num_fault_tests},
+        {"loops", cts_loop_tests, cts_num_loop_tests},
+        {"prepare", cts_prepare_tests, cts_num_prepare_tests},
         {"hazard", cts_hazard_tests, cts_num_hazard_tests},
     };
     int failed = 0;

@@ -728,6 +728,58 @@ static void test_adopt_refused(void **state)
     app_close(&w.a);
 }
 
+static const gpuc_vulkan_need *find_need(const gpuc_vulkan_need *list, uint32_t count, const char *name)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(list[i].name, name)) return &list[i];
+    fail_msg("nothing asks for %s", name);
+    return NULL;
+}
+
+static void test_requirements(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, (app_options){0});
+    gpuc_vulkan_question q = {.get_instance_proc_addr = w.desc.get_instance_proc_addr,
+                              .instance = w.a.instance,
+                              .api_version = VK_API_VERSION_1_3,
+                              .physical_device = w.a.physical,
+                              .path = package};
+    gpuc_vulkan_need list[64], few[2];
+    uint32_t count = 64, two = 2;
+    ok(gpuc_vulkan_requirements(w.rt, &q, list, &count));
+    assert_true(count > 3 && count < 64);
+    ok(gpuc_vulkan_requirements(w.rt, &q, few, &two));
+    assert_int_equal(two, count);
+    assert_memory_equal(few, list, sizeof few);
+    const gpuc_vulkan_need *n = find_need(list, count, "apiVersion");
+    assert_true(n->kind == GPUC_VULKAN_NEED_VERSION && n->present && !n->optional);
+    n = find_need(list, count, "weights");
+    assert_true(n->kind == GPUC_VULKAN_NEED_MEMORY && n->needs >= sizeof weights1 + sizeof weights2 &&
+                n->present);
+    n = find_need(list, count, "VK_KHR_push_descriptor");
+    assert_true(n->optional && n->buys[0]);
+    bool has = false;
+    for (uint32_t i = 0; i < w.a.num_extensions; i++) has = has || !strcmp(w.a.extensions[i], n->name);
+    assert_int_equal(n->present, has);
+    for (uint32_t i = 0; i < count; i++) assert_true(list[i].optional || list[i].present); /* it runs here */
+    q.api_version = VK_API_VERSION_1_0;
+    ok(gpuc_vulkan_requirements(w.rt, &q, list, &count));
+    assert_false(find_need(list, count, "apiVersion")->present);
+    q.physical_device = NULL;
+    fails(gpuc_vulkan_requirements(w.rt, &q, list, &count), GPUC_INVALID_ARGUMENT, "physical_device");
+    q.physical_device = w.a.physical;
+    q.path = "/nowhere";
+    fails(gpuc_vulkan_requirements(w.rt, &q, list, &count), GPUC_NOT_FOUND, "/nowhere");
+    q.path = NULL;
+    _Alignas(16) static const char nonsense[64] = "no package at all";
+    q.bytes = nonsense;
+    q.size = sizeof nonsense;
+    fails(gpuc_vulkan_requirements(w.rt, &q, list, &count), GPUC_INVALID_DATA, "");
+    close_world(&w);
+}
+
 static int64_t attr(gpuc_device *dev, gpuc_device_attr which)
 {
     return gpuc_device_get_attr(dev, which).i;
@@ -740,7 +792,8 @@ static void test_features(void **state)
     world all, none;
     const int64_t optional = GPUC_FEATURE_FLOAT64 | GPUC_FEATURE_INT64 | GPUC_FEATURE_INT16 |
                              GPUC_FEATURE_INT8 | GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_STORAGE8 |
-                             GPUC_FEATURE_STORAGE16 | GPUC_FEATURE_DOT_PRODUCT | GPUC_FEATURE_ATOMIC_FLOAT;
+                             GPUC_FEATURE_STORAGE16 | GPUC_FEATURE_DOT_PRODUCT | GPUC_FEATURE_ATOMIC_FLOAT |
+                             GPUC_FEATURE_IMAGE_ANY_FORMAT;
     gpuc_device *own;
     open_world(&none, (app_options){.plain = true});
     assert_int_equal(attr(none.dev, GPUC_ATTR_FEATURES) & optional, 0);
@@ -950,6 +1003,96 @@ static void test_budget(void **state)
     close_world(&w);
 }
 
+/* A lost device is a status; everything can be destroyed, and another device made. */
+static void test_loss(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, (app_options){0});
+    io o = make_io(&w);
+    for (int at = 1; at <= 4; at++) {
+        gpuc_session *s;
+        ok(gpuc_session_create(w.model, &s));
+        bind(s, &o);
+        memset(&app_counted, 0, sizeof app_counted);
+        app_counted.lose_after = at;
+        gpuc_status status = NULL;
+        for (int i = 0; i < 4 && !status; i++) {
+            status = gpuc_session_run(s);
+            if (!status) status = gpuc_session_sync(s);
+        }
+        fails(status, GPUC_DEVICE_LOST, "");
+        fails(gpuc_session_run(s), GPUC_DEVICE_LOST, "the Vulkan device was lost");
+        gpuc_vulkan_submit nothing = {0};
+        fails(gpuc_session_submit(s, &nothing), GPUC_DEVICE_LOST, "");
+        gpuc_session_release(s);
+        free_io(&w, &o);
+        gpuc_model_release(w.model);
+        ok(gpuc_device_close(w.dev));
+        /* Only gpuc believes that it was lost: the same VkDevice serves as the next. */
+        app_counted.lose_after = 0;
+        w.a.QueueWaitIdle(w.a.queue);
+        ok(gpuc_vulkan_adopt(w.rt, &w.desc, &w.dev));
+        load(&w);
+        o = make_io(&w);
+        fill(o.x.floats, ROWS * IN, at);
+        ok(gpuc_session_create(w.model, &s));
+        bind(s, &o);
+        ok(gpuc_session_run(s));
+        ok(gpuc_session_sync(s));
+        check_io(&o);
+        gpuc_session_release(s);
+    }
+    free_io(&w, &o);
+    close_world(&w);
+}
+
+/* Memory between operators that is the application's, shared by sessions of which one runs at a time. */
+static void test_workspace(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, (app_options){0});
+    io o = make_io(&w);
+    int64_t dims[] = {ROWS, IN}, few = 16;
+    const int64_t *all[] = {dims};
+    gpuc_session *s[2];
+    for (int i = 0; i < 2; i++) ok(gpuc_session_create(w.model, &s[i]));
+    ok(gpuc_session_plan(s[0], all));
+    int64_t bytes = (int64_t)gpuc_session_get_stats(s[0]).workspace_bytes;
+    assert_true(bytes > 0);
+    app_buffer b = app_buffer_make(&w.a, (VkDeviceSize)bytes + 512, APP_USAGE);
+    gpuc_vulkan_buffer v = app_wrap(&b, 256, (VkDeviceSize)bytes + 256);
+    gpuc_ndarray *memory, *small, *host;
+    ok(gpuc_vulkan_wrap_buffer(w.dev, &v, GPUC_UINT8, 1, &bytes, NULL, NULL, &memory));
+    ok(gpuc_ndarray_create(w.rt, w.dev, GPUC_UINT8, 1, &few, &small));
+    ok(gpuc_ndarray_create(w.rt, NULL, GPUC_UINT8, 1, &few, &host));
+    for (int i = 0; i < 2; i++) {
+        ok(gpuc_session_bind_workspace(s[i], memory));
+        bind(s[i], &o);
+        fill(o.x.floats, ROWS * IN, i);
+        VkCommandBuffer cb = app_begin(&w.a);
+        ok(gpuc_session_record(s[i], cb, &host_sync));
+        app_run(&w.a, cb);
+        check_io(&o);
+        assert_int_equal(gpuc_session_get_stats(s[i]).arena_bytes, 0);
+    }
+    ok(gpuc_session_bind_workspace(s[0], small));
+    fails(gpuc_session_run(s[0]), GPUC_INVALID_ARGUMENT, "the workspace has 16 bytes");
+    fails(gpuc_session_bind_workspace(s[0], host), GPUC_INVALID_ARGUMENT, "must lie on vulkan");
+    ok(gpuc_session_bind_workspace(s[0], NULL));
+    ok(gpuc_session_run(s[0]));
+    ok(gpuc_session_sync(s[0]));
+    check_io(&o);
+    for (int i = 0; i < 2; i++) gpuc_session_release(s[i]);
+    gpuc_ndarray_release(memory);
+    gpuc_ndarray_release(small);
+    gpuc_ndarray_release(host);
+    app_buffer_destroy(&w.a, &b);
+    free_io(&w, &o);
+    close_world(&w);
+}
+
 /* The application's own pipeline cache gets the pipelines. */
 static void test_pipeline_cache(void **state)
 {
@@ -984,8 +1127,10 @@ int main(void)
         cmocka_unit_test(test_submit),        cmocka_unit_test(test_families),
         cmocka_unit_test(test_set_inputs),    cmocka_unit_test(test_plan),
         cmocka_unit_test(test_buffers),       cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_adopt_refused), cmocka_unit_test(test_features),
-        cmocka_unit_test(test_threads),       cmocka_unit_test(test_memory_hook),
-        cmocka_unit_test(test_budget),        cmocka_unit_test(test_pipeline_cache)};
+        cmocka_unit_test(test_adopt_refused), cmocka_unit_test(test_requirements),
+        cmocka_unit_test(test_features),      cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_memory_hook),   cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_loss),          cmocka_unit_test(test_workspace),
+        cmocka_unit_test(test_pipeline_cache)};
     return app_available() ? cmocka_run_group_tests(tests, make_package, remove_package) : 77;
 }
