@@ -165,7 +165,7 @@ static void a_kernel_that_fails_is_named(void **state)
     dev->api->plan_destroy(plan);
 
     step.launch[1] = 2;
-    fails(dev->api->plan_create(dev, &step, 1, 0, &plan), GPUC_INVALID_ARGUMENT, "1,1,1, not 1,2,1");
+    fails(dev->api->plan_create(dev, &step, 1, 0, &plan), GPUC_INVALID_ARGUMENT, "N,1,1, not 1,2,1");
 
     const gpuc_step_tensor t = {.access = GPUC_ACCESS_WRITE, .offset = 8, .size = 8};
     step = (gpuc_step){.module = m, .kernel = 0, .num_tensors = 1, .tensors = &t, .launch = {1, 1, 1}};
