@@ -26,6 +26,10 @@ typedef struct gpuc_cl_fns {
 #define GPUC_CL_FN(name) __typeof__(cl##name) *name;
 #include "runtime_opencl/functions.def"
 #undef GPUC_CL_FN
+    /* Of OpenCL 2.0; NULL: the library lacks it. */
+    cl_command_queue(CL_API_CALL *CreateCommandQueueWithProperties)(cl_context context, cl_device_id device,
+                                                                    const cl_ulong *properties,
+                                                                    cl_int *error);
 } gpuc_cl_fns;
 
 /* ---- Errors (error.c) ----------------------------------------------------------------------- */
@@ -163,6 +167,7 @@ typedef struct gpuc_cl_caps {
     char compute[24];   /* NVIDIA: "8.6", AMD: "gfx1030"; empty: not told */
     size_t max_params, max_texels;
     bool has_compiler;
+    bool priorities; /* queues are made with the runtime's queue_priority */
 } gpuc_cl_caps;
 
 typedef struct gpuc_cl_staging_block {
