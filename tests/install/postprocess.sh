@@ -45,6 +45,6 @@ for words in '^5 frames' "$none" '^frame 4: at most [01] of 255' '^0 messages'; 
 
 # What it is not for.
 refuses 'float32 \[1, 3, height, width\]' "$app" --style "$work/sr.gpuc" --out "$work/none"
-refuses 'no such file' "$app" --style "$work/nothing.gpuc" --out "$work/none"
+refuses 'cannot open' "$app" --style "$work/nothing.gpuc" --out "$work/none"
 run "$gpuc" build "$models/super_resolution_10/model.onnx" -t c -o "$work/c.gpuc"
 refuses 'no program' "$app" --super-resolution "$work/c.gpuc" --out "$work/none"
