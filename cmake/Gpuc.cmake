@@ -20,8 +20,15 @@
 add_library(gpuc_public_flags INTERFACE)
 target_compile_options(gpuc_public_flags INTERFACE -Wall -Wextra -Wswitch-enum
   $<$<BOOL:${GPUC_WERROR}>:-Werror>)
+# The same sources give the same bytes wherever they lie: messages and debug information have names below the tree. Debuggers
+# find those when they are started there.
+target_compile_options(gpuc_public_flags INTERFACE
+  "$<$<NOT:$<CONFIG:Debug>>:-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=;-ffile-prefix-map=${PROJECT_BINARY_DIR}=build>"
+  -ffunction-sections -fdata-sections # a program, or a library, links what it uses
+  $<$<CONFIG:MinSizeRel>:-fno-asynchronous-unwind-tables>)
 target_include_directories(gpuc_public_flags INTERFACE ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/config)
-target_compile_definitions(gpuc_public_flags INTERFACE _GNU_SOURCE GPUC_VERSION="${PROJECT_VERSION}")
+# Large files and folders, where pointers have 32 bits too.
+target_compile_definitions(gpuc_public_flags INTERFACE _GNU_SOURCE _FILE_OFFSET_BITS=64 GPUC_VERSION="${PROJECT_VERSION}")
 add_library(gpuc_flags INTERFACE)
 target_link_libraries(gpuc_flags INTERFACE gpuc_public_flags)
 target_include_directories(gpuc_flags INTERFACE ${PROJECT_SOURCE_DIR}/src)
@@ -47,8 +54,10 @@ endif()
 
 function(gpuc_folder name)
   cmake_parse_arguments(ARG "" "" "SOURCES;SMALL;LIBS;INCLUDES" ${ARGN})
-  # Optimized builds make these small: they read and write files, and the library that applications ship holds them.
-  set_source_files_properties(${ARG_SMALL} PROPERTIES COMPILE_OPTIONS "$<$<CONFIG:Release,RelWithDebInfo>:-Os>")
+  # Optimized builds make these small: they read files and set things up, and the library that applications ship holds them.
+  # Tables for unwinding the stack would be a seventh of it.
+  set_source_files_properties(${ARG_SMALL} PROPERTIES
+    COMPILE_OPTIONS "$<$<CONFIG:Release,RelWithDebInfo>:-Os;-fno-asynchronous-unwind-tables>")
   list(APPEND ARG_SOURCES ${ARG_SMALL})
   add_library(gpuc_${name}_obj OBJECT ${ARG_SOURCES})
   target_link_libraries(gpuc_${name}_obj PUBLIC gpuc_flags ${ARG_LIBS})

@@ -24,13 +24,16 @@ function(gpuc_library name)
     target_include_directories(${name}_${kind} INTERFACE $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
       $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/config> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   endforeach()
+  # What is linked in of others (SPIRV-Tools) is not exported.
+  target_link_options(${name}_shared PRIVATE LINKER:--gc-sections LINKER:--exclude-libs,ALL)
   if(NOT GPUC_SANITIZE)
     target_link_options(${name}_shared PRIVATE LINKER:--no-undefined)
   endif()
 endfunction()
 
-# The compiler's context and its tables print and abort: not in what an application ships.
-gpuc_library(gpuc_runtime FOLDERS ${GPUC_RUNTIME_FOLDERS} WITHOUT "/(ctx|map)[.]c[.]o$")
+list(TRANSFORM GPUC_COMPILER_FILES REPLACE "/" "_obj[.]dir/([.]/)?" OUTPUT_VARIABLE left_out)
+list(JOIN left_out "|" left_out)
+gpuc_library(gpuc_runtime FOLDERS ${GPUC_RUNTIME_FOLDERS} WITHOUT "gpuc_(${left_out})[.]o$")
 if(GPUC_COMPILER)
   gpuc_library(gpuc FOLDERS ${GPUC_RUNTIME_FOLDERS} ${GPUC_COMPILER_FOLDERS} EXTERNAL cjson protobuf-c ${GPUC_SPIRV_TOOLS_LIBS})
 endif()

@@ -34,7 +34,6 @@ libcjson-dev pc:libcjson
 libprotobuf-c-dev pc:libprotobuf-c
 protobuf-c-compiler cmd:protoc-c
 libdlpack-dev header:dlpack/dlpack.h
-libxxhash-dev pc:libxxhash
 libxgboost-dev -
 "
 

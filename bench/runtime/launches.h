@@ -35,6 +35,9 @@ extern const bare bare_vulkan, bare_opencl, bare_cpu;
  * threads. Prints them. */
 GPUC_NODISCARD gpuc_status orders_of_chains(launches *l, const bare *b);
 GPUC_NODISCARD gpuc_status orders_of_sessions(gpuc_runtime *rt, gpuc_device *dev);
-double bench_now(void); /* seconds */
+/* record.c: a network in a command buffer of the application. */
+GPUC_NODISCARD gpuc_status frames_of_network(launches *l, const bare *b);
+double bench_now(void);                /* seconds */
+double bench_median(double *t, int n); /* sorts them */
 
 #endif

@@ -70,8 +70,8 @@ static gpuc_status prepare(launches *l, gpuc_runtime *rt, gpuc_device *dev, gpuc
         l->tensors[i] = (gpuc_step_tensor){.slot = i, .access = i == 2 ? 2 : 1, .size = l->slots[i].size};
     }
     l->step = (gpuc_step){.num_tensors = 3, .num_scalars = 1, .tensors = l->tensors, .scalars = l->scalars};
-    return gpuc_loader_launch(&l->library->code, l->library->program,
-                              l->library->program->entries[0].steps[0].kernel, &l->step);
+    uint32_t kernel = l->library->program->entries[0].steps[0].kernel;
+    return gpuc_loader_launch(&l->library->code, kernel, &l->step, &kernel);
 }
 
 /* ---- Chains ---- */
@@ -169,6 +169,7 @@ static gpuc_status run(gpuc_device_type type, const bare *b, bool push, const ch
     if (!status && !push) gpuc_vk_set_push_descriptors(dev, false);
     if (!status) status = prepare(&l, rt, dev, &module);
     if (!status) status = measure(&l, b, name);
+    if (!status && type == GPUC_DEVICE_VULKAN) status = frames_of_network(&l, b);
     if (!status && push) status = orders_of_sessions(rt, dev);
     for (int i = 0; i < 3; i++) gpuc_ndarray_release(l.arrays[i]);
     gpuc_function_release(l.function);

@@ -18,7 +18,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double *t, int n)
+double bench_median(double *t, int n)
 {
     qsort(t, (size_t)n, sizeof *t, compare);
     return t[n / 2];
@@ -28,7 +28,7 @@ static double median(double *t, int n)
 static void print(const char *name, double *const seconds[NUM_ORDERS], int rounds, double long_alone)
 {
     double t[NUM_ORDERS];
-    for (int i = 0; i < NUM_ORDERS; i++) t[i] = median(seconds[i], rounds);
+    for (int i = 0; i < NUM_ORDERS; i++) t[i] = bench_median(seconds[i], rounds);
     printf("  %-22s short alone %.3f ms, in front of the long one %.3f ms (%.2f), behind it %.3f ms", name,
            1e3 * t[ALONE], 1e3 * t[SHORT_FIRST], t[SHORT_FIRST] / t[ALONE], 1e3 * t[LONG_FIRST]);
     if (long_alone > 0) printf(" (long alone %.3f ms)", 1e3 * long_alone);
@@ -251,7 +251,8 @@ static gpuc_status time_pair(network *n, rival *r)
     for (int i = 0; i < 100; i++) GPUC_TRY(run_network(r->n, &longs[i]));
     for (int i = 0; i < SESSION_ROUNDS; i++)
         for (int o = 0; o < NUM_ORDERS; o++) GPUC_TRY(time_sessions(n, r, (order)o, &seconds[o][i]));
-    print("sessions", (double *[]){seconds[0], seconds[1], seconds[2]}, SESSION_ROUNDS, median(longs, 100));
+    print("sessions", (double *[]){seconds[0], seconds[1], seconds[2]}, SESSION_ROUNDS,
+          bench_median(longs, 100));
     return NULL;
 }
 

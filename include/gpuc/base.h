@@ -59,6 +59,7 @@ typedef enum gpuc_code {
     GPUC_DEVICE_LOST,          /* the device failed; its objects can only be released */
     GPUC_IO,                   /* a system call failed; the message has its reason */
     GPUC_INTERNAL,             /* a broken invariant of gpuc itself */
+    GPUC_CANCELLED,            /* the application's callback said so */
     GPUC_CODE_COUNT            /* no code */
 } gpuc_code;
 
@@ -91,6 +92,23 @@ GPUC_API const char *gpuc_code_name(gpuc_code code); /* "invalid argument", ... 
         if (try_status_) return try_status_;                                                                 \
     } while (0)
 
+/* What the descriptions of calls start from (GPUC_RUNTIME_DESC_INIT, ...): zeros, and struct_size set.
+ * By that the library knows which fields the program was compiled with.
+ *
+ * In C it is an object of the block that it stands in, in C++ a temporary. */
+#ifdef __cplusplus
+/* A T of zeros that knows its size. */
+extern "C++" template <class T> inline T gpuc_sized_()
+{
+    T desc{};
+    desc.struct_size = sizeof(T);
+    return desc;
+}
+#define GPUC_SIZED(T) (gpuc_sized_<T>())
+#else
+#define GPUC_SIZED(T) ((T){.struct_size = sizeof(T)})
+#endif
+
 /* ---- Allocator ---------------------------------------------------------------------------- */
 
 /* A zeroed struct is the C library's allocator. resize(user, NULL, 0, n) allocates,
@@ -122,7 +140,11 @@ typedef struct gpuc_dtype {
 } gpuc_dtype;
 
 /* A scalar type of a code and a width in bits; the macros below name those that exist. */
+#ifdef __cplusplus
+#define GPUC_DT(c, b) (gpuc_dtype{(uint8_t)(c), (uint8_t)(b), 1})
+#else
 #define GPUC_DT(c, b) ((gpuc_dtype){.code = (c), .bits = (b), .lanes = 1})
+#endif
 #define GPUC_FLOAT16 GPUC_DT(GPUC_DTYPE_FLOAT, 16)
 #define GPUC_FLOAT32 GPUC_DT(GPUC_DTYPE_FLOAT, 32)
 #define GPUC_FLOAT64 GPUC_DT(GPUC_DTYPE_FLOAT, 64)
@@ -165,6 +187,28 @@ GPUC_API bool gpuc_dtype_exists(gpuc_dtype t);
 GPUC_API char *gpuc_dtype_name(gpuc_dtype t, char out[24]);
 /* Parses such a name. Returns false if it names no type. */
 GPUC_API bool gpuc_dtype_parse(const char *name, gpuc_dtype *out);
+
+/* ---- Images ------------------------------------------------------------------------------- */
+
+/* How the pixels of an image lie in memory: rows from the top, without gaps, the channels of a pixel together.
+ * The names are those of Vulkan's formats. 8-bit channels are numbers of 0 to 1 in steps of 1/255. */
+typedef enum gpuc_image_format {
+    GPUC_IMAGE_NONE = 0,   /* a tensor that is no image */
+    GPUC_IMAGE_RGBA8,      /* 4 of uint8: red, green, blue, alpha */
+    GPUC_IMAGE_RGBA8_SRGB, /* the same; the colours are encoded by the formula of sRGB */
+    GPUC_IMAGE_BGRA8,      /* 4 of uint8: blue, green, red, alpha */
+    GPUC_IMAGE_BGRA8_SRGB, /* the same; the colours are encoded by the formula of sRGB */
+    GPUC_IMAGE_RGBA16F,    /* 4 of float16: red, green, blue, alpha */
+    GPUC_IMAGE_R32F,       /* 1 of float32 */
+    GPUC_IMAGE_R8,         /* 1 of uint8 */
+    GPUC_IMAGE_FORMAT_COUNT
+} gpuc_image_format;
+/* "rgba8", "bgra8_srgb", ...; "" of no image, and of what is no format. */
+GPUC_API const char *gpuc_image_format_name(gpuc_image_format format);
+/* The type of a channel; of 0 bits where there is no image. */
+GPUC_API gpuc_dtype gpuc_image_format_dtype(gpuc_image_format format);
+/* The channels of a pixel, 4 or 1; 0 where there is no image. */
+GPUC_API int gpuc_image_format_channels(gpuc_image_format format);
 
 /* ---- Names -------------------------------------------------------------------------------- */
 

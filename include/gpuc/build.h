@@ -34,8 +34,19 @@ typedef struct gpuc_build_options {
     void (*warning)(void *user, const char *text); /* may be NULL */
     void *warning_user;                            /* passed to warning */
 } gpuc_build_options;
+#ifdef __cplusplus
+/* What GPUC_BUILD_OPTIONS_INIT is. */
+static inline gpuc_build_options gpuc_build_options_(void)
+{
+    gpuc_build_options options = GPUC_SIZED(gpuc_build_options);
+    options.opt_level = 3;
+    return options;
+}
+#define GPUC_BUILD_OPTIONS_INIT (gpuc_build_options_())
+#else
 #define GPUC_BUILD_OPTIONS_INIT                                                                              \
     ((gpuc_build_options){.struct_size = sizeof(gpuc_build_options), .opt_level = 3})
+#endif
 
 /* What gpuc_build_package did. */
 typedef struct gpuc_build_report {
@@ -54,6 +65,87 @@ GPUC_API int gpuc_rmodule_num_inputs(const gpuc_rmodule *m);
 /* Input i of them. Raises INVALID_ARGUMENT where there is none. */
 GPUC_API gpuc_tensor_info gpuc_rmodule_input(gpuc_ctx *ctx, const gpuc_rmodule *m, int i);
 
+/* ---- Images as inputs and outputs ---- */
+/* Both functions change a module before it is built: the package then takes or gives pixels, as an array of
+ * [height, width, channels] of the format's type, and the conversion is a part of the network's kernels. A session
+ * may run with an image of another size than before where the size is open. */
+
+/* In which order the channels of the network are the colours of the image. */
+typedef enum gpuc_image_order {
+    GPUC_IMAGE_ORDER_AUTO, /* rgb of 3 channels, gray of 1 */
+    GPUC_IMAGE_ORDER_RGB,  /* red, green, blue */
+    GPUC_IMAGE_ORDER_BGR,  /* blue, green, red */
+    GPUC_IMAGE_ORDER_GRAY  /* one channel: 0.299 red + 0.587 green + 0.114 blue */
+} gpuc_image_order;
+
+/* Where the channels of the network's tensor stand. */
+typedef enum gpuc_image_layout {
+    GPUC_IMAGE_LAYOUT_AUTO, /* where exactly one position has 1 or 3 channels; else it is an error */
+    GPUC_IMAGE_LAYOUT_NCHW, /* before rows and columns; a batch of 1 in front, or none */
+    GPUC_IMAGE_LAYOUT_NHWC  /* behind them */
+} gpuc_image_layout;
+
+/* Which part of the image the network sees. */
+typedef enum gpuc_image_crop {
+    GPUC_IMAGE_CROP_NONE,  /* all of it, stretched to the network's size */
+    GPUC_IMAGE_CROP_RECT,  /* a rectangle */
+    GPUC_IMAGE_CROP_CENTER /* the largest part in the middle that has the network's ratio of width to height */
+} gpuc_image_crop;
+
+/* An image for an input of the network. Start from GPUC_IMAGE_INPUT_INIT. A colour is a number c of 0 to 1, of
+ * sRGB formats what it stands for after decoding. Resizing comes first, from the centres of pixels, in float32; the
+ * network's element is then (c * range - mean) * scale. An integer type gets the nearest number, halves to
+ * even, within its range. Alpha is dropped. One channel stands for all three colours where the network has three. */
+typedef struct gpuc_image_input {
+    uint32_t struct_size;     /* set by GPUC_IMAGE_INPUT_INIT */
+    const char *name;         /* of the input */
+    gpuc_image_format format; /* of the image */
+    bool nearest;             /* take the nearest pixel; else interpolate linearly between four */
+    int64_t width, height;    /* of the image; 0 and 0: any that a run gives, up to 32768 */
+    gpuc_image_crop crop;     /* the part to take */
+    int64_t crop_x, crop_y, crop_width,
+        crop_height; /* of GPUC_IMAGE_CROP_RECT, in pixels from the upper left */
+    double range;    /* of colours before mean and scale: 1, or 255 */
+    int num_mean,
+        num_scale; /* 0: none (0, and 1); 1: for all channels; or one for each, in the network's order */
+    double mean[3], scale[3]; /* num_mean and num_scale of them */
+    gpuc_image_order order;   /* of the network */
+    gpuc_image_layout layout; /* of the network */
+} gpuc_image_input;
+#define GPUC_IMAGE_INPUT_INIT ((gpuc_image_input){.struct_size = sizeof(gpuc_image_input), .range = 1})
+
+/* An image for an output of the network, of its size. Start from GPUC_IMAGE_OUTPUT_INIT. An element v of the network
+ * becomes the colour c = (v * scale + offset) / range. In formats of 8 bits it is limited to 0 to 1 (not a number is
+ * 0), encoded where the format is of sRGB, and stored as the nearest of 255 steps, halves to even. A network
+ * with one channel gives all three colours. */
+typedef struct gpuc_image_output {
+    uint32_t struct_size;     /* set by GPUC_IMAGE_OUTPUT_INIT */
+    const char *name;         /* of the output */
+    gpuc_image_format format; /* of the image */
+    bool clamp;               /* limit float formats to 0 to 1, too */
+    double range;             /* what a full colour is after scale and offset: 1, or 255 */
+    int num_scale,
+        num_offset; /* 0: none (1, and 0); 1: for all channels; or one for each, in the network's order */
+    double scale[3], offset[3]; /* num_scale and num_offset of them */
+    double alpha;               /* of all pixels, 0 to 1 */
+    gpuc_image_order order;     /* of the network */
+    gpuc_image_layout layout;   /* of the network */
+} gpuc_image_output;
+#define GPUC_IMAGE_OUTPUT_INIT                                                                               \
+    ((gpuc_image_output){.struct_size = sizeof(gpuc_image_output), .range = 1, .alpha = 1})
+
+/* Makes an input of main an image. Raises INVALID_ARGUMENT, with what would mend it, where the input and the
+ * description do not fit, NOT_FOUND where there is no such input. */
+GPUC_API void gpuc_rmodule_image_input(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_image_input *image);
+/* Makes an output of main an image. Raises as above. */
+GPUC_API void gpuc_rmodule_image_output(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_image_output *image);
+/* Parses "NAME=FORMAT,KEY=VALUE,...", as --input-image of `gpuc build` takes it. What is returned lives in the
+ * context. Raises INVALID_ARGUMENT, with the nearest name for one that it does not know. */
+GPUC_API gpuc_image_input gpuc_image_input_parse(gpuc_ctx *ctx, const char *text);
+/* The same of --output-image. */
+GPUC_API gpuc_image_output gpuc_image_output_parse(gpuc_ctx *ctx, const char *text);
+
+/* ---- Building ---- */
 /* Compiles main of the module for every target and writes one package. The file appears whole or not at all.
  * The module must not be used afterwards. Raises. */
 GPUC_API void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,

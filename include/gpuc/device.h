@@ -78,9 +78,11 @@ typedef enum gpuc_feature {
     GPUC_FEATURE_DOT_PRODUCT = 1 << 9, /* integer dot product */
     GPUC_FEATURE_COOPMAT = 1 << 10,
     GPUC_FEATURE_ATOMIC_FLOAT = 1 << 11,
-    GPUC_FEATURE_FLOAT_CONTROLS = 1 << 12 /* signs of zeros, infinities and NaN can be preserved */
+    GPUC_FEATURE_FLOAT_CONTROLS = 1 << 12,  /* signs of zeros, infinities and NaN can be preserved */
+    GPUC_FEATURE_IMAGES = 1 << 13,          /* images as arguments */
+    GPUC_FEATURE_IMAGE_ANY_FORMAT = 1 << 14 /* images of a format that the kernel does not say are written */
 } gpuc_feature;
-#define GPUC_FEATURE_COUNT 13
+#define GPUC_FEATURE_COUNT 15
 GPUC_API const char *gpuc_feature_name(gpuc_feature one_bit); /* "float16", ... the target's attribute name */
 
 /* Answer of get_attr: nothing, an int, or a string (borrowed from the device). */
@@ -95,6 +97,7 @@ struct gpuc_buffer {
     gpuc_device *device; /* that the memory is of */
     size_t size;         /* in bytes */
     void *host;          /* mapped address if the host can read and write it directly, else NULL */
+    bool is_image; /* it is no bytes in a row: copied and bound whole, and size is that of its elements */
 };
 
 /* Head of every backend's stream: an open batch of launches and copies, which run in the order in which they were
@@ -157,6 +160,14 @@ typedef struct gpuc_bindings {
     uint32_t count;            /* of slots */
 } gpuc_bindings;
 
+/* How an application runs parallel loops. */
+typedef struct gpuc_parallel {
+    /* Calls body on disjoint ranges that cover [begin, end), on any threads, and returns when all are done. */
+    void (*run)(void *user, int64_t begin, int64_t end, void (*body)(void *arg, int64_t begin, int64_t end),
+                void *arg);
+    void *user; /* passed to run */
+} gpuc_parallel;
+
 /* Where plan_record records: a piece of an inference. */
 typedef struct gpuc_recording {
     void *commands;                      /* VkCommandBuffer */
@@ -185,6 +196,11 @@ typedef struct gpuc_device_api {
     gpuc_status (*alloc_data_space)(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out);
     /* Frees a buffer of alloc_data_space; NULL does nothing. */
     void (*free_data_space)(gpuc_device *dev, gpuc_buffer *buffer);
+    /* (optional) default: UNSUPPORTED. An image [height, width, channels] of uint8, float16 or float32, 1 or 4
+     * channels, for kernels' tensors that are images; free_data_space frees it. Copies to and from it are of all its
+     * elements, row by row. Contents are undefined. */
+    gpuc_status (*alloc_image)(gpuc_device *dev, gpuc_dtype dtype, int64_t height, int64_t width,
+                               int channels, gpuc_buffer **out);
     /* (optional) default: the data-space functions, through the runtime's workspace pool. */
     gpuc_status (*alloc_workspace)(gpuc_device *dev, size_t bytes, gpuc_buffer **out);
     /* (optional) with alloc_workspace. Gives back a buffer of alloc_workspace. */
@@ -221,6 +237,9 @@ typedef struct gpuc_device_api {
     gpuc_status (*module_load)(gpuc_device *dev, const char *type_key, const void *bytes, size_t size,
                                const struct gpuc_kernel *const *kernels, uint32_t num_kernels,
                                gpuc_code_module **out);
+    /* (optional) Called after many calls of module_load, perhaps from several threads at once: hands what was compiled
+     * to the application's cache, where the driver keeps that in one piece. */
+    void (*store_cache)(gpuc_device *dev);
     /* Appends one launch or copy to the stream. All of the step is read, and all is checked, before it returns.
      * Buffers may be freed and the module released while it is queued: that waits, or is done later. */
     gpuc_status (*launch)(gpuc_device *dev, gpuc_stream *stream, const gpuc_step *step,
@@ -236,6 +255,9 @@ typedef struct gpuc_device_api {
                                gpuc_plan **out);
     /* Queues the plan. Bindings are resolved now; buffers must live until the stream is synced. */
     gpuc_status (*plan_run)(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
+    /* (optional) default: nothing, for devices whose kernels have no loops on the host. Later runs of the plan have
+     * their parallel loops run by `loops`, which is copied; NULL: as the runtime's description says. */
+    void (*plan_set_parallel)(gpuc_plan *plan, const gpuc_parallel *loops);
     /* (optional) Records steps [first, first + count) into the application's command buffer, with a
      * barrier in front that orders them after compute and transfer work recorded before. Vulkan: they
      * run in the compute shader and transfer stages; what comes before and after from other stages is ordered by what

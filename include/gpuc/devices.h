@@ -25,6 +25,7 @@ GPUC_NODISCARD static inline gpuc_status gpuc_devices_register(gpuc_runtime *rt)
 #define GPUC_REGISTER_(name) GPUC_TRY(gpuc_##name##_register(rt));
     GPUC_EACH_DEVICE(GPUC_REGISTER_)
 #undef GPUC_REGISTER_
+    (void)rt; /* where there is none */
     return NULL;
 }
 

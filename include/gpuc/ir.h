@@ -157,7 +157,7 @@ typedef struct gpuc_tir_func_info {
     const char *label;                         /* for people; "" */
     gpuc_tir_stage stage;                      /* how far it is lowered */
     int num_buffers, num_scalars, num_threads; /* of the arrays below */
-    gpuc_tir_buffer *const *buffers;           /* of scope global or texture */
+    gpuc_tir_buffer *const *buffers;           /* of scope global, texel or texture */
     const gpuc_expr *scalars;       /* VARs of int32, int64 or float32; symbols of shapes are among them */
     const gpuc_tir_thread *threads; /* of a kernel; other functions have THREAD loops */
     bool aliased;                   /* buffers may overlap */
@@ -225,7 +225,7 @@ GPUC_API gpuc_stmt gpuc_tir_eval(gpuc_ctx *ctx, gpuc_expr value);
 GPUC_API gpuc_stmt gpuc_tir_attr(gpuc_ctx *ctx, const char *key, const char *text, gpuc_expr value,
                                  const gpuc_tir_reducer *reducer, gpuc_stmt body);
 /* A function before lowering (gpuc_lower_passes with "lower" does that), named by a C identifier. Buffers are of scope
- * global or texture; scalars are VARs. Raises if the body uses others, or is wrong in another way. */
+ * global, texel or texture; scalars are VARs. Raises if the body uses others, or is wrong in another way. */
 GPUC_API gpuc_tir_func *gpuc_tir_func_make(gpuc_ctx *ctx, const char *name, int num_buffers,
                                            gpuc_tir_buffer *const *buffers, int num_scalars,
                                            const gpuc_expr *scalars, gpuc_stmt body);

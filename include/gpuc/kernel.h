@@ -4,8 +4,9 @@
  * Arguments are numbered tensors first, then scalars. Each tensor has a binding and, at run time,
  * an element offset from the start of what is bound.
  *   Vulkan  descriptor set 0. Tensor t's storage buffer is at its `binding` (0..n-1, tensors may
- *           share one); texel views come after, at `texel_binding`. Then the parameter block.
- *   OpenCL  kernel arguments in order: for each tensor `__global T *`, `int offset`
+ *           share one); texel views come after, at `texel_binding`, and images, at `binding`: sampled images
+ *           if they are read, storage images if they are written. Then the parameter block.
+ *   OpenCL  kernel arguments in order: for each tensor `__global T *`, or image2d_t, and `int offset`
  *           (elements); then the scalars.
  *   C       int f(const gpuc_cpu_env *env, void *const *tensors, const int64_t *scalars):
  *           tensors[t] points at the first element (offset applied); a float scalar is the bits of
@@ -70,11 +71,13 @@ typedef enum gpuc_access {
 
 /* A tensor among the arguments of a kernel. */
 typedef struct gpuc_kernel_tensor {
-    gpuc_dtype dtype;       /* of an element in memory; lanes 1 */
-    uint8_t access;         /* gpuc_access */
-    bool texel;             /* read through an RGBA texel view of the same memory */
-    uint32_t alignment;     /* bytes: the start must be a multiple of it */
-    uint32_t binding;       /* of its storage buffer */
+    gpuc_dtype dtype;   /* of an element in memory; lanes 1 */
+    uint8_t access;     /* gpuc_access */
+    bool texel;         /* read through an RGBA texel view of the same memory */
+    uint8_t image;      /* of an image [height, width, channels], its channels: 1 or 4; else 0. It is read or
+                               written whole, its offset is 0; texels of uint8 are 0 to 1 for 0 to 255 */
+    uint32_t alignment; /* bytes: the start must be a multiple of it */
+    uint32_t binding;   /* of its storage buffer, or image */
     uint32_t texel_binding; /* if texel */
     bool windowed;          /* groups first to last touch no bytes of it but [begin, end) */
     gpuc_xexpr begin, end;  /* over the scalars, then the first group in x, y, z, and the last one */

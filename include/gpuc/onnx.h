@@ -91,7 +91,7 @@ typedef struct gpuc_onnx_options {
                                inputs of the package with a default value, where the model's IR version is 4
                                or newer and no operator needs them when building (gpuc_onnx_decides_shape) */
 } gpuc_onnx_options;
-#define GPUC_ONNX_OPTIONS_INIT ((gpuc_onnx_options){.struct_size = sizeof(gpuc_onnx_options)})
+#define GPUC_ONNX_OPTIONS_INIT GPUC_SIZED(gpuc_onnx_options)
 /* Reads a model (opsets 1 to 25). options may be NULL: the defaults. */
 GPUC_API gpuc_rmodule *gpuc_onnx_load(gpuc_ctx *ctx, const char *path, const gpuc_onnx_options *options);
 /* Whether an operator takes from its input number i what decides a shape (Reshape's shape, TopK's k). Such an

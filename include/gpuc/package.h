@@ -93,9 +93,11 @@ typedef struct gpuc_package_requirement {
 
 /* Code of a program. */
 typedef struct gpuc_package_module {
-    const char *type; /* "spirv", "opencl_c", "cpu_so" */
-    const void *data; /* the code, in the mapped file */
-    uint64_t bytes;   /* of data */
+    const char *type;    /* "spirv", "opencl_c", "cpu_so" */
+    const void *data;    /* the code, in the mapped file */
+    uint64_t bytes;      /* of data */
+    const char *machine; /* of "cpu_so": the processor that it is for, "x86-64", "AArch64"; else NULL */
+    bool foreign;        /* that is not the one that this process runs on */
 } gpuc_package_module;
 
 /* An array that a function of a library takes. */

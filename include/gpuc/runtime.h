@@ -42,15 +42,16 @@ typedef struct gpuc_runtime_desc {
      * call. */
     void (*cache_store)(void *user, const char *key, const void *bytes, size_t size);
     void *cache_user; /* passed to cache_load and cache_store */
-    /* Parallel loops of the CPU device; NULL uses num_threads threads (0: one per processor). */
+    /* Parallel loops of the CPU device, and of compiling kernels; NULL uses num_threads threads. A session may have its
+     * own for what it runs (gpuc_session_set_parallel_for). */
     void (*parallel_for)(void *user, int64_t begin, int64_t end,
                          void (*body)(void *arg, int64_t begin, int64_t end), void *arg);
-    void *parallel_user;    /* passed to parallel_for */
-    int num_threads;        /* of the CPU device, without parallel_for; 0: one per processor */
+    void *parallel_user; /* passed to parallel_for */
+    int num_threads; /* of the CPU device and of what compiles, without parallel_for; 0: one per processor */
     bool vulkan_validation; /* ask for VK_LAYER_KHRONOS_validation with synchronization checks */
     bool vulkan_staging;    /* tests: copy as if the host could not see the memory of any Vulkan device */
 } gpuc_runtime_desc;
-#define GPUC_RUNTIME_DESC_INIT ((gpuc_runtime_desc){.struct_size = sizeof(gpuc_runtime_desc)})
+#define GPUC_RUNTIME_DESC_INIT GPUC_SIZED(gpuc_runtime_desc)
 
 /* Creates a runtime without devices: register the kinds to use (gpuc/devices.h). desc NULL is the default;
  * it is copied, what it points to must live as long as the runtime. UNSUPPORTED if desc uses a field that
@@ -381,7 +382,8 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_module_types_register(gpuc_runtime *rt)
 
 /* ---- Models and sessions ------------------------------------------------------------------ */
 
-/* A package on a device: weights and pipelines. Immutable; may be shared between threads. */
+/* A package on a device: weights and pipelines. It computes the same at all times, and may be shared between
+ * threads. */
 typedef struct gpuc_model gpuc_model;
 /* What one run at a time needs: activations and bindings. Make one session per frame in flight. */
 typedef struct gpuc_session gpuc_session;
@@ -396,20 +398,39 @@ typedef struct gpuc_model_desc {
     bool allow_native_code; /* load CPU code from the package */
     bool check_weights;     /* checksum the weights too */
     bool profiling;         /* record device timestamps per kernel */
+    bool defer;             /* leave the kernels to gpuc_model_prepare, or to the first run */
 } gpuc_model_desc;
-#define GPUC_MODEL_DESC_INIT ((gpuc_model_desc){.struct_size = sizeof(gpuc_model_desc)})
+#define GPUC_MODEL_DESC_INIT GPUC_SIZED(gpuc_model_desc)
 
-/* Reads a package, takes the first program whose devices are there and have what it requires, and loads
- * its code and weights. INVALID_DATA if the package is damaged; if no program can run here, the message
+/* Reads a package, takes the first program whose devices are there and have what it requires, loads its weights,
+ * and makes its kernels, as gpuc_model_prepare does but for the warm-up.
+ * With defer it makes no kernel, and takes milliseconds where the driver compiles for seconds. INVALID_DATA if the package is damaged; if no program can run here, the message
  * has the reason for each. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_model_load(gpuc_runtime *rt, const gpuc_model_desc *desc,
                                                     gpuc_model **out);
+/* How far a preparation is: `done` of `total` parts and operators are ready, `name` is that of the last of them,
+ * borrowed from the model. Returns whether to go on. One call at a time, on any of the threads that work. */
+typedef bool (*gpuc_progress_fn)(void *user, uint32_t done, uint32_t total, const char *name);
+/* Leaves nothing to wait for to the first run. It makes what is left to make of the model, pipelines and programs,
+ * of each kernel the richest variant that the device has, on gpuc_runtime_desc.num_threads threads or by its
+ * parallel_for; none of them outlives the call. Then, once, it runs the operators on zeros, in memory of its own that
+ * it frees: drivers like lavapipe and pocl compile at the first launch. A model with open dimensions is not run.
+ * progress (NULL: none) is called after each part (what the driver compiles at once, named by a kernel) and each
+ * operator, until done is total. If it returns false, what is under way is finished, and the status is CANCELLED.
+ * The model stays usable after that and after an error: a later call does the rest, and a run makes what it needs.
+ * Any thread, beside runs and other calls for the same model, of which the caller must hold a reference until it
+ * returns. Sessions of a deferred model run by the kernels that variants stand in for until a preparation has ended;
+ * the next run after that makes new plans. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_model_prepare(gpuc_model *model, gpuc_progress_fn progress,
+                                                       void *user);
 /* One more reference, for another owner. NULL does nothing. */
 GPUC_API gpuc_model *gpuc_model_retain(gpuc_model *model);
 /* Drops a reference; the last one frees weights and code. Sessions hold one. */
 GPUC_API void gpuc_model_release(gpuc_model *model);
 /* The device of the program; operators that it cannot compute run on the CPU as the fallback device. */
 GPUC_API gpuc_device *gpuc_model_device(gpuc_model *model);
+/* Whether the program has such operators. They run in the call of a session's run. */
+GPUC_API bool gpuc_model_uses_fallback(const gpuc_model *model);
 /* The text of the target that the program was compiled for. */
 GPUC_API const char *gpuc_model_target(gpuc_model *model);
 /* Why the programs before the chosen one were not taken; "" if it was the first. */
@@ -423,6 +444,8 @@ typedef struct gpuc_tensor_info {
     const int64_t *dims;          /* -1 where symbolic */
     const char *const *dim_names; /* of symbolic dimensions; "" where there is none */
     bool has_default;             /* an input that a session need not set: the package holds a value */
+    gpuc_image_format
+        image; /* of an image, whose dims are height, width and channels; else GPUC_IMAGE_NONE */
 } gpuc_tensor_info;
 /* The number of inputs. */
 GPUC_API int gpuc_model_num_inputs(const gpuc_model *model);
@@ -478,6 +501,14 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_bind_workspace(gpuc_session *s,
  * ones. On the CPU device it runs in the call. It waits where a size that the program computes must be read, and where memory must
  * grow. Every input that has no default must have been set. New shapes are planned first. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_run(gpuc_session *s);
+/* Has the parallel loops of the session's later runs on the CPU device, also where that is the fallback device, run by
+ * the application; NULL: as the runtime's description says. Sessions on several threads may have different ones at a
+ * time. Work of streams and functions is not of a session. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_set_parallel_for(
+    gpuc_session *s,
+    void (*parallel_for)(void *user, int64_t begin, int64_t end,
+                         void (*body)(void *arg, int64_t begin, int64_t end), void *arg),
+    void *user);
 /* Waits for the work that the session has queued, and for no other, and reports what went wrong in it. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_sync(gpuc_session *s);
 /* Borrowed device array of output i; valid after run, until the next change of input shapes. INVALID_ARGUMENT

@@ -80,8 +80,9 @@ GPUC_API void gpuc_stage_compute_at(gpuc_stage *st, gpuc_stage *parent, gpuc_ite
 GPUC_API void gpuc_stage_compute_inline(gpuc_stage *st);
 /* Computes the stage as a whole before its readers: the default. Undoes compute_at and compute_inline. */
 GPUC_API void gpuc_stage_compute_root(gpuc_stage *st);
-/* Stores the result in "global", "global.texture", "shared", "warp" or "local" memory. Inputs and outputs
- * of the function are global, inputs perhaps textures. */
+/* Stores the result in "global", "global.texel", "shared", "warp" or "local" memory. Inputs and outputs of the
+ * function are global, inputs perhaps read through texel buffers (global.texel), both perhaps images
+ * (global.texture): the loop over all channels of one that is written is the innermost, vectorized or unrolled. */
 GPUC_API void gpuc_stage_set_scope(gpuc_stage *st, const char *scope);
 /* Makes lowering fail where the scope of the stage is not possible. Without it, storage of scope warp becomes
  * shared memory where threadIdx.x is not a subgroup of the target, lanes do not write parts of their own, or

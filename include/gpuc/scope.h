@@ -11,8 +11,11 @@ extern "C" {
 
 /* Where a buffer lies. */
 typedef enum gpuc_scope {
-    GPUC_SCOPE_GLOBAL,  /* "global": device memory, a kernel argument */
-    GPUC_SCOPE_TEXTURE, /* "global.texture": the same memory read through texel buffers or images */
+    GPUC_SCOPE_GLOBAL, /* "global": device memory, a kernel argument */
+    GPUC_SCOPE_TEXEL,  /* "global.texel": the same memory, read through texel buffers */
+    GPUC_SCOPE_TEXTURE, /* "global.texture": an image [height, width, 1 or 4 channels] of uint8 (0 to 255 for 0 to
+                           1), float16 or float32, which a kernel either reads, or writes in whole texels; where
+                           the target has no images, plain memory */
     GPUC_SCOPE_SHARED,  /* "shared": of one work-group */
     GPUC_SCOPE_WARP,    /* "warp": of the threads that differ in x only; read across a subgroup by shuffles */
     GPUC_SCOPE_LOCAL,   /* "local": registers of one invocation */
@@ -37,6 +40,11 @@ typedef enum gpuc_thread_tag {
 GPUC_API const char *gpuc_scope_name(gpuc_scope scope);
 /* The scope of that name; false, and GLOBAL, if there is none. */
 GPUC_API bool gpuc_scope_parse(const char *name, gpuc_scope *out);
+/* Memory of the device, not of one kernel? */
+static inline bool gpuc_scope_is_global(gpuc_scope s)
+{
+    return s == GPUC_SCOPE_GLOBAL || s == GPUC_SCOPE_TEXEL || s == GPUC_SCOPE_TEXTURE;
+}
 /* "blockIdx.x", ...; "" for NONE, "unknown tag" for a number that is none. */
 GPUC_API const char *gpuc_thread_tag_name(gpuc_thread_tag tag);
 /* The tag of that name; false, and NONE, if there is none. */

@@ -12,8 +12,11 @@
 #define TENSOR_BYTES 20 /* of one tensor as written */
 
 static const char *const feature_names[GPUC_FEATURE_COUNT] = {
-    "float16",  "float64",          "int8",        "int16",   "int64",        "storage8",       "storage16",
-    "subgroup", "subgroup_shuffle", "dot_product", "coopmat", "atomic_float", "float_controls",
+    "float16",        "float64",  "int8",
+    "int16",          "int64",    "storage8",
+    "storage16",      "subgroup", "subgroup_shuffle",
+    "dot_product",    "coopmat",  "atomic_float",
+    "float_controls", "images",   "image_any_format",
 };
 
 const char *gpuc_feature_name(gpuc_feature one_bit)
@@ -48,7 +51,7 @@ void gpuc_abi_kernel_write(gpuc_buf *buf, const gpuc_kernel *k)
         gpuc_buf_u8(buf, t->access);
         gpuc_buf_u8(buf, t->texel);
         gpuc_buf_u8(buf, t->windowed);
-        gpuc_buf_u8(buf, 0);
+        gpuc_buf_u8(buf, t->image);
         gpuc_buf_u32(buf, t->alignment);
         gpuc_buf_u32(buf, t->binding);
         gpuc_buf_u32(buf, t->texel ? t->texel_binding : 0);
@@ -88,13 +91,27 @@ static bool is_power_of_two(uint32_t v)
     return v != 0 && (v & (v - 1)) == 0;
 }
 
+static gpuc_status check_image(const gpuc_kernel_tensor *t, uint32_t number)
+{
+    bool fits = gpuc_dtype_equal(t->dtype, GPUC_UINT8) || gpuc_dtype_equal(t->dtype, GPUC_FLOAT16) ||
+                gpuc_dtype_equal(t->dtype, GPUC_FLOAT32);
+    if (!t->image) return NULL;
+    if (t->image != 1 && t->image != 4)
+        return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: an image of %u channels", number, t->image);
+    if (!fits || t->texel || t->windowed || t->access == GPUC_ACCESS_READ_WRITE)
+        return gpuc_fail(GPUC_INVALID_DATA,
+                         "tensor %u: an image is of uint8, float16 or float32, read or written, and whole",
+                         number);
+    return NULL;
+}
+
 static gpuc_status read_tensor(gpuc_reader *r, uint32_t number, gpuc_kernel_tensor *t)
 {
     t->dtype = gpuc_abi_read_dtype(r);
     t->access = gpuc_read_u8(r);
     GPUC_TRY(gpuc_abi_read_bool(r, "the texel flag of a tensor", &t->texel));
     GPUC_TRY(gpuc_abi_read_bool(r, "the window flag of a tensor", &t->windowed));
-    uint8_t zero = gpuc_read_u8(r);
+    t->image = gpuc_read_u8(r);
     t->alignment = gpuc_read_u32(r);
     t->binding = gpuc_read_u32(r);
     t->texel_binding = gpuc_read_u32(r);
@@ -108,9 +125,9 @@ static gpuc_status read_tensor(gpuc_reader *r, uint32_t number, gpuc_kernel_tens
     if (!is_power_of_two(t->alignment) || t->alignment > MAX_ALIGNMENT)
         return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: alignment %u is no power of two up to %u", number,
                          t->alignment, MAX_ALIGNMENT);
-    if (zero != 0 || (!t->texel && t->texel_binding != 0))
+    if (!t->texel && t->texel_binding != 0)
         return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: a field that must be 0 is not", number);
-    return NULL;
+    return check_image(t, number);
 }
 
 static gpuc_status read_window(gpuc_reader *r, gpuc_arena *arena, uint32_t num_scalars, gpuc_kernel_tensor *t)
@@ -120,28 +137,29 @@ static gpuc_status read_window(gpuc_reader *r, gpuc_arena *arena, uint32_t num_s
     return gpuc_abi_xexpr_read(r, arena, num_scalars + GPUC_WINDOW_SYMBOLS, &t->end);
 }
 
-/* Storage bindings come first and each has a user; the texel views follow, one binding each. */
+/* Storage bindings come first and each has a user; texel views and images follow, one binding each. */
 static gpuc_status check_bindings(const gpuc_kernel *k, gpuc_arena *arena)
 {
-    uint32_t texels = 0;
-    for (uint32_t i = 0; i < k->num_tensors; i++) texels += k->tensors[i].texel;
+    uint32_t views = 0;
+    for (uint32_t i = 0; i < k->num_tensors; i++) views += k->tensors[i].texel || k->tensors[i].image;
     if (k->num_bindings > k->num_tensors)
         return gpuc_fail(GPUC_INVALID_DATA, "%u bindings for %u tensors", k->num_bindings, k->num_tensors);
-    uint32_t total = k->num_bindings + texels;
+    uint32_t total = k->num_bindings + views;
     uint8_t *used;
     GPUC_TRY(gpuc_abi_array(arena, total, 1, &used));
     for (uint32_t i = 0; i < k->num_tensors; i++) {
         const gpuc_kernel_tensor *t = &k->tensors[i];
-        if (t->binding >= k->num_bindings)
+        if (!t->image && t->binding >= k->num_bindings)
             return gpuc_fail(GPUC_INVALID_DATA, "tensor %u: binding %u of %u", i, t->binding,
                              k->num_bindings);
-        used[t->binding] = 1;
-        if (!t->texel) continue;
-        if (t->texel_binding < k->num_bindings || t->texel_binding >= total || used[t->texel_binding])
+        if (!t->image) used[t->binding] = 1;
+        if (!t->texel && !t->image) continue;
+        uint32_t view = t->image ? t->binding : t->texel_binding;
+        if (view < k->num_bindings || view >= total || used[view])
             return gpuc_fail(GPUC_INVALID_DATA,
-                             "tensor %u: its texel view is at binding %u; views have %u to %u, one each", i,
-                             t->texel_binding, k->num_bindings, total - 1);
-        used[t->texel_binding] = 1;
+                             "tensor %u: its %s is at binding %u; views have %u to %u, one each", i,
+                             t->image ? "image" : "texel view", view, k->num_bindings, total - 1);
+        used[view] = 1;
     }
     for (uint32_t i = 0; i < total; i++)
         if (!used[i]) return gpuc_fail(GPUC_INVALID_DATA, "binding %u belongs to no tensor", i);

@@ -30,7 +30,8 @@ typedef enum gpuc_section_type {
     GPUC_SECTION_MODULE,       /* per program and index: type key, code bytes */
     GPUC_SECTION_WEIGHTS,      /* raw bytes; programs with the same layout share one */
     GPUC_SECTION_PROVENANCE,   /* text: model name and hash, passes, options. Optional. */
-    GPUC_SECTION_ENTRIES       /* per program of a library: gpuc_entry */
+    GPUC_SECTION_ENTRIES,      /* per program of a library: gpuc_entry */
+    GPUC_SECTION_IMAGES        /* of a network: which inputs and outputs are images. Optional. */
 } gpuc_section_type;
 
 typedef struct gpuc_signature_tensor {
@@ -42,6 +43,7 @@ typedef struct gpuc_signature_tensor {
     const void *value;            /* of an input that has a default: its bytes; else NULL */
     const int64_t *value_dims;    /* which fit dims */
     uint64_t value_bytes;
+    gpuc_image_format image;
 } gpuc_signature_tensor;
 
 typedef struct gpuc_signature {

@@ -17,7 +17,8 @@ enum {
     SIGNATURE_TENSOR_BYTES = STRING_BYTES + 8,
     SIGNATURE_DIM_BYTES = 8 + STRING_BYTES,
     KERNEL_BYTES = 2 * STRING_BYTES + 62,
-    ENTRY_BYTES = STRING_BYTES + 16
+    ENTRY_BYTES = STRING_BYTES + 16,
+    IMAGE_BYTES = 12
 };
 
 /* Where the sections of one program are, as numbers into the table. */
@@ -32,7 +33,7 @@ typedef struct package_reader {
     gpuc_arena *arena;
     const gpuc_section_info *sections;
     uint32_t num_sections;
-    uint32_t manifest, signature, provenance;
+    uint32_t manifest, signature, images, provenance;
     uint32_t *weights; /* section numbers by weights number */
     uint32_t num_weights;
     gpuc_program *programs;
@@ -41,6 +42,7 @@ typedef struct package_reader {
     const char *version;
     const char *provenance_text;
     gpuc_signature sig;
+    gpuc_signature_tensor *inputs, *outputs; /* those of sig */
 } package_reader;
 
 static gpuc_reader open_section(const package_reader *x, uint32_t number)
@@ -76,7 +78,7 @@ static gpuc_status set_once(uint32_t *place, uint32_t number)
 
 static gpuc_status find_package_sections(package_reader *x)
 {
-    x->manifest = x->signature = x->provenance = GPUC_NO_INDEX;
+    x->manifest = x->signature = x->images = x->provenance = GPUC_NO_INDEX;
     GPUC_TRY(gpuc_abi_array(x->arena, x->num_sections, sizeof *x->weights, &x->weights));
     for (uint32_t i = 0; i < x->num_sections; i++) {
         const gpuc_section_info *s = &x->sections[i];
@@ -85,6 +87,8 @@ static gpuc_status find_package_sections(package_reader *x)
             status = set_once(&x->manifest, i);
         else if (s->type == GPUC_SECTION_SIGNATURE)
             status = set_once(&x->signature, i);
+        else if (s->type == GPUC_SECTION_IMAGES)
+            status = set_once(&x->images, i);
         else if (s->type == GPUC_SECTION_PROVENANCE)
             status = set_once(&x->provenance, i);
         else if (s->type != GPUC_SECTION_WEIGHTS)
@@ -250,7 +254,7 @@ static gpuc_status read_signature_tensor(package_reader *x, gpuc_reader *r, gpuc
 }
 
 static gpuc_status read_signature_tensors(package_reader *x, gpuc_reader *r, const char *what,
-                                          uint32_t *out_count, const gpuc_signature_tensor **out)
+                                          uint32_t *out_count, gpuc_signature_tensor **out)
 {
     uint32_t count = gpuc_read_count(r, SIGNATURE_TENSOR_BYTES);
     GPUC_TRY(gpuc_abi_reader_status(r));
@@ -281,8 +285,10 @@ static gpuc_status read_signature(package_reader *x)
 {
     if (x->signature == GPUC_NO_INDEX) return NULL;
     gpuc_reader r = open_section(x, x->signature);
-    GPUC_TRY(read_signature_tensors(x, &r, "input", &x->sig.num_inputs, &x->sig.inputs));
-    GPUC_TRY(read_signature_tensors(x, &r, "output", &x->sig.num_outputs, &x->sig.outputs));
+    GPUC_TRY(read_signature_tensors(x, &r, "input", &x->sig.num_inputs, &x->inputs));
+    GPUC_TRY(read_signature_tensors(x, &r, "output", &x->sig.num_outputs, &x->outputs));
+    x->sig.inputs = x->inputs;
+    x->sig.outputs = x->outputs;
     for (uint32_t i = 0; i < x->sig.num_outputs; i++)
         if (x->sig.outputs[i].value) return BAD("output %u has a default value", i);
     GPUC_TRY(close_section(&r));
@@ -290,6 +296,40 @@ static gpuc_status read_signature(package_reader *x)
     GPUC_TRY(gpuc_abi_array(x->arena, x->sig.num_inputs, sizeof *names, &names));
     for (uint32_t i = 0; i < x->sig.num_inputs; i++) names[i] = x->sig.inputs[i].name;
     return check_unique(names, x->sig.num_inputs, "inputs");
+}
+
+static gpuc_status check_image(const gpuc_signature_tensor *t, uint32_t format)
+{
+    if (format == GPUC_IMAGE_NONE || format >= GPUC_IMAGE_FORMAT_COUNT)
+        return gpuc_fail(GPUC_UNSUPPORTED,
+                         "'%.64s' is an image of format %u, which this version of gpuc does not "
+                         "know; use a newer one",
+                         t->name, format);
+    if (t->image != GPUC_IMAGE_NONE) return BAD("'%.64s' has two formats", t->name);
+    gpuc_image_format f = (gpuc_image_format)format;
+    if (!gpuc_dtype_equal(t->dtype, gpuc_image_format_dtype(f)) || t->ndim != 3 ||
+        t->dims[2] != gpuc_image_format_channels(f) || t->value)
+        return BAD("'%.64s' has not the type and the shape of an image of format %s", t->name,
+                   gpuc_image_format_name(f));
+    return NULL;
+}
+
+static gpuc_status read_images(package_reader *x)
+{
+    if (x->images == GPUC_NO_INDEX) return NULL;
+    if (x->signature == GPUC_NO_INDEX) return BAD("a library has none");
+    gpuc_reader r = open_section(x, x->images);
+    uint32_t count = gpuc_read_count(&r, IMAGE_BYTES);
+    GPUC_TRY(gpuc_abi_reader_status(&r));
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t side = gpuc_read_u32(&r), number = gpuc_read_u32(&r), format = gpuc_read_u32(&r);
+        if (side > 1 || number >= (side ? x->sig.num_outputs : x->sig.num_inputs))
+            return BAD("image %u is tensor %u of list %u, which there is not", i, number, side);
+        gpuc_signature_tensor *t = side ? &x->outputs[number] : &x->inputs[number];
+        GPUC_TRY(check_image(t, format));
+        t->image = (gpuc_image_format)format;
+    }
+    return close_section(&r);
 }
 
 /* A variant takes the arguments of the kernel that it stands in for. */
@@ -453,6 +493,7 @@ gpuc_status gpuc_abi_package_read(const void *bytes, size_t size, bool check_wei
     GPUC_TRY(gpuc_error_prefix(read_manifest(&x), "manifest"));
     GPUC_TRY(find_program_sections(&x));
     GPUC_TRY(gpuc_error_prefix(read_signature(&x), "signature"));
+    GPUC_TRY(gpuc_error_prefix(read_images(&x), "images"));
     for (uint32_t i = 0; i < x.num_programs; i++) GPUC_TRY(read_program(&x, i));
     GPUC_TRY(gpuc_error_prefix(read_provenance(&x), "provenance"));
     *out = (gpuc_package){.gpuc_version = x.version,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "abi/check.h"
-#include "base/map.h"
+#include "base/hash.h"
 #include "base/size.h"
 
 #define BAD(...) gpuc_fail(GPUC_INVALID_DATA, __VA_ARGS__)
@@ -22,13 +22,14 @@ const char *gpuc_abi_section_type_name(uint32_t type)
     case GPUC_SECTION_WEIGHTS: return "weights";
     case GPUC_SECTION_PROVENANCE: return "provenance";
     case GPUC_SECTION_ENTRIES: return "entries";
+    case GPUC_SECTION_IMAGES: return "images";
     }
     return "unknown";
 }
 
 static bool is_known_type(uint32_t type)
 {
-    return type >= GPUC_SECTION_MANIFEST && type <= GPUC_SECTION_ENTRIES;
+    return type >= GPUC_SECTION_MANIFEST && type <= GPUC_SECTION_IMAGES;
 }
 
 char *gpuc_abi_section_describe(const gpuc_section_info *s, char out[64])

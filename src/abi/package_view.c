@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "abi/elf.h"
 #include "abi/package.h"
 #include "abi/scope.h"
 #include "base/arena.h"
@@ -37,6 +38,7 @@ gpuc_tensor_info gpuc_abi_signature_info(const gpuc_signature_tensor *t)
         .dims = t->dims,
         .dim_names = t->dim_names,
         .has_default = t->value != NULL,
+        .image = t->image,
     };
 }
 
@@ -361,6 +363,18 @@ static gpuc_status set_functions(view *v, const gpuc_program *p, gpuc_package_pr
     return NULL;
 }
 
+static void describe_module(const gpuc_module_blob *m, gpuc_package_module *out)
+{
+    bool own = true;
+    bool native = strcmp(m->type_key, "cpu_so") == 0;
+    const char *machine = native ? gpuc_abi_elf_machine(m->bytes, m->size, &own) : NULL;
+    *out = (gpuc_package_module){.type = m->type_key,
+                                 .data = m->bytes,
+                                 .bytes = m->size,
+                                 .machine = machine,
+                                 .foreign = machine && !own};
+}
+
 static gpuc_status set_needs(view *v, const gpuc_program *p, gpuc_package_program *out)
 {
     gpuc_package_requirement *needs;
@@ -372,9 +386,7 @@ static gpuc_status set_needs(view *v, const gpuc_program *p, gpuc_package_progra
     for (uint32_t i = 0; i < p->num_requirements; i++)
         needs[i] = (gpuc_package_requirement){.name = p->requirements[i].name,
                                               .at_least = p->requirements[i].at_least};
-    for (uint32_t i = 0; i < p->num_modules; i++)
-        modules[i] = (gpuc_package_module){
-            .type = p->modules[i].type_key, .data = p->modules[i].bytes, .bytes = p->modules[i].size};
+    for (uint32_t i = 0; i < p->num_modules; i++) describe_module(&p->modules[i], &modules[i]);
     for (uint32_t i = 0; i < p->exec.num_symbols; i++) {
         const gpuc_exec_symbol *s = &p->exec.symbols[i];
         symbols[i] = (gpuc_package_symbol){

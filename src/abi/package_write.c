@@ -5,7 +5,7 @@
 #include "abi/check.h"
 #include "abi/package_sections.h"
 #include "base/file.h"
-#include "base/map.h"
+#include "base/hash.h"
 #include "base/size.h"
 
 typedef struct section {
@@ -27,7 +27,7 @@ static section *add_section(writer *w, gpuc_section_type type, uint32_t program,
 {
     section *s = &w->sections[w->count++];
     s->info = (gpuc_section_info){.type = type, .program = program, .index = index};
-    if (type != GPUC_SECTION_PROVENANCE) s->info.flags = GPUC_SECTION_REQUIRED;
+    if (type != GPUC_SECTION_PROVENANCE && type != GPUC_SECTION_IMAGES) s->info.flags = GPUC_SECTION_REQUIRED;
     gpuc_buf_init(&s->buf, w->allocator);
     return s;
 }
@@ -76,6 +76,26 @@ static void write_signature(writer *w, const gpuc_signature *s)
     gpuc_buf *buf = &add_section(w, GPUC_SECTION_SIGNATURE, GPUC_NO_INDEX, 0)->buf;
     write_signature_tensors(buf, s->inputs, s->num_inputs);
     write_signature_tensors(buf, s->outputs, s->num_outputs);
+}
+
+/* Runtimes that do not know this section run the package on arrays. */
+static void write_images(writer *w, const gpuc_signature *s)
+{
+    const gpuc_signature_tensor *const lists[] = {s->inputs, s->outputs};
+    const uint32_t counts[] = {s->num_inputs, s->num_outputs};
+    uint32_t count = 0;
+    for (int side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < counts[side]; i++) count += lists[side][i].image != GPUC_IMAGE_NONE;
+    if (!count) return;
+    gpuc_buf *buf = &add_section(w, GPUC_SECTION_IMAGES, GPUC_NO_INDEX, 0)->buf;
+    gpuc_buf_u32(buf, count);
+    for (uint32_t side = 0; side < 2; side++)
+        for (uint32_t i = 0; i < counts[side]; i++) {
+            if (lists[side][i].image == GPUC_IMAGE_NONE) continue;
+            gpuc_buf_u32(buf, side);
+            gpuc_buf_u32(buf, i);
+            gpuc_buf_u32(buf, (uint32_t)lists[side][i].image);
+        }
 }
 
 static void write_entries(writer *w, const gpuc_program *prog, uint32_t number)
@@ -264,7 +284,7 @@ static gpuc_status write_sections(writer *w, part_fn put, void *to)
 
 static gpuc_status make_sections(writer *w, const gpuc_package *p)
 {
-    size_t count = 3; /* manifest, signature, provenance */
+    size_t count = 4; /* manifest, signature, images, provenance */
     for (uint32_t i = 0; i < p->num_programs; i++) {
         if (p->programs[i].weights_size > SIZE_MAX)
             return gpuc_fail(GPUC_INVALID_ARGUMENT, "program %u: its weights exceed the address space", i);
@@ -275,6 +295,7 @@ static gpuc_status make_sections(writer *w, const gpuc_package *p)
     number_weights(w, p);
     write_manifest(w, p);
     if (!p->is_library) write_signature(w, &p->signature);
+    if (!p->is_library) write_images(w, &p->signature);
     for (uint32_t i = 0; i < p->num_programs; i++) write_program(w, &p->programs[i], i, p->is_library);
     if (p->provenance && *p->provenance)
         gpuc_buf_lstr(&add_section(w, GPUC_SECTION_PROVENANCE, GPUC_NO_INDEX, 0)->buf, p->provenance);

@@ -5,9 +5,13 @@
 #include <string.h>
 
 static const char *const scope_names[GPUC_SCOPE_COUNT] = {
-    [GPUC_SCOPE_GLOBAL] = "global", [GPUC_SCOPE_TEXTURE] = "global.texture",
-    [GPUC_SCOPE_SHARED] = "shared", [GPUC_SCOPE_WARP] = "warp",
-    [GPUC_SCOPE_LOCAL] = "local",   [GPUC_SCOPE_COOPMAT] = "coopmat",
+    [GPUC_SCOPE_GLOBAL] = "global",
+    [GPUC_SCOPE_TEXEL] = "global.texel",
+    [GPUC_SCOPE_TEXTURE] = "global.texture",
+    [GPUC_SCOPE_SHARED] = "shared",
+    [GPUC_SCOPE_WARP] = "warp",
+    [GPUC_SCOPE_LOCAL] = "local",
+    [GPUC_SCOPE_COOPMAT] = "coopmat",
 };
 
 static const char *const tag_names[GPUC_THREAD_TAG_COUNT] = {

@@ -101,6 +101,7 @@ static uint64_t excess(cutter *c, const gpuc_groups *g, uint32_t *worst)
     for (uint32_t b = 0; b < k->num_bindings; b++) c->windows[b] = (gpuc_window){UINT64_MAX, 0};
     for (uint32_t t = 0; t < k->num_tensors; t++) {
         const gpuc_kernel_tensor *tensor = &k->tensors[t];
+        if (tensor->image) continue;
         gpuc_window w = aligned(window_of(c->l, g, t, c->symbols)), *all = &c->windows[tensor->binding];
         uint64_t more = texels_beyond(c, tensor, w);
         if (!tensor->texel || tensor->access != GPUC_ACCESS_READ) {

@@ -66,6 +66,20 @@ static void several_vectors(const gpuc_rules *r, gpuc_stage *st, int lanes)
     gpuc_stage_vectorize(loads, vector);
 }
 
+/* On a CPU, many rows shorter than a vector (pixels): the innermost loop around them stays a loop, so that what depends
+ * on the loops outside of it is computed there. Returns false, having changed nothing, where those are too few. */
+static bool short_rows(const gpuc_rules *r, gpuc_stage *st, int n, gpuc_iter *const *outer,
+                       const gpuc_iter *row, int lanes)
+{
+    const gpuc_constants *c = r->constants;
+    int64_t extent = gpuc_rules_extent(row);
+    int64_t tasks = c->injective_tasks + c->injective_tasks_of_core * r->target->num_cores;
+    if (n < 2 || extent == 0 || extent >= lanes || gpuc_rules_likely_product(n - 1, outer) < tasks)
+        return false;
+    gpuc_rules_spread(r, st, gpuc_rules_fuse(st, n - 1, outer));
+    return true;
+}
+
 static void in_step(const gpuc_rules *r, gpuc_stage *st)
 {
     const gpuc_tensor *t = gpuc_stage_tensor(st, 0);
@@ -74,8 +88,9 @@ static void in_step(const gpuc_rules *r, gpuc_stage *st)
     if (n == 0) return;
     for (int i = 0; i < n; i++) loops[i] = gpuc_stage_leaf(st, i);
     gpuc_iter *row = gpuc_rules_fuse(st, inner, loops + n - inner);
-    gpuc_iter *outer = gpuc_rules_fuse(st, n - inner, loops);
     int lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(t));
+    if (r->kind != GPUC_CLASS_GPU && short_rows(r, st, n - inner, loops, row, lanes)) return;
+    gpuc_iter *outer = gpuc_rules_fuse(st, n - inner, loops);
     if (r->kind != GPUC_CLASS_GPU) {
         cpu(r, st, outer, row, lanes);
         return;
@@ -104,6 +119,18 @@ void gpuc_rules_injective_output(const gpuc_rules *r, gpuc_stage *st)
         several_vectors(r, st, gpuc_target_lanes(r->target, gpuc_te_dtype(gpuc_stage_tensor(st, 0))));
     else
         in_step(r, st);
+}
+
+bool gpuc_rules_is_image(const gpuc_tensor *t)
+{
+    return gpuc_te_get_attr(t, "image") != NULL;
+}
+
+void gpuc_rules_image(const gpuc_rules *r, gpuc_stage *st)
+{
+    gpuc_iter *pixel[] = {gpuc_stage_leaf(st, 0), gpuc_stage_leaf(st, 1)};
+    gpuc_stage_vectorize(st, gpuc_stage_leaf(st, 2));
+    gpuc_rules_spread(r, st, gpuc_rules_fuse(st, 2, pixel));
 }
 
 /* Computes the last vector of a row as a whole; elements beyond the row are not used. */

@@ -102,6 +102,10 @@ bool gpuc_rules_is_inlined(const gpuc_te_op *op);
 void gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st);
 /* The same for an output of the function, whose operation may be replaced. */
 void gpuc_rules_injective_output(const gpuc_rules *r, gpuc_stage *st);
+/* An output that is an image [height, width, channels], which kernels write in whole texels: the attribute "image" of
+ * a tensor, whose operation has no reduction, asks for it. */
+bool gpuc_rules_is_image(const gpuc_tensor *t);
+void gpuc_rules_image(const gpuc_rules *r, gpuc_stage *st);
 /* The same where rows of the output cross those of an input. Returns false, having changed nothing, if none
  * do. */
 bool gpuc_rules_transpose(const gpuc_rules *r, gpuc_stage *st);

@@ -186,7 +186,9 @@ static void schedule_stages(const gpuc_rules *r, const gpuc_ptrs *ops, const gpu
         bool done = false; /* an operation with several outputs is one stage */
         for (int k = 0; k < i; k++) done |= outputs[k]->op == op;
         if (done || op->kind != GPUC_TE_COMPUTE) continue;
-        if (has_loops(op))
+        if (gpuc_rules_is_image(outputs[i]))
+            gpuc_rules_image(r, gpuc_schedule_stage(r->s, op->outputs[0]));
+        else if (has_loops(op))
             reduce(r, op->outputs[0], op->outputs[0]);
         else if (anchor)
             reduce(r, anchor->outputs[0], op->outputs[0]);
@@ -202,8 +204,9 @@ gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc
     r.s = gpuc_schedule_create(ctx, num_outputs, outputs);
     gpuc_ptrs ops = {0};
     gpuc_te_post_order(ctx, num_outputs, outputs, &ops);
-    gpuc_te_op *anchor = find_anchor(ctx, &ops, num_outputs, outputs);
-    if (anchor || num_outputs > 1 || !gpuc_rules_rows(&r, &ops, outputs[0]))
+    bool image = num_outputs == 1 && gpuc_rules_is_image(outputs[0]);
+    gpuc_te_op *anchor = image ? NULL : find_anchor(ctx, &ops, num_outputs, outputs);
+    if (image || anchor || num_outputs > 1 || !gpuc_rules_rows(&r, &ops, outputs[0]))
         schedule_stages(&r, &ops, anchor, num_outputs, outputs);
     for (int i = 0; i < num_outputs; i++) store_past_caches(&r, outputs[i]);
     return r.s;

@@ -5,6 +5,7 @@
 #include <stdalign.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/size.h"
 
@@ -161,4 +162,11 @@ void gpuc_arena_restore(gpuc_arena *arena, gpuc_arena_mark mark)
     if (arena->block)
         ASAN_POISON_MEMORY_REGION(block_bytes(arena->block) + mark.used,
                                   arena->block->size - sizeof(gpuc_arena_block) - mark.used);
+}
+
+void gpuc_mem_ask_huge_pages(void *ptr, size_t size)
+{
+    uintptr_t begin = gpuc_align_up((uintptr_t)ptr, GPUC_HUGE_PAGE),
+              end = ((uintptr_t)ptr + size) / GPUC_HUGE_PAGE * GPUC_HUGE_PAGE;
+    if (size >= 2 * GPUC_HUGE_PAGE && begin < end) madvise((void *)begin, end - begin, MADV_HUGEPAGE);
 }

@@ -40,5 +40,9 @@ void *gpuc_mem_alloc(gpuc_allocator a, size_t size); /* zeroed; NULL when out of
 /* The old block stays when this gives NULL; the bytes that are new are not set. */
 void *gpuc_mem_resize(gpuc_allocator a, void *ptr, size_t old_size, size_t new_size);
 void gpuc_mem_free(gpuc_allocator a, void *ptr, size_t size); /* NULL is fine */
+/* Asks for huge pages in a large block that nobody has touched: fewer faults, and fewer misses of the TLB later.
+ * Failure does no harm. */
+#define GPUC_HUGE_PAGE ((size_t)2 << 20)
+void gpuc_mem_ask_huge_pages(void *ptr, size_t size);
 
 #endif

@@ -5,6 +5,7 @@
 #define GPUC_BASE_MAP_H
 
 #include "base/ctx.h"
+#include "base/hash.h"
 
 /* Pointer or integer to pointer. Keys are compared by value. Lives in the context's arena. */
 typedef struct gpuc_map_entry {
@@ -47,15 +48,5 @@ void gpuc_intern_init(gpuc_intern *table, gpuc_ctx *ctx, bool (*equal)(const voi
 /* Returns the node equal to probe, or NULL; then gpuc_intern_add enters a node (arena memory). */
 const void *gpuc_intern_find(const gpuc_intern *table, const void *probe, uint32_t hash);
 void gpuc_intern_add(gpuc_intern *table, const void *node, uint32_t hash);
-
-uint64_t gpuc_hash_bytes(const void *data, size_t size, uint64_t seed); /* XXH64 */
-/* The same of bytes that come in parts, with seed 0. */
-typedef struct gpuc_hasher {
-    uint64_t state[16];
-} gpuc_hasher;
-void gpuc_hasher_init(gpuc_hasher *h);
-void gpuc_hasher_add(gpuc_hasher *h, const void *data, size_t size);
-uint64_t gpuc_hasher_get(const gpuc_hasher *h);
-uint32_t gpuc_hash_mix(uint32_t hash, uint64_t value);
 
 #endif

@@ -27,6 +27,7 @@ static const char *const code_names[GPUC_CODE_COUNT] = {
     [GPUC_DEVICE_LOST] = "device lost",
     [GPUC_IO] = "input/output error",
     [GPUC_INTERNAL] = "internal error",
+    [GPUC_CANCELLED] = "cancelled",
 };
 
 /* What is returned when there is no memory left for a message: the code stays right. */
@@ -44,6 +45,7 @@ static struct gpuc_error static_errors[GPUC_CODE_COUNT] = {
     STATIC_ERROR(GPUC_DEVICE_LOST, "device lost" NO_TEXT),
     STATIC_ERROR(GPUC_IO, "input/output error" NO_TEXT),
     STATIC_ERROR(GPUC_INTERNAL, "internal error" NO_TEXT),
+    STATIC_ERROR(GPUC_CANCELLED, "cancelled" NO_TEXT),
 };
 
 gpuc_status gpuc_error_make(gpuc_code code, const char *file, int line, const char *fmt, ...)

@@ -19,8 +19,8 @@ const gpuc_codegen *gpuc_codegen_get(gpuc_ctx *ctx, const gpuc_target *t)
     for (int i = 0; i < GPUC_TARGET_KIND_COUNT; i++)
         if (t->kind == &gpuc_target_builtin[i]) return generators[i];
     gpuc_raise(ctx, GPUC_UNSUPPORTED,
-               "target kind '%s' has no generator of code: register a function 'target.build.%s'", t->kind->name,
-               t->kind->name);
+               "target kind '%s' has no generator of code: register a function 'target.build.%s'",
+               t->kind->name, t->kind->name);
 }
 
 gpuc_status gpuc_codegen_assembly(const uint32_t *words, size_t count, gpuc_buf *out)
@@ -81,7 +81,7 @@ static bool wants_texels(const gpuc_target *t, const gpuc_tir_buffer *b, const g
     /* Of an unknown size: whether a view holds all that a binding can. */
     bool fits =
         fixed || !t->max_texels || (t->max_buffer_range && t->max_buffer_range / texel <= t->max_texels);
-    if (b->scope == GPUC_SCOPE_TEXTURE) return true;
+    if (b->scope == GPUC_SCOPE_TEXEL) return true;
     return t->texel && gpuc_dtype_equal(tensor->dtype, GPUC_FLOAT32) && fits;
 }
 
@@ -89,13 +89,19 @@ static bool wants_texels(const gpuc_target *t, const gpuc_tir_buffer *b, const g
 static void number_bindings(const gpuc_target *t, const gpuc_tir_func *f, gpuc_kernel *k,
                             gpuc_kernel_tensor *tensors)
 {
-    uint32_t limit = (uint32_t)t->max_storage_buffers;
-    uint32_t storage = k->num_tensors < limit ? k->num_tensors : limit, next = storage;
+    uint32_t limit = (uint32_t)t->max_storage_buffers, plain = 0, at = 0;
+    for (uint32_t i = 0; i < k->num_tensors; i++) plain += !tensors[i].image;
+    uint32_t storage = plain < limit ? plain : limit, next = storage;
     k->num_bindings = storage;
     for (uint32_t i = 0; i < k->num_tensors; i++) {
-        tensors[i].binding = i < storage ? i : storage - 1;
+        if (tensors[i].image) {
+            tensors[i].binding = next++;
+            continue;
+        }
+        tensors[i].binding = at < storage ? at : storage - 1;
         /* A view of a shared binding would cover all that lies in it. */
-        bool shared = k->num_tensors > storage && i + 1 >= storage;
+        bool shared = plain > storage && at + 1 >= storage;
+        at++;
         tensors[i].texel = !f->aliased && !shared && wants_texels(t, f->buffers[i], &tensors[i]);
         if (tensors[i].texel) tensors[i].texel_binding = next++;
     }
@@ -118,6 +124,7 @@ static void fill_tensors(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_fun
         const gpuc_buffer_use *u = gpuc_codegen_use(uses, b);
         tensors[i].dtype = b->dtype;
         tensors[i].access = (uint8_t)access_of(u);
+        tensors[i].image = (uint8_t)gpuc_tir_image_channels(b);
         uint32_t lanes = 1;
         if (t->language->descriptors) lanes = u->widest >= 4 ? 4 : u->widest == 2 ? 2 : 1;
         tensors[i].alignment = lanes * (uint32_t)gpuc_dtype_bytes(b->dtype);
@@ -217,7 +224,8 @@ static void check_limits(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_kernel 
 static uint32_t features_of(const gpuc_target *t, const gpuc_uses *uses)
 {
     uint32_t optional = GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 |
-                        GPUC_FEATURE_ATOMIC_FLOAT | GPUC_FEATURE_FLOAT_CONTROLS;
+                        GPUC_FEATURE_ATOMIC_FLOAT | GPUC_FEATURE_FLOAT_CONTROLS |
+                        GPUC_FEATURE_IMAGE_ANY_FORMAT;
     uint32_t features = uses->features & (~optional | gpuc_target_features(t));
     return features & ~t->language->own_features;
 }

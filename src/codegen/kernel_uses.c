@@ -122,12 +122,23 @@ static void use_access(walker *w, const gpuc_tir_buffer *b, gpuc_expr index, boo
     if (align > 0 && (u->vec == 0 || align < u->vec)) u->vec = align;
     if (align > u->widest) u->widest = align;
     note_lanes(u, index, align, write);
-    bool global = b->scope == GPUC_SCOPE_GLOBAL || b->scope == GPUC_SCOPE_TEXTURE;
+    bool global = gpuc_scope_is_global(b->scope);
     w->uses->features |=
         mention_feature(b->dtype) | (global ? storage_feature(b->dtype) : arithmetic_feature(b->dtype));
     if (global && write && gpuc_codegen_stores_pairs(w->target, b->dtype, align))
         w->uses->features |= GPUC_FEATURE_INT64;
     if (global) count(&w->uses->bytes, w->trips, (int64_t)gpuc_dtype_bytes(b->dtype) * index->dtype.lanes);
+}
+
+static void use_texture(walker *w, gpuc_expr e)
+{
+    const gpuc_tir_call_node *n = gpuc_as_call(e);
+    gpuc_buffer_use *u = use_of(w, n->buffer);
+    bool write = n->fn == GPUC_TIR_CALL_TEXTURE2D_STORE;
+    u->written = u->written || write;
+    u->read = u->read || !write;
+    w->uses->features |= GPUC_FEATURE_IMAGES | (write ? GPUC_FEATURE_IMAGE_ANY_FORMAT : 0);
+    count(&w->uses->bytes, w->trips, (int64_t)gpuc_dtype_bytes(n->buffer->dtype) * e->dtype.lanes);
 }
 
 static void use_call(walker *w, gpuc_expr e)
@@ -163,6 +174,8 @@ static void use_call(walker *w, gpuc_expr e)
             *features |= GPUC_FEATURE_ATOMIC_FLOAT;
         use_access(w, n->buffer, n->args[0], true, true);
         return;
+    case GPUC_TIR_CALL_TEXTURE2D_LOAD:
+    case GPUC_TIR_CALL_TEXTURE2D_STORE: use_texture(w, e); return;
     case GPUC_TIR_CALL_SUBGROUP_SHUFFLE:
         *features |= GPUC_FEATURE_SUBGROUP_SHUFFLE;
         w->uses->has_subgroup = true;

@@ -98,26 +98,82 @@ static void add_words(gpuc_ctx *ctx, command *c, const char *text)
     }
 }
 
-static bool is_x86(void)
-{
+/* Families of processors, as compilers call their machines ("aarch64-linux-gnu"). */
+typedef struct family {
+    const char *machine; /* begins with */
+    const char *arch;    /* values of -mcpu= that begin so are for -march=; "": all are */
+    bool own;            /* this process runs on it */
+} family;
+
 #if defined(__x86_64__) || defined(__i386__)
-    return true;
+#define ON_X86 true
 #else
-    return false;
+#define ON_X86 false
 #endif
-}
+#if defined(__aarch64__)
+#define ON_AARCH64 true
+#else
+#define ON_AARCH64 false
+#endif
+#if defined(__arm__)
+#define ON_ARM true
+#else
+#define ON_ARM false
+#endif
+#if defined(__riscv)
+#define ON_RISCV true
+#else
+#define ON_RISCV false
+#endif
 
-/* -march= belongs to x86, -mcpu= to the others; a cross-compiler's name tells which it is for. */
-static const char *machine_flag(gpuc_ctx *ctx, const gpuc_target *t)
+static const family families[] = {
+    {"x86_64", "", ON_X86},  {"i386", "", ON_X86},      {"i486", "", ON_X86},
+    {"i586", "", ON_X86},    {"i686", "", ON_X86},      {"aarch64", "armv", ON_AARCH64},
+    {"arm", "armv", ON_ARM}, {"riscv", "rv", ON_RISCV},
+};
+
+static bool begins(const char *text, const char *with)
 {
-    bool x86 = is_x86();
-    const char *cc = gpuc_target_get_string(t, "cc");
-    if (strstr(cc, "aarch64") || strstr(cc, "arm")) x86 = false;
-    if (strstr(cc, "x86_64") || strstr(cc, "i686")) x86 = true;
-    return gpuc_ctx_printf(ctx, "%s=%s", x86 ? "-march" : "-mcpu", gpuc_target_get_string(t, "mcpu"));
+    return strncmp(text, with, strlen(with)) == 0;
 }
 
-static command compile_command(gpuc_ctx *ctx, const gpuc_target *t, int number)
+static const family *family_of(const char *machine)
+{
+    static const family other = {.arch = "-", .own = true};
+    for (size_t i = 0; i < sizeof families / sizeof *families; i++)
+        if (begins(machine, families[i].machine)) return &families[i];
+    return &other;
+}
+
+/* What -mcpu= of the target means for the compiler of a machine. */
+static void add_machine(gpuc_ctx *ctx, command *c, const gpuc_target *t, const char *machine)
+{
+    const char *mcpu = gpuc_target_get_string(t, "mcpu");
+    const family *f = family_of(machine);
+    if (strcmp(mcpu, "native") == 0 && !f->own)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "-mcpu=native is this machine's processor, but '%s' compiles for %s: name the processor",
+                   gpuc_target_get_string(t, "cc"), machine);
+    if (strchr(mcpu, ','))
+        gpuc_raise(
+            ctx, GPUC_INVALID_ARGUMENT,
+            "-mcpu=%s lists several levels, which packages of networks may hold (gpuc build): name one",
+            mcpu);
+    if (*mcpu) add(ctx, c, gpuc_ctx_printf(ctx, "%s=%s", begins(mcpu, f->arch) ? "-march" : "-mcpu", mcpu));
+    /* Compilers for AVX-512 prefer half vectors by themselves; what is written here is meant. */
+    if (t->vector_bits >= 512 && begins("", f->arch)) add(ctx, c, "-mprefer-vector-width=512");
+}
+
+/* Asks the compiler, which may be one for another machine, what it compiles for. */
+static command machine_command(gpuc_ctx *ctx, const gpuc_target *t)
+{
+    command c = {0};
+    add_words(ctx, &c, gpuc_target_get_string(t, "cc"));
+    add(ctx, &c, "-dumpmachine");
+    return c;
+}
+
+static command compile_command(gpuc_ctx *ctx, const gpuc_target *t, const char *machine, int number)
 {
     command c = {0};
     add_words(ctx, &c, gpuc_target_get_string(t, "cc"));
@@ -131,9 +187,7 @@ static command compile_command(gpuc_ctx *ctx, const gpuc_target *t, int number)
                                         "-fno-trapping-math",
                                         "-w"};
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) add(ctx, &c, flags[i]);
-    if (*gpuc_target_get_string(t, "mcpu")) add(ctx, &c, machine_flag(ctx, t));
-    /* Compilers for AVX-512 prefer half vectors by themselves; what is written here is meant. */
-    if (t->vector_bits >= 512 && is_x86()) add(ctx, &c, "-mprefer-vector-width=512");
+    if (*machine) add_machine(ctx, &c, t, machine);
     add_words(ctx, &c, gpuc_target_get_string(t, "cflags"));
     add(ctx, &c, "-c");
     add(ctx, &c, "-o");
@@ -285,7 +339,6 @@ static void serve(gpuc_ctx *ctx, const gpuc_target *t, job *j)
     close(j->out);
     j->pid = 0;
     if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) report_failure(ctx, t, j, status);
-    j->size = 0;
 }
 
 static void wait_any(gpuc_ctx *ctx, const gpuc_target *t, jobs *all)
@@ -349,6 +402,18 @@ static void take_result(gpuc_ctx *ctx, const char *path, const void **out, size_
     gpuc_file_unmap(&m);
 }
 
+/* "aarch64-linux-gnu"; "" where nothing of the target depends on it. */
+static const char *ask_machine(gpuc_ctx *ctx, const gpuc_target *t, jobs *all, const char *dir)
+{
+    if (!*gpuc_target_get_string(t, "mcpu") && t->vector_bits < 512) return "";
+    launch(ctx, t, all, machine_command(ctx, t).argv, dir);
+    wait_all(ctx, t, all);
+    const job *j = &all->at[0];
+    size_t n = 0;
+    while (n < j->size && (unsigned char)j->text[n] > ' ') n++;
+    return gpuc_ctx_printf(ctx, "%.*s", (int)n, j->text);
+}
+
 static int job_limit(int n)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -366,8 +431,9 @@ void gpuc_c_compile(gpuc_ctx *ctx, const gpuc_target *t, int n, const gpuc_c_sou
     all->at = gpuc_new_array(ctx, job, all->count);
     all->env = environment(ctx);
     gpuc_ctx_push_cleanup(ctx, stop_jobs, all);
+    const char *machine = ask_machine(ctx, t, all, dir);
     for (int i = 0; i < n; i++) {
-        command c = compile_command(ctx, t, i);
+        command c = compile_command(ctx, t, machine, i);
         launch(ctx, t, all, c.argv, dir);
     }
     wait_all(ctx, t, all);

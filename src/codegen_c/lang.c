@@ -400,6 +400,8 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
     case GPUC_TIR_CALL_DOT_U8:
     case GPUC_TIR_CALL_DOT_I16:
     case GPUC_TIR_CALL_BARRIER:
+    case GPUC_TIR_CALL_TEXTURE2D_LOAD:
+    case GPUC_TIR_CALL_TEXTURE2D_STORE:
     case GPUC_TIR_CALL_SUBGROUP_LANE:
     case GPUC_TIR_CALL_SUBGROUP_ADD:
     case GPUC_TIR_CALL_SUBGROUP_MUL:

@@ -24,7 +24,13 @@ static void print_parameters(gpuc_clike *p)
         const gpuc_tir_buffer *b = f->buffers[i];
         const char *name = gpuc_clike_buf(p, b);
         const char *offset = gpuc_clike_name(p, &f->buffers[i], gpuc_ctx_printf(p->ctx, "%s_offset", name));
-        gpuc_put(p, "%s__global %s", i ? align : "", gpuc_codegen_use(p->uses, b)->written ? "" : "const ");
+        bool written = gpuc_codegen_use(p->uses, b)->written;
+        if (gpuc_tir_image_channels(b)) {
+            gpuc_put(p, "%s%s image2d_t %s, int %s", i ? align : "", written ? "__write_only" : "__read_only",
+                     name, offset);
+            continue;
+        }
+        gpuc_put(p, "%s__global %s", i ? align : "", written ? "" : "const ");
         gpuc_opencl_memory_type(p, b->dtype);
         gpuc_put(p, " *%s%s, int %s", f->aliased ? "" : "restrict ", name, offset);
     }
@@ -41,7 +47,7 @@ static void print_offsets(gpuc_clike *p)
     for (int i = 0; i < p->func->num_buffers; i++) {
         const gpuc_tir_buffer *b = p->func->buffers[i];
         const gpuc_buffer_use *use = gpuc_codegen_use(p->uses, b);
-        if (use->read || use->written)
+        if ((use->read || use->written) && !gpuc_tir_image_channels(b))
             gpuc_put(p, "    %s += %s;\n", gpuc_clike_buf(p, b),
                      gpuc_clike_name(p, &p->func->buffers[i], ""));
     }

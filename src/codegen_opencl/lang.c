@@ -439,6 +439,8 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
     case GPUC_TIR_CALL_SUBGROUP_SHUFFLE:
         subgroup(p, e, "sub_group_shuffle", GPUC_OPENCL_SUBGROUPS | GPUC_OPENCL_SUBGROUP_SHUFFLE);
         return;
+    case GPUC_TIR_CALL_TEXTURE2D_LOAD: gpuc_opencl_read_texel(p, e); return;
+    case GPUC_TIR_CALL_TEXTURE2D_STORE: gpuc_opencl_write_texel(p, e); return;
     case GPUC_TIR_CALL_DOT_I8:
     case GPUC_TIR_CALL_DOT_U8I8:
     case GPUC_TIR_CALL_DOT_U8:

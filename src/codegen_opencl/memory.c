@@ -110,6 +110,48 @@ static void store_vector(gpuc_clike *p, const gpuc_tir_store_node *n)
     gpuc_put(p, ")");
 }
 
+/* ---- Images ------------------------------------------------------------------------------------------- */
+
+static void print_place(gpuc_clike *p, const gpuc_tir_call_node *n)
+{
+    gpuc_put(p, "%s, (int2)(", gpuc_clike_buf(p, n->buffer));
+    gpuc_clike_expr(p, gpuc_cast(p->ctx, GPUC_INT32, n->args[1]), GPUC_PREC_ASSIGN);
+    gpuc_put(p, ", ");
+    gpuc_clike_expr(p, gpuc_cast(p->ctx, GPUC_INT32, n->args[0]), GPUC_PREC_ASSIGN);
+    gpuc_put(p, ")");
+}
+
+static void print_convert(gpuc_clike *p, gpuc_dtype t)
+{
+    gpuc_put(p, "convert_");
+    p->lang->type(p, t);
+}
+
+void gpuc_opencl_read_texel(gpuc_clike *p, gpuc_expr e)
+{
+    bool whole = !gpuc_is_float(e->dtype), single = gpuc_opencl_held(p, e->dtype).bits == 32 && !whole;
+    if (!single) print_convert(p, e->dtype);
+    gpuc_put(p, single ? "read_imagef(" : whole ? "_sat_rte(255.0f * read_imagef(" : "(read_imagef(");
+    print_place(p, gpuc_as_call(e));
+    gpuc_put(p, ")%s%s", e->dtype.lanes == 1 ? ".x" : "", single ? "" : ")");
+}
+
+void gpuc_opencl_write_texel(gpuc_clike *p, gpuc_expr e)
+{
+    const gpuc_tir_call_node *n = gpuc_as_call(e);
+    gpuc_dtype single = gpuc_dtype_with_lanes(GPUC_FLOAT32, e->dtype.lanes);
+    gpuc_expr value = gpuc_cast(p->ctx, single, n->args[2]);
+    if (!gpuc_is_float(e->dtype))
+        value = gpuc_div(p->ctx, value,
+                         gpuc_tir_broadcast(p->ctx, gpuc_imm(p->ctx, GPUC_FLOAT32, 255), single.lanes));
+    gpuc_put(p, "write_imagef(");
+    print_place(p, n);
+    gpuc_put(p, ", ");
+    if (single.lanes == 1) gpuc_put(p, "(float4)(");
+    gpuc_clike_expr(p, value, GPUC_PREC_ASSIGN);
+    gpuc_put(p, single.lanes == 1 ? ", 0.0f, 0.0f, 1.0f))" : ")");
+}
+
 void gpuc_opencl_store(gpuc_clike *p, gpuc_stmt s)
 {
     const gpuc_tir_store_node *n = gpuc_as_store(s);

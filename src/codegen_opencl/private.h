@@ -52,5 +52,8 @@ void gpuc_opencl_cast(gpuc_clike *p, gpuc_expr e, int prec);
 void gpuc_opencl_pointer(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr start); /* "A + start" */
 void gpuc_opencl_load(gpuc_clike *p, gpuc_expr e, int prec);
 void gpuc_opencl_store(gpuc_clike *p, gpuc_stmt s);
+/* The texture2d calls. */
+void gpuc_opencl_read_texel(gpuc_clike *p, gpuc_expr e);
+void gpuc_opencl_write_texel(gpuc_clike *p, gpuc_expr e);
 
 #endif

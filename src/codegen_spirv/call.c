@@ -270,6 +270,8 @@ uint32_t gpuc_spv_call(gpuc_spv_kernel *k, gpuc_expr e)
     case GPUC_TIR_CALL_ATOMIC_XOR:
     case GPUC_TIR_CALL_ATOMIC_EXCHANGE:
     case GPUC_TIR_CALL_ATOMIC_CAS: return atomic(k, e);
+    case GPUC_TIR_CALL_TEXTURE2D_LOAD:
+    case GPUC_TIR_CALL_TEXTURE2D_STORE: return gpuc_spv_texture(k, e);
     case GPUC_TIR_CALL_SUBGROUP_LANE:
         gpuc_spv_capability(&k->m, SpvCapabilityGroupNonUniform);
         return gpuc_spv_cast(k, e->dtype, GPUC_UINT32,

@@ -99,6 +99,9 @@ uint32_t gpuc_spv_element_pointer(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, 
 /* The memory operands of an access to shared memory that other invocations are to see; returns how many. */
 int gpuc_spv_shared_access(gpuc_spv_kernel *k, bool write, uint32_t *operands);
 
+/* texture.c: a texture2d call */
+uint32_t gpuc_spv_texture(gpuc_spv_kernel *k, gpuc_expr e);
+
 /* coopmat.c */
 void gpuc_spv_coopmat_alloc(gpuc_spv_kernel *k, const gpuc_tir_buffer *b);
 void gpuc_spv_coopmat(gpuc_spv_kernel *k, const gpuc_tir_attr_node *n);

@@ -26,8 +26,7 @@ static uint32_t declare_block(gpuc_spv_kernel *k)
     if (uniform) {
         uint32_t binding = k->meta->num_bindings, set = 0;
         for (uint32_t i = 0; i < k->meta->num_tensors; i++)
-            if (k->meta->tensors[i].texel && k->meta->tensors[i].texel_binding >= binding)
-                binding = k->meta->tensors[i].texel_binding + 1;
+            binding += k->meta->tensors[i].texel || k->meta->tensors[i].image;
         gpuc_spv_decorate(m, var, SpvDecorationDescriptorSet, 1, &set);
         gpuc_spv_decorate(m, var, SpvDecorationBinding, 1, &binding);
     }
@@ -53,7 +52,7 @@ void gpuc_spv_load_params(gpuc_spv_kernel *k)
     k->params = gpuc_new_array(k->ctx, gpuc_spv_param, k->func->num_buffers);
     for (int i = 0; i < k->func->num_buffers; i++) {
         const gpuc_buffer_use *use = gpuc_codegen_use(k->uses, k->func->buffers[i]);
-        if (!use->read && !use->written) continue;
+        if ((!use->read && !use->written) || k->meta->tensors[i].image) continue;
         uint32_t type = gpuc_spv_type(k, GPUC_INT32), *offset = k->params[i].offset;
         offset[0] = load_member(k, (uint32_t)i);
         gpuc_spv_name(m, offset[0], gpuc_ctx_printf(k->ctx, "%s_offset", k->func->buffers[i]->name));

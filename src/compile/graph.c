@@ -7,6 +7,7 @@
 
 #include "abi/scope.h"
 #include "base/size.h"
+#include "compile/image.h"
 #include "relay_pass/util.h"
 
 typedef struct builder {
@@ -16,6 +17,7 @@ typedef struct builder {
     gpuc_strmap by_key;  /* workload -> gpuc_graph_function */
     gpuc_map by_data[2]; /* by device: constant data -> gpuc_storage */
     gpuc_map helped;     /* storage -> the one on the other device that has a copy of its value */
+    gpuc_map images;     /* relay expr -> itself, of inputs and outputs that are images for kernels */
 } builder;
 
 static gpuc_storage *new_storage(builder *b, gpuc_slot_kind kind, uint32_t index, gpuc_expr bytes)
@@ -147,7 +149,7 @@ static const char *function_label(gpuc_ctx *ctx, const gpuc_rfunction *f)
 }
 
 static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f,
-                                            const gpuc_relay_place *place)
+                                            const gpuc_relay_place *place, uint64_t images)
 {
     gpuc_buf key;
     gpuc_buf_init(&key, b->ctx->allocator);
@@ -156,6 +158,7 @@ static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f,
     if (place)
         gpuc_buf_printf(&key, " at %d: %lld of %lld", place->axis, (long long)place->begin,
                         (long long)place->extent);
+    if (images) gpuc_buf_printf(&key, " images %llx", (unsigned long long)images);
     const char *text = gpuc_ctx_strdup(b->ctx, gpuc_buf_cstr(&key));
     gpuc_buf_deinit(&key);
     gpuc_graph_function *known = gpuc_strmap_get(&b->by_key, text);
@@ -165,6 +168,7 @@ static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f,
     out->workload = gpuc_ctx_printf(b->ctx, "%016llx", workload);
     out->placed = place != NULL;
     if (place) out->place = *place;
+    out->images = images;
     out->device = gpuc_relay_pass_function_needs_fallback(b->ctx, b->g->target, f);
     b->g->uses_fallback |= out->device != 0;
     out->label = function_label(b->ctx, f);
@@ -191,16 +195,22 @@ static bool keeps_first_rows(const gpuc_rexpr *slice)
     return true;
 }
 
-/* A function that only gives its argument another shape moves no bytes; nor does one that keeps its first
- * rows. */
-static bool is_alias(builder *b, const gpuc_rfunction *f, const gpuc_rcall *call)
+/* A function that only gives its argument another shape. */
+static bool may_be_alias(const gpuc_rfunction *f)
 {
     const gpuc_op *op = gpuc_relay_call_op(f->body);
-    if (!op || !call->n || gpuc_as_rcall(f->body)->args[0]->kind != GPUC_REXPR_VAR) return false;
-    if (op->alias) return true;
-    return gpuc_relay_is_op(f->body, "strided_slice") && keeps_first_rows(f->body) &&
-           call->args[0]->kind != GPUC_REXPR_CONSTANT &&
-           value_at(b->g, get_any_value(b, call->args[0]))->storage->kind == GPUC_SLOT_ARENA;
+    if (!op || !gpuc_as_rcall(f->body)->n || gpuc_as_rcall(f->body)->args[0]->kind != GPUC_REXPR_VAR)
+        return false;
+    return op->alias || (gpuc_relay_is_op(f->body, "strided_slice") && keeps_first_rows(f->body));
+}
+
+/* It moves no bytes; nor does one that keeps its first rows. */
+static bool is_alias(builder *b, const gpuc_rfunction *f, const gpuc_rcall *call)
+{
+    if (!call->n || !may_be_alias(f)) return false;
+    return gpuc_relay_call_op(f->body)->alias ||
+           (call->args[0]->kind != GPUC_REXPR_CONSTANT &&
+            value_at(b->g, get_any_value(b, call->args[0]))->storage->kind == GPUC_SLOT_ARENA);
 }
 
 static uint32_t function_number(builder *b, const gpuc_graph_function *f)
@@ -230,11 +240,94 @@ static void add_alias(builder *b, gpuc_graph_node *n, const gpuc_rcall *c, gpuc_
     n->values[c->n] = new_value(b, "", e->type, s);
 }
 
+/* ---- Images ---- */
+
+/* Whether the call is of kernels of the target, with parameters of their own. */
+static bool takes_images(builder *b, const gpuc_rcall *c)
+{
+    gpuc_relay_place place;
+    return c->callee->kind == GPUC_REXPR_FUNCTION && !gpuc_relay_pass_is_joined(c) &&
+           !gpuc_relay_pass_place_of(c, &place) && c->n < GPUC_IMAGE_OUTPUT &&
+           !gpuc_relay_pass_function_needs_fallback(b->ctx, b->g->target, gpuc_as_rfunction(c->callee)) &&
+           !may_be_alias(gpuc_as_rfunction(c->callee));
+}
+
+static bool can_be_image(gpuc_rexpr *e)
+{
+    const gpuc_rtype *t = e->type;
+    return t->kind == GPUC_RTYPE_TENSOR &&
+           !gpuc_tir_not_image(t->tensor.dtype, t->tensor.ndim, t->tensor.dims);
+}
+
+static void drop_image(builder *b, gpuc_rexpr *e)
+{
+    gpuc_map_set(&b->images, e, NULL);
+}
+
+/* Kernels have the components of a texel by name, and blue comes first by its place in memory. */
+static bool is_image(const gpuc_strmap *images, const char *name)
+{
+    gpuc_image_format format = gpuc_image_of(images, name);
+    return format != GPUC_IMAGE_NONE && !gpuc_image_is_bgr(format);
+}
+
+/* Whether kernels of the target can say what they write, or need not. */
+static bool is_written(builder *b, const gpuc_tensor_type *t)
+{
+    int64_t channels;
+    return b->g->target->image_any_format || t->dtype.bits == 32 ||
+           (gpuc_expr_is_int(t->dims[2], &channels) && channels == 4);
+}
+
+/* Finds the inputs and outputs that all their kernels can take as images. */
+static void find_images(builder *b, const gpuc_rmodule *m, const gpuc_rfunction *main_fn)
+{
+    gpuc_ctx *ctx = b->ctx;
+    gpuc_rexpr *body = main_fn->body;
+    bool tuple = body->kind == GPUC_REXPR_TUPLE;
+    int n = tuple ? gpuc_as_rtuple(body)->n : 1;
+    gpuc_ptrs order = {0};
+    gpuc_map outputs;
+    gpuc_map_init(&b->images, ctx);
+    gpuc_map_init(&outputs, ctx);
+    if (!b->g->target->images) return;
+    for (int i = 0; i < main_fn->n; i++)
+        if (is_image(&m->input_images, gpuc_as_rvar(main_fn->params[i])->name) &&
+            can_be_image(main_fn->params[i]))
+            gpuc_map_set(&b->images, main_fn->params[i], main_fn->params[i]);
+    for (int i = 0; i < n; i++) {
+        gpuc_rexpr *e = tuple ? gpuc_as_rtuple(body)->fields[i] : body;
+        bool wanted = i < m->num_outputs && is_image(&m->output_images, m->output_names[i]) &&
+                      e->kind == GPUC_REXPR_CALL && can_be_image(e) && is_written(b, &e->type->tensor) &&
+                      takes_images(b, gpuc_as_rcall(e)) &&
+                      !gpuc_compile_has_own_schedule(gpuc_as_rfunction(gpuc_as_rcall(e)->callee));
+        gpuc_map_set(&b->images, e, wanted && !gpuc_map_has(&outputs, e) ? e : NULL);
+        gpuc_map_set(&outputs, e, e);
+    }
+    gpuc_relay_post_order(ctx, body, false, &order);
+    for (size_t i = 0; i < order.count; i++) {
+        gpuc_rexpr *e = order.at[i];
+        if (e->kind != GPUC_REXPR_CALL) continue;
+        const gpuc_rcall *c = gpuc_as_rcall(e);
+        for (int k = 0; k < c->n; k++)
+            if (!takes_images(b, c) || gpuc_map_has(&outputs, c->args[k])) drop_image(b, c->args[k]);
+    }
+}
+
+static uint64_t images_of(builder *b, const gpuc_rcall *c, gpuc_rexpr *e)
+{
+    uint64_t bits = gpuc_map_get(&b->images, e) ? UINT64_C(1) << GPUC_IMAGE_OUTPUT : 0;
+    for (int i = 0; i < c->n && i < GPUC_IMAGE_OUTPUT; i++)
+        if (gpuc_map_get(&b->images, c->args[i])) bits |= UINT64_C(1) << i;
+    return bits;
+}
+
 static void add_launches(builder *b, gpuc_graph_node *n, const gpuc_rcall *c, gpuc_rexpr *e)
 {
     gpuc_relay_place place;
     bool placed = gpuc_relay_pass_place_of(c, &place), tuple = e->type->kind == GPUC_RTYPE_TUPLE;
-    gpuc_graph_function *unique = unique_function(b, gpuc_as_rfunction(c->callee), placed ? &place : NULL);
+    gpuc_graph_function *unique =
+        unique_function(b, gpuc_as_rfunction(c->callee), placed ? &place : NULL, images_of(b, c, e));
     n->device = unique->device;
     for (int i = 0; i < c->n; i++) n->values[i] = get_value(b, c->args[i], n->device);
     n->function = function_number(b, unique);
@@ -347,6 +440,7 @@ gpuc_graph *gpuc_compile_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, cons
         set_value(&b, p, v);
         gpuc_ptrs_push(ctx, &g->inputs, g->values.at[v]);
     }
+    find_images(&b, m, main_fn);
     gpuc_rexpr *body = main_fn->body;
     int n = gpuc_rmodule_num_outputs(m);
     for (size_t i = 0; i < m->reads.count; i++)

@@ -47,6 +47,7 @@ typedef struct gpuc_graph_function {
     const char *workload; /* what tuning logs call it: the hash of its text, in hexadecimal digits */
     bool placed;
     gpuc_relay_place place;
+    uint64_t images;         /* gpuc_lower_task.images */
     const gpuc_tuned *tuned; /* its configuration and where that is from; NULL: it has none */
     gpuc_lowered *lowered;
     uint32_t first_kernel; /* its kernels' numbers in the program */

@@ -2,7 +2,7 @@
 /* The inputs of a module, before it is a package. */
 #include <gpuc/build.h>
 
-#include "relay/relay.h"
+#include "compile/image.h"
 
 int gpuc_rmodule_num_inputs(const gpuc_rmodule *m)
 {
@@ -28,5 +28,6 @@ gpuc_tensor_info gpuc_rmodule_input(gpuc_ctx *ctx, const gpuc_rmodule *m, int i)
                               .ndim = t->ndim,
                               .dims = dims,
                               .dim_names = names,
-                              .has_default = gpuc_strmap_has(&m->defaults, name)};
+                              .has_default = gpuc_strmap_has(&m->defaults, name),
+                              .image = gpuc_image_of(&m->input_images, name)};
 }

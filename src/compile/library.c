@@ -32,12 +32,14 @@ struct gpuc_library {
 static void check_bindings(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_tir_func *func,
                            const gpuc_kernel *k)
 {
-    if (!target->language->descriptors || k->num_bindings == k->num_tensors) return;
+    uint32_t buffers = 0;
+    for (uint32_t t = 0; t < k->num_tensors; t++) buffers += !k->tensors[t].image;
+    if (!target->language->descriptors || k->num_bindings == buffers) return;
     gpuc_raise(ctx, GPUC_UNSUPPORTED,
                "function '%s': a kernel of it accesses %u arrays, the target '%s' promises %lld buffers "
                "(max_storage_buffers); for devices that have more, write %s -max_storage_buffers=%u",
-               func->name, k->num_tensors, gpuc_target_text(ctx, target),
-               (long long)target->max_storage_buffers, gpuc_target_text(ctx, target), k->num_tensors);
+               func->name, buffers, gpuc_target_text(ctx, target), (long long)target->max_storage_buffers,
+               gpuc_target_text(ctx, target), buffers);
 }
 
 /* The function under a name that none of its kernels shares with another function's, and that every language and

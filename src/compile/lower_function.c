@@ -277,22 +277,48 @@ typedef struct scheduled {
     gpuc_schedule *s;
 } scheduled;
 
-static scheduled schedule(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
+/* The same elements in an image. */
+static gpuc_tensor *as_image(gpuc_ctx *ctx, gpuc_tensor *t)
+{
+    gpuc_iter *axes[3];
+    gpuc_expr at[3];
+    static const char *const names[3] = {"y", "x", "c"};
+    for (int i = 0; i < 3; i++) {
+        axes[i] = gpuc_te_axis(ctx, t->shape[i], names[i]);
+        at[i] = gpuc_iter_var(axes[i]);
+    }
+    gpuc_tensor *out = gpuc_te_compute(ctx, "image", 3, axes, gpuc_te_read(ctx, t, 3, at));
+    gpuc_te_set_attr(ctx, out, "image", "1");
+    return out;
+}
+
+bool gpuc_compile_has_own_schedule(const gpuc_rfunction *f)
+{
+    return schedule_of(f) != gpuc_topi_schedule;
+}
+
+static scheduled schedule(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f, uint64_t images,
                           gpuc_knobs *knobs)
 {
     scheduled out = {.map = {.params = f->n, .param = gpuc_new_array(ctx, uint32_t, f->n)}};
     out.args = gpuc_relay_tensors(ctx, f, &out.num_outputs);
     out.map.outputs = out.num_outputs;
+    if (images >> GPUC_IMAGE_OUTPUT & 1) out.args[f->n] = as_image(ctx, out.args[f->n]);
     out.map.read = drop_unread(ctx, f->n, out.num_outputs, out.args, out.map.param);
     out.s = schedule_of(f)(ctx, target, knobs, out.num_outputs, out.args + out.map.read);
     gpuc_knobs_check(knobs);
+    for (int i = 0; i < out.map.read; i++)
+        if (images >> out.map.param[i] & 1)
+            gpuc_stage_set_scope(gpuc_schedule_stage(out.s, out.args[i]), "global.texture");
+    if (images >> GPUC_IMAGE_OUTPUT & 1)
+        gpuc_stage_set_scope(gpuc_schedule_stage(out.s, out.args[out.map.read]), "global.texture");
     return out;
 }
 
 void gpuc_compile_schedule_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
                                     gpuc_knobs *knobs)
 {
-    schedule(ctx, target, f, knobs);
+    schedule(ctx, target, f, 0, knobs);
 }
 
 /* One way to run a function: its schedule for sizes with which it is used. */
@@ -338,14 +364,15 @@ static int lower_versions(gpuc_ctx *ctx, const gpuc_lower_task *task, gpuc_knobs
     int num_outputs, count = 1;
     gpuc_tensor **args = gpuc_relay_tensors(ctx, task->f, &num_outputs);
     int n = gpuc_rules_versions(ctx, num_outputs, args + task->f->n, special);
-    out[0] = (version){.f = schedule(ctx, task->target, task->f, knobs)};
+    out[0] = (version){.f = schedule(ctx, task->target, task->f, task->images, knobs)};
     lower_version(ctx, task, task->name, &out[0]);
     for (int i = 0; i < n; i++) {
         gpuc_expr fits = all_are_one(ctx, &special[i]);
         gpuc_rfunction *f = gpuc_compile_pin_to_one(ctx, task->f, special[i].n, special[i].symbols);
         gpuc_knobs own = {.ctx = ctx};
         version *v = &out[count++];
-        *v = (version){.when = both(ctx, out[0].when, fits), .f = schedule(ctx, task->target, f, &own)};
+        *v = (version){.when = both(ctx, out[0].when, fits),
+                       .f = schedule(ctx, task->target, f, task->images, &own)};
         lower_version(ctx, task, gpuc_ctx_printf(ctx, "%s_one%d", task->name, i), v);
         out[0].when = both(ctx, out[0].when, gpuc_not(ctx, fits));
     }

@@ -26,6 +26,8 @@ typedef struct gpuc_lowered {
     gpuc_xexpr *workspace_bytes; /* over them */
 } gpuc_lowered;
 
+enum { GPUC_IMAGE_OUTPUT = 63 };
+
 /* One function, with what its schedule is to do. */
 typedef struct gpuc_lower_task {
     const gpuc_target *target;
@@ -34,6 +36,7 @@ typedef struct gpuc_lower_task {
     const char *label;
     bool placed; /* it stores its output at place, else where it is alone */
     gpuc_relay_place place;
+    uint64_t images; /* bits of the parameters that are images, bit GPUC_IMAGE_OUTPUT: the output is one */
     const gpuc_config *config; /* NULL: what the schedule does by itself */
     gpuc_lowered *lowered;     /* out */
     const char *misfit;        /* out: why it was lowered without the configuration; NULL: it was not */
@@ -54,6 +57,8 @@ gpuc_lowered *gpuc_compile_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *
 /* The function with its output, buffer number output, in a larger tensor. */
 gpuc_tir_func *gpuc_compile_place_output(gpuc_ctx *ctx, const gpuc_tir_func *f, int output,
                                          const gpuc_relay_place *place);
+/* Whether an operator with a schedule of its own is all of the function. */
+bool gpuc_compile_has_own_schedule(const gpuc_rfunction *f);
 /* Only what the schedule asks of knobs. The function belongs to this context. */
 void gpuc_compile_schedule_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
                                     gpuc_knobs *knobs);

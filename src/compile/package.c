@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "base/file.h"
+#include "compile/image.h"
 #include "compile/program.h"
 
 static double now(void)
@@ -57,10 +58,12 @@ static gpuc_signature make_signature(gpuc_ctx *ctx, const gpuc_rmodule *m)
     for (int i = 0; i < f->n; i++) {
         signature_tensor(ctx, gpuc_as_rvar(f->params[i])->name, f->params[i]->type, &in[i]);
         default_value(ctx, m, &in[i]);
+        in[i].image = gpuc_image_of(&m->input_images, in[i].name);
     }
     for (int i = 0; i < num_outputs; i++) {
         const char *name = i < m->num_outputs ? m->output_names[i] : gpuc_ctx_printf(ctx, "output%d", i);
         signature_tensor(ctx, name, tuple ? f->body->type->at[i] : f->body->type, &out[i]);
+        out[i].image = gpuc_image_of(&m->output_images, name);
     }
     return (gpuc_signature){
         .num_inputs = (uint32_t)f->n,
@@ -94,8 +97,21 @@ const gpuc_target *gpuc_build_fallback(gpuc_ctx *ctx, int n, const gpuc_target *
     for (int i = 0; i < n; i++)
         if (gpuc_target_device_type(targets[i]) == GPUC_DEVICE_CPU &&
             gpuc_target_computes(targets[i], GPUC_FLOAT64) && !targets[i]->kind->runs)
-            return targets[i];
+            return gpuc_target_level(ctx, targets[i], gpuc_target_num_levels(targets[i]) - 1);
     return gpuc_target_parse(ctx, "c", NULL);
+}
+
+/* The targets of the programs: those that list levels become one for each. */
+static const gpuc_target *const *each_level(gpuc_ctx *ctx, const gpuc_target *const *targets, int *in_out_n)
+{
+    int n = 0, count = 0;
+    for (int i = 0; i < *in_out_n; i++) n += gpuc_target_num_levels(targets[i]);
+    const gpuc_target **out = gpuc_new_array(ctx, const gpuc_target *, n);
+    for (int i = 0; i < *in_out_n; i++)
+        for (int k = 0; k < gpuc_target_num_levels(targets[i]); k++)
+            out[count++] = gpuc_target_level(ctx, targets[i], k);
+    *in_out_n = n;
+    return out;
 }
 
 static const char *emit_subdir(gpuc_ctx *ctx, const char *dir, int num_targets, int i, const char *target)
@@ -208,6 +224,7 @@ static gpuc_build_report build(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targ
     report.seconds_passes = now() - start;
     gpuc_strmap shared = module->functions;
     const gpuc_target *fallback = gpuc_build_fallback(ctx, num_targets, targets);
+    targets = each_level(ctx, targets, &num_targets);
     gpuc_built_program *built = gpuc_new_array(ctx, gpuc_built_program, num_targets);
     for (int i = 0; i < num_targets; i++) {
         bool last = i + 1 == num_targets;

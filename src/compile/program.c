@@ -50,6 +50,7 @@ static void lower_all(gpuc_ctx *ctx, gpuc_graph *g, const gpuc_build_options *op
             .label = f->label,
             .placed = f->placed,
             .place = f->place,
+            .images = f->images,
             .config = f->tuned ? f->tuned->config : NULL,
         };
     }

@@ -17,8 +17,8 @@ typedef struct gpuc_built_program {
 /* A module is first optimised by gpuc_relay_pass_optimize, then for each target by gpuc_relay_pass_optimize_for_target.
  */
 gpuc_relay_pass_ctx gpuc_build_passes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_build_options *options);
-/* The target of the fallback device: the first C target of the build that computes in float64, else plain
- * C. */
+/* The target of the fallback device: the first C target of the build that computes in float64, in the plainest of its
+ * levels, else plain C. */
 const gpuc_target *gpuc_build_fallback(gpuc_ctx *ctx, int n, const gpuc_target *const *targets);
 /* Lowers and links the graph of an optimised module. fallback is the target of the fallback device. The
  * program's weights are the bytes of the module's constants. */

@@ -83,7 +83,7 @@ static void note_step(binder *b, const gpuc_exec_step *s)
         const gpuc_exec_value *v = &b->p->exec.values[s->tensors[t].value];
         int64_t bytes = bytes_of(v), rounded = (int64_t)gpuc_align_up((uint64_t)bytes, GPUC_SLOT_ROUND);
         if (tensor->texel) b->texels = larger(b->texels, rounded / (4 * (int64_t)gpuc_dtype_bytes(v->dtype)));
-        if (tensor->texel && tensor->access == GPUC_ACCESS_READ) continue;
+        if (tensor->image || (tensor->texel && tensor->access == GPUC_ACCESS_READ)) continue;
         if (bytes > b->min && tensor->windowed && cut < 0) cut = can_be_cut(b, s, k);
         if (bytes > b->min && tensor->windowed && cut == 1) bytes = b->min;
         if (bytes <= b->range) continue;

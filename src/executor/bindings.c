@@ -128,7 +128,6 @@ static gpuc_status wrong_output(const gpuc_session *s, uint32_t i, const gpuc_nd
 gpuc_status gpuc_session_ensure_output(gpuc_session *s, uint32_t i)
 {
     const gpuc_exec *e = s->model->exec;
-    const gpuc_exec_value *v = &e->values[e->outputs[i]];
     const int64_t *dims = s->states->outputs[i].dims;
     gpuc_session_array *o = &s->outputs[i];
     if (o->array && has_dims(o->array, dims)) return NULL;
@@ -136,9 +135,8 @@ gpuc_status gpuc_session_ensure_output(gpuc_session *s, uint32_t i)
     gpuc_ndarray *old = o->array;
     o->array = NULL;
     GPUC_TRY(gpuc_session_retire(s, old));
-    gpuc_device *dev = s->model->devices[e->slots[v->slot].device].code.dev;
-    return gpuc_error_prefix(gpuc_ndarray_create(s->model->rt, dev, v->dtype, (int)v->ndim, dims, &o->array),
-                             "output '%s'", s->model->package.signature.outputs[i].name);
+    return gpuc_error_prefix(gpuc_session_create_array(s, e->outputs[i], dims, &o->array), "output '%s'",
+                             s->model->package.signature.outputs[i].name);
 }
 
 gpuc_status gpuc_session_bind_all(gpuc_session *s)

@@ -39,16 +39,19 @@ static gpuc_status read_package(gpuc_model *m, const gpuc_model_desc *desc)
 }
 
 /* Loads the kernels that the steps launch, on the devices that they run on. */
-static gpuc_status load_code(gpuc_model *m)
+static gpuc_status load_code(gpuc_model *m, bool deferred)
 {
     const gpuc_exec *e = m->exec;
+    m->code = gpuc_arena_alloc_array(&m->arena, e->num_devices, sizeof *m->code);
+    if (!m->code) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory loading a model");
     for (uint32_t d = 0; d < e->num_devices; d++) {
         bool *launched = gpuc_arena_alloc_array(&m->arena, m->program->num_kernels, sizeof *launched);
         if (!launched) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory loading a model");
         for (uint32_t i = 0; i < e->num_steps; i++)
             if (e->steps[i].kind == GPUC_STEP_LAUNCH && e->steps[i].device == d)
                 launched[e->steps[i].kernel] = true;
-        GPUC_TRY(gpuc_loader_load(&m->devices[d].code, m->program, launched, &m->arena));
+        m->code[d] = &m->devices[d].code;
+        GPUC_TRY(gpuc_loader_load(m->code[d], m->program, launched, deferred, &m->arena));
     }
     return NULL;
 }
@@ -58,7 +61,8 @@ static gpuc_status load(gpuc_model *m, const gpuc_model_desc *desc)
     gpuc_status s = read_package(m, desc);
     if (!s) s = gpuc_model_choose(m, desc);
     if (!s) s = name_steps(m);
-    if (!s && (s = load_code(m))) s = gpuc_error_prefix(s, "target '%s'", m->program->target);
+    if (!s && (s = load_code(m, desc->defer))) s = gpuc_error_prefix(s, "target '%s'", m->program->target);
+    if (!s && !desc->defer) s = gpuc_model_make_kernels(m, true, NULL, NULL);
     if (!s && (s = gpuc_model_load_weights(m))) s = gpuc_error_prefix(s, "target '%s'", m->program->target);
     if (!s && (s = gpuc_model_load_defaults(m))) s = gpuc_error_prefix(s, "target '%s'", m->program->target);
     /* What gpuc_file_map says names the path already. */
@@ -106,8 +110,7 @@ void gpuc_model_release(gpuc_model *m)
     gpuc_runtime *rt = m->rt;
     gpuc_model_unload_defaults(m);
     gpuc_model_unload_weights(m);
-    for (uint32_t d = 0; m->exec && d < m->exec->num_devices; d++)
-        gpuc_loader_unload(&m->devices[d].code, m->program);
+    for (uint32_t d = 0; m->exec && d < m->exec->num_devices; d++) gpuc_loader_unload(&m->devices[d].code);
     gpuc_arena_deinit(&m->arena);
     gpuc_file_unmap(&m->mapping);
     gpuc_mem_free(m->allocator, m, sizeof *m);
@@ -117,6 +120,11 @@ void gpuc_model_release(gpuc_model *m)
 gpuc_device *gpuc_model_device(gpuc_model *m)
 {
     return m->devices[0].code.dev;
+}
+
+bool gpuc_model_uses_fallback(const gpuc_model *m)
+{
+    return m->exec->num_devices > 1;
 }
 
 const char *gpuc_model_target(gpuc_model *m)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A model from inside: a program of a package with everything that sessions share. Nothing in it
- * changes after load, except the count of references. */
+/* A model from inside: a program of a package with everything that sessions share. Nothing in it changes after
+ * load, except the count of references and which of its kernels are made (loader/loader.h). */
 #ifndef GPUC_EXECUTOR_MODEL_H
 #define GPUC_EXECUTOR_MODEL_H
 
@@ -28,6 +28,7 @@ struct gpuc_model {
     const gpuc_program *program;
     const gpuc_exec *exec;
     gpuc_program_device *devices; /* exec->num_devices of them */
+    gpuc_loaded **code;           /* of each */
     gpuc_binding *weights;        /* by slot; only those of weights are set */
     const char **step_nodes;      /* by step: name of its node, or "" */
     gpuc_ndarray **defaults;      /* by input, on its device; NULL: it has none */
@@ -35,6 +36,7 @@ struct gpuc_model {
     const char *label; /* what the model is called, for messages and debuggers */
     const char *fallback_reason;
     bool profiling;
+    atomic_bool warm; /* a preparation has run it */
 };
 
 /* choose.c: sets program, exec, devices and fallback_reason. */
@@ -44,6 +46,13 @@ GPUC_NODISCARD gpuc_status gpuc_model_load_weights(gpuc_model *m);
 void gpuc_model_unload_weights(gpuc_model *m);
 GPUC_NODISCARD gpuc_status gpuc_model_load_defaults(gpuc_model *m);
 void gpuc_model_unload_defaults(gpuc_model *m);
+/* Where an input lies. */
+gpuc_device *gpuc_model_input_device(const gpuc_model *m, uint32_t i);
+/* prepare.c: makes kernels: the richest, or only those that a run still lacks. */
+GPUC_NODISCARD gpuc_status gpuc_model_make_kernels(gpuc_model *m, bool richest, gpuc_progress_fn progress,
+                                                   void *user);
+/* Grows when kernels were made that plans should be made anew with. */
+unsigned gpuc_model_richer(const gpuc_model *m);
 /* Name of a value in the slot, for messages. */
 const char *gpuc_model_slot_name(const gpuc_exec *e, uint32_t slot);
 

@@ -62,7 +62,8 @@ gpuc_node_step gpuc_model_node_step(const gpuc_model *m, int node, int i)
     if (i < 0 || (uint32_t)i >= n->num_steps) return (gpuc_node_step){0};
     const gpuc_exec_step *step = &e->steps[n->first_step + (uint32_t)i];
     if (step->kind != GPUC_STEP_LAUNCH) return (gpuc_node_step){0};
-    const gpuc_kernel *k = &m->program->kernels[m->devices[step->device].code.chosen[step->kernel]];
+    const gpuc_kernel *k =
+        &m->program->kernels[gpuc_loader_current(&m->devices[step->device].code, step->kernel)];
     const gpuc_module_blob *blob = &m->program->modules[k->module];
     gpuc_node_step out = {
         .kernel = m->program->kernels[step->kernel].name, .variant = k->name, .code_type = blob->type_key};

@@ -3,19 +3,19 @@
 #include "base/require.h"
 #include "executor/session.h"
 
-static void describe(const gpuc_model *m, uint32_t step, double ns, gpuc_step_profile *out)
+static void describe(const gpuc_model *m, const gpuc_part *part, uint32_t step, double ns,
+                     gpuc_step_profile *out)
 {
     const gpuc_exec_step *s = &m->exec->steps[step];
-    const gpuc_kernel *k = s->kind == GPUC_STEP_LAUNCH
-                               ? &m->program->kernels[m->devices[s->device].code.chosen[s->kernel]]
-                               : NULL;
+    const gpuc_kernel *k =
+        s->kind == GPUC_STEP_LAUNCH ? &m->program->kernels[part->kernels[step - part->first_step]] : NULL;
     const char *other = s->kind == GPUC_STEP_READ ? "read" : "copy";
     *out = (gpuc_step_profile){
         .node = m->step_nodes[step], .kernel = k ? k->name : other, .label = k ? k->label : other, .ns = ns};
 }
 
-static gpuc_status profile_plan(gpuc_session *s, const gpuc_segment *segment, gpuc_step_profile *out,
-                                uint32_t count)
+static gpuc_status profile_plan(gpuc_session *s, const gpuc_part *part, const gpuc_segment *segment,
+                                gpuc_step_profile *out, uint32_t count)
 {
     const gpuc_device_api *api = s->model->devices[segment->device].code.dev->api;
     if (!api->plan_profile) return gpuc_fail(GPUC_UNSUPPORTED, "%s devices do not measure steps", api->name);
@@ -23,7 +23,7 @@ static gpuc_status profile_plan(gpuc_session *s, const gpuc_segment *segment, gp
     if (!ns) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a profile");
     gpuc_status status = api->plan_profile(segment->plan, ns, segment->num_steps);
     for (uint32_t i = 0; !status && i < segment->num_steps && i < count; i++)
-        describe(s->model, segment->first_step + i, ns[i], &out[i]);
+        describe(s->model, part, segment->first_step + i, ns[i], &out[i]);
     gpuc_mem_free(s->allocator, ns, segment->num_steps * sizeof *ns);
     return status;
 }
@@ -34,12 +34,12 @@ static gpuc_status profile_part(gpuc_session *s, const gpuc_part *part, gpuc_ste
         const gpuc_segment *segment = &part->segments[i];
         if (segment->first_step >= room) return NULL;
         if (segment->plan)
-            GPUC_TRY(profile_plan(s, segment, out + segment->first_step, room - segment->first_step));
+            GPUC_TRY(profile_plan(s, part, segment, out + segment->first_step, room - segment->first_step));
         else
-            describe(s->model, segment->first_step, segment->transfer_ns, &out[segment->first_step]);
+            describe(s->model, part, segment->first_step, segment->transfer_ns, &out[segment->first_step]);
     }
     if (part->end_step < s->model->exec->num_steps && part->end_step < room)
-        describe(s->model, part->end_step, 0, &out[part->end_step]);
+        describe(s->model, part, part->end_step, 0, &out[part->end_step]);
     return NULL;
 }
 

@@ -78,7 +78,7 @@ static gpuc_status eval_scalars(const builder *b, const gpuc_kernel *k, const gp
     return NULL;
 }
 
-static gpuc_status add_step(builder *b, const gpuc_exec_step *from)
+static gpuc_status add_step(builder *b, const gpuc_exec_step *from, uint32_t *out_kernel)
 {
     const gpuc_model *m = b->s->model;
     gpuc_step *to = &b->steps[b->num_steps++];
@@ -92,7 +92,7 @@ static gpuc_status add_step(builder *b, const gpuc_exec_step *from)
         return NULL;
     }
     GPUC_TRY(eval_scalars(b, &m->program->kernels[from->kernel], from, to));
-    GPUC_TRY(gpuc_loader_launch(&m->devices[from->device].code, m->program, from->kernel, to));
+    GPUC_TRY(gpuc_loader_launch(&m->devices[from->device].code, from->kernel, to, out_kernel));
     bool empty = !to->launch[0] || !to->launch[1] || !to->launch[2];
     if (!empty) *(b->device == 0 ? &b->part->launches_device : &b->part->launches_other) += 1;
     return NULL;
@@ -158,8 +158,10 @@ static gpuc_status build(builder *b)
             b->first_step = i;
             b->device = step->device;
         }
-        GPUC_TRY(gpuc_error_prefix(crosses ? add_transfer(b, step, i) : add_step(b, step), "step %u (%s)", i,
-                                   m->step_nodes[i]));
+        uint32_t *kernel = &b->part->kernels[i - b->part->first_step];
+        *kernel = GPUC_NO_INDEX;
+        GPUC_TRY(gpuc_error_prefix(crosses ? add_transfer(b, step, i) : add_step(b, step, kernel),
+                                   "step %u (%s)", i, m->step_nodes[i]));
     }
     return finish_plan(b);
 }
@@ -181,9 +183,12 @@ gpuc_status gpuc_executor_part_plan(const gpuc_session *s, gpuc_shape_state *sta
     uint32_t count = part->end_step - part->first_step, num_symbols = s->model->exec->num_symbols;
     builder b = {.s = s, .state = state, .part = part};
     drop_plans(s, part);
+    part->richer = gpuc_model_richer(s->model); /* before choosing among the kernels */
+    GPUC_TRY(gpuc_model_make_kernels(s->model, false, NULL, NULL));
+    part->kernels = gpuc_arena_alloc_array(&part->arena, count, sizeof *part->kernels);
     int64_t *symbols = gpuc_arena_alloc_array(&part->arena, num_symbols, sizeof *symbols);
     part->segments = gpuc_arena_alloc_array(&part->arena, count, sizeof *part->segments);
-    if (!symbols || !part->segments) return out_of_memory();
+    if (!symbols || !part->segments || !part->kernels) return out_of_memory();
     if (num_symbols) memcpy(symbols, state->symbols, num_symbols * sizeof *symbols);
     gpuc_arena_mark mark = gpuc_arena_save(&part->arena); /* plans copy the steps */
     b.steps = gpuc_arena_alloc_array(&part->arena, count, sizeof *b.steps);

@@ -194,8 +194,10 @@ static gpuc_status run_segment(gpuc_session *s, gpuc_segment *segment)
 {
     gpuc_session_note_work(s);
     if (!segment->plan) return gpuc_session_transfer(s, segment);
+    const gpuc_device_api *api = s->model->devices[segment->device].code.dev->api;
     const gpuc_bindings bindings = {.slots = s->bindings, .count = s->model->exec->num_slots};
-    return s->model->devices[segment->device].code.dev->api->plan_run(segment->plan, &bindings, NULL);
+    if (api->plan_set_parallel) api->plan_set_parallel(segment->plan, s->parallel.run ? &s->parallel : NULL);
+    return api->plan_run(segment->plan, &bindings, NULL);
 }
 
 /* Makes the plans of the part for the current symbols. */
@@ -203,7 +205,8 @@ static gpuc_status prepare_part(gpuc_session *s, gpuc_part *part)
 {
     gpuc_shape_state *state = s->states;
     size_t bytes = s->model->exec->num_symbols * sizeof *state->symbols;
-    if (part->symbols && (!bytes || !memcmp(part->symbols, state->symbols, bytes))) return NULL;
+    bool same = part->symbols && (!bytes || !memcmp(part->symbols, state->symbols, bytes));
+    if (same && part->richer == gpuc_model_richer(s->model)) return NULL;
     if (part->num_segments) GPUC_TRY(gpuc_session_settle(s));
     GPUC_TRY(gpuc_executor_state_eval_values(s, state));
     return gpuc_executor_part_plan(s, state, part);

@@ -32,6 +32,8 @@ typedef struct gpuc_part {
     uint32_t first_step, end_step; /* the part ends with the reading of a symbol, or with the program */
     gpuc_arena arena;              /* of the segments */
     int64_t *symbols;              /* that it was planned with; NULL: not planned */
+    unsigned richer;               /* gpuc_model_richer, then */
+    uint32_t *kernels; /* by step of the part: the program's number of what runs; GPUC_NO_INDEX: none */
     gpuc_segment *segments;
     uint32_t num_segments;
     uint64_t launches_device, launches_other;
@@ -114,6 +116,7 @@ struct gpuc_session {
     uint64_t recording;            /* number of the last one; 0: none */
     uint32_t next_recorded;        /* operator that goes on with it; 0: none is under way */
     gpuc_device *recordable;       /* the device whose command buffers take the program; NULL: not checked */
+    gpuc_parallel parallel;        /* zeros: the loops run as the runtime says */
 };
 
 /* shapes.c: symbols from the inputs, checked against the program's dims and assertions. */
@@ -151,6 +154,10 @@ GPUC_NODISCARD gpuc_status gpuc_session_ensure_output(gpuc_session *s, uint32_t 
 /* Allocates the slots whose size became known with the symbol that was read last. */
 GPUC_NODISCARD gpuc_status gpuc_session_bind_late(gpuc_session *s);
 void gpuc_session_free_memory(gpuc_session *s);
+
+/* images.c: an array for an input or output on its device; an image if kernels take one. */
+GPUC_NODISCARD gpuc_status gpuc_session_create_array(const gpuc_session *s, uint32_t value,
+                                                     const int64_t *dims, gpuc_ndarray **out);
 
 /* transfer.c: between the memory of two devices; waits for what is queued on the first. */
 GPUC_NODISCARD gpuc_status gpuc_session_transfer(const gpuc_session *s, gpuc_segment *segment);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sets, binds and gets the inputs and outputs of a session, and checks their types and sizes. */
+/* Sets, binds and gets the inputs and outputs of a session, checks their types and sizes, and takes its parallel loops. */
+#include <stdio.h>
+
 #include "abi/scope.h"
 #include "base/buf.h"
 #include "base/require.h"
@@ -99,10 +101,9 @@ gpuc_status gpuc_session_set_input(gpuc_session *s, int i, const gpuc_ndarray *v
     gpuc_session_array *in = &s->inputs[i];
     if (!in->array || in->bound || !same_dims(in->array, value)) {
         gpuc_ndarray *own;
-        GPUC_TRY(gpuc_error_prefix(gpuc_ndarray_create(s->model->rt, device_of(s, s->model->exec->inputs[i]),
-                                                       gpuc_ndarray_dtype(value), gpuc_ndarray_ndim(value),
-                                                       gpuc_ndarray_dims(value), &own),
-                                   "input '%s'", sig->inputs[i].name));
+        GPUC_TRY(gpuc_error_prefix(
+            gpuc_session_create_array(s, s->model->exec->inputs[i], gpuc_ndarray_dims(value), &own),
+            "input '%s'", sig->inputs[i].name));
         GPUC_TRY(replace_input(s, i, own, false));
     }
     s->next_node = s->next_recorded = 0; /* as in replace */
@@ -116,11 +117,13 @@ static gpuc_status check_bindable(const gpuc_session *s, const char *what, const
     if (!fits(t, a)) return mismatch(s, what, t, a);
     gpuc_device *want = device_of(s, value), *have = gpuc_ndarray_device(a);
     if (have == want) return NULL;
+    char at[48] = "the host";
+    if (have) snprintf(at, sizeof at, "%s:%d", have->api->name, have->index);
     return gpuc_fail(
         GPUC_INVALID_ARGUMENT,
         "%s '%s' must lie on %s:%d to be bound, but the array is on %s; copy it with set_input or "
         "gpuc_ndarray_copy",
-        what, t->name, want->api->name, want->index, have ? have->api->name : "the host");
+        what, t->name, want->api->name, want->index, at);
 }
 
 gpuc_status gpuc_session_bind_input(gpuc_session *s, int i, gpuc_ndarray *value)
@@ -174,5 +177,16 @@ gpuc_status gpuc_session_get_output(gpuc_session *s, int i, gpuc_ndarray **out)
             "bound",
             s->model->package.signature.outputs[i].name);
     *out = s->outputs[i].array;
+    return NULL;
+}
+
+gpuc_status gpuc_session_set_parallel_for(
+    gpuc_session *s,
+    void (*parallel_for)(void *user, int64_t begin, int64_t end,
+                         void (*body)(void *arg, int64_t begin, int64_t end), void *arg),
+    void *user)
+{
+    GPUC_REQUIRE(s);
+    s->parallel = (gpuc_parallel){.run = parallel_for, .user = user};
     return NULL;
 }

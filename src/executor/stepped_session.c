@@ -101,7 +101,7 @@ gpuc_status gpuc_session_read_value(gpuc_session *s, uint32_t value, gpuc_ndarra
 {
     GPUC_REQUIRE(out);
     gpuc_copy_end from;
-    uint64_t size;
+    uint64_t size = 0;
     *out = NULL;
     GPUC_REQUIRE(s);
     GPUC_TRY(locate(s, value, &from, &size));
@@ -121,7 +121,7 @@ gpuc_status gpuc_session_write_value(gpuc_session *s, uint32_t value, const gpuc
 {
     GPUC_REQUIRE(s);
     gpuc_copy_end to;
-    uint64_t size;
+    uint64_t size = 0;
     GPUC_TRY(locate(s, value, &to, &size));
     if (!from) return gpuc_fail(GPUC_INVALID_ARGUMENT, "value %u: no array given", value);
     gpuc_copy_end host = {.host = gpuc_ndarray_host(from)};

@@ -144,11 +144,16 @@ void gpuc_model_unload_weights(gpuc_model *m)
 
 /* ---- Default values of inputs ---- */
 
+gpuc_device *gpuc_model_input_device(const gpuc_model *m, uint32_t i)
+{
+    const gpuc_exec *e = m->exec;
+    return m->devices[e->slots[e->values[e->inputs[i]].slot].device].code.dev;
+}
+
 static gpuc_status load_default(gpuc_model *m, uint32_t i)
 {
     const gpuc_signature_tensor *t = &m->package.signature.inputs[i];
-    const gpuc_exec *e = m->exec;
-    gpuc_device *dev = m->devices[e->slots[e->values[e->inputs[i]].slot].device].code.dev;
+    gpuc_device *dev = gpuc_model_input_device(m, i);
     GPUC_TRY(gpuc_ndarray_create(m->rt, dev, t->dtype, (int)t->ndim, t->value_dims, &m->defaults[i]));
     return gpuc_ndarray_write(m->defaults[i], t->value, (size_t)t->value_bytes);
 }

@@ -137,8 +137,12 @@ static gpuc_status take_workspaces(entry_call *c)
                                    "%s: the size of an intermediate tensor", f->name));
         /* A vector may be read to its end where only its first lane is in the tensor. */
         uint64_t size = gpuc_align_up(bytes > 0 ? (uint64_t)bytes : 1, GPUC_SLOT_ROUND);
+        if (size > SIZE_MAX)
+            return gpuc_fail(GPUC_OUT_OF_DEVICE_MEMORY,
+                             "%s: an intermediate tensor of %llu bytes exceeds the address space", f->name,
+                             (unsigned long long)size);
         GPUC_TRY(gpuc_error_prefix(
-            gpuc_runtime_workspace_alloc(c->library->device, c->stream, size, &c->workspaces[i]),
+            gpuc_runtime_workspace_alloc(c->library->device, c->stream, (size_t)size, &c->workspaces[i]),
             "%s: an intermediate tensor", f->name));
         c->slots[f->num_arrays + i] = (gpuc_binding){.buffer = c->workspaces[i], .size = size};
     }
@@ -183,7 +187,9 @@ static gpuc_status fill_step(entry_call *c, const gpuc_entry_step *from, gpuc_st
                                                                       : "an intermediate tensor"};
     *step = (gpuc_step){
         .num_tensors = k->num_tensors, .num_scalars = k->num_scalars, .tensors = tensors, .scalars = scalars};
-    return gpuc_error_prefix(gpuc_loader_launch(&c->library->code, p, from->kernel, step), "%s", f->name);
+    uint32_t chosen;
+    return gpuc_error_prefix(gpuc_loader_launch(&c->library->code, from->kernel, step, &chosen), "%s",
+                             f->name);
 }
 
 static gpuc_status run(entry_call *c)

@@ -15,7 +15,7 @@ static void destroy(gpuc_module *m)
 {
     gpuc_loaded_library *l = gpuc_module_state(m);
     gpuc_allocator a = gpuc_runtime_allocator(l->rt);
-    if (l->program) gpuc_loader_unload(&l->code, l->program);
+    gpuc_loader_unload(&l->code);
     gpuc_arena_deinit(&l->arena);
     gpuc_buf_deinit(&l->bytes);
     gpuc_file_unmap(&l->mapping);
@@ -111,7 +111,11 @@ static gpuc_status load_code(gpuc_loaded_library *l)
         for (uint32_t s = 0; s < e->num_steps; s++) note_step(p, e, &e->steps[s], launched, written);
     }
     l->code.dev = l->device;
-    return gpuc_error_prefix(gpuc_loader_load(&l->code, p, launched, &l->arena), "target '%s'", p->target);
+    gpuc_loaded *code = &l->code;
+    gpuc_status s = gpuc_loader_load(code, p, launched, false, &l->arena);
+    const gpuc_making all = {.loaded = &code, .num_loaded = 1, .richest = true};
+    if (!s) s = gpuc_loader_make(l->rt, &all);
+    return gpuc_error_prefix(s, "target '%s'", p->target);
 }
 
 static gpuc_status check_flags(uint32_t flags)

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "abi/elf.h"
+
 static const struct {
     const char *name; /* of the target's attribute */
     gpuc_device_attr attr;
@@ -79,9 +81,27 @@ static gpuc_status check_cpu(const gpuc_requirement *r, gpuc_device *const *devi
     return NULL;
 }
 
+static bool is_native(const gpuc_module_blob *m)
+{
+    return strcmp(m->type_key, "cpu_so") == 0;
+}
+
+/* Code that is damaged is for who loads it to tell. */
+static gpuc_status check_machine(const gpuc_program *p)
+{
+    for (uint32_t i = 0; i < p->num_modules; i++) {
+        const gpuc_module_blob *m = &p->modules[i];
+        bool own;
+        if (is_native(m) && gpuc_abi_elf_machine(m->bytes, m->size, &own) && !own)
+            return gpuc_abi_elf_check(m->bytes, m->size);
+    }
+    return NULL;
+}
+
 gpuc_status gpuc_loader_check_requirements(const gpuc_program *p, gpuc_device *const *devices,
                                            uint32_t num_devices)
 {
+    GPUC_TRY(check_machine(p));
     for (uint32_t i = 0; i < p->num_requirements; i++) {
         const gpuc_requirement *r = &p->requirements[i];
         bool cpu = strncmp(r->name, "cpu.", 4) == 0;
@@ -93,7 +113,7 @@ gpuc_status gpuc_loader_check_requirements(const gpuc_program *p, gpuc_device *c
 gpuc_status gpuc_loader_check_native_code(const gpuc_program *p, bool allowed)
 {
     for (uint32_t i = 0; !allowed && i < p->num_modules; i++)
-        if (strcmp(p->modules[i].type_key, "cpu_so") == 0)
+        if (is_native(&p->modules[i]))
             return gpuc_fail(
                 GPUC_INVALID_ARGUMENT,
                 "it contains native code, which runs unchecked; load it with allow_native_code if you "

@@ -125,7 +125,7 @@ static bool check_legal(gpuc_expr e, void *arg)
     if (e->kind == GPUC_EXPR_VAR && gpuc_map_has(&v->bound, e)) l->ok = false;
     if (e->kind == GPUC_EXPR_LOAD) {
         const gpuc_tir_buffer *b = gpuc_as_load(e)->buffer;
-        bool param = b->scope == GPUC_SCOPE_GLOBAL || b->scope == GPUC_SCOPE_TEXTURE;
+        bool param = gpuc_scope_is_global(b->scope);
         if (!v->loads || gpuc_map_has(&v->written, b) || (param && v->aliased && v->any_written_param))
             l->ok = false;
     }

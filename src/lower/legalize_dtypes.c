@@ -38,8 +38,8 @@ gpuc_dtype gpuc_lower_legal_compute(const gpuc_target *target, gpuc_dtype t)
 
 gpuc_dtype gpuc_lower_legal_memory(const gpuc_target *target, gpuc_dtype t, gpuc_scope scope)
 {
-    bool device = scope == GPUC_SCOPE_GLOBAL || scope == GPUC_SCOPE_TEXTURE;
-    if (!device) {
+    if (scope == GPUC_SCOPE_TEXTURE) return t;
+    if (!gpuc_scope_is_global(scope)) {
         if (t.code == GPUC_DTYPE_BOOL) return target->int8 ? GPUC_UINT8 : GPUC_UINT32;
         return gpuc_lower_legal_compute(target, t);
     }
@@ -52,8 +52,7 @@ gpuc_dtype gpuc_lower_legal_memory(const gpuc_target *target, gpuc_dtype t, gpuc
 
 static bool is_packed(const gpuc_tir_buffer *b, const gpuc_tir_buffer *to)
 {
-    bool device = b->scope == GPUC_SCOPE_GLOBAL || b->scope == GPUC_SCOPE_TEXTURE;
-    return device && to->dtype.bits > b->dtype.bits;
+    return gpuc_scope_is_global(b->scope) && to->dtype.bits > b->dtype.bits;
 }
 
 static gpuc_dtype compute(legalizer *l, gpuc_dtype t)
@@ -81,8 +80,7 @@ static gpuc_tir_buffer *legal_buffer(legalizer *l, const gpuc_tir_buffer *b)
     r = (gpuc_tir_buffer *)b;
     if (!gpuc_dtype_equal(t, b->dtype)) {
         gpuc_expr size = b->shape[0];
-        bool device = b->scope == GPUC_SCOPE_GLOBAL || b->scope == GPUC_SCOPE_TEXTURE;
-        if (device && t.bits > b->dtype.bits) {
+        if (gpuc_scope_is_global(b->scope) && t.bits > b->dtype.bits) {
             int per = t.bits / b->dtype.bits;
             size = gpuc_floordiv_(ctx, gpuc_add(ctx, size, gpuc_imm_int(ctx, size->dtype, per - 1)),
                                   gpuc_imm_int(ctx, size->dtype, per));

@@ -90,6 +90,9 @@ gpuc_tir_func *gpuc_lower_fold_launch(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Finds the range of each parameter that a work-group accesses, where the parameter may exceed a binding
  * (abi/window.h). */
 gpuc_tir_func *gpuc_lower_windows(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* Loads and stores of images become ones of whole texels. Raises for an image that a kernel reads and writes, or
+ * writes in parts of texels. */
+gpuc_tir_func *gpuc_lower_texture_flatten(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Types that the target lacks are replaced (float16 computed in float32, bfloat16 always, bool as bytes,
  * 8/16-bit storage in 32-bit words). */
 gpuc_tir_func *gpuc_lower_legalize_dtypes(gpuc_pass_ctx *p, gpuc_tir_func *f);

@@ -166,9 +166,10 @@ static gpuc_expr narrow_call(narrower *t, gpuc_expr e)
 {
     const gpuc_tir_call_node *n = gpuc_as_call(e);
     if (!n->buffer || n->fn == GPUC_TIR_CALL_EXTERN) return gpuc_tir_map_children(&t->m, e);
+    int indices = gpuc_tir_is_texture_call(e) ? 2 : 1;
     gpuc_expr args[3];
     for (int i = 0; i < n->n; i++)
-        args[i] = i == 0 ? narrow_access(t, n->buffer, n->args[0]) : gpuc_tir_map(&t->m, n->args[i]);
+        args[i] = i < indices ? narrow_access(t, n->buffer, n->args[i]) : gpuc_tir_map(&t->m, n->args[i]);
     return gpuc_tir_call(t->m.ctx, e->dtype, n->fn, n->name, renamed(t, n->buffer), n->n, args);
 }
 
@@ -303,6 +304,13 @@ static bool has_symbols(const gpuc_tir_func *f)
     return false;
 }
 
+static const gpuc_expr *narrow_extents(narrower *t, const gpuc_tir_buffer *b)
+{
+    gpuc_expr *out = gpuc_new_array(t->m.ctx, gpuc_expr, 3);
+    for (int i = 0; i < 3; i++) out[i] = gpuc_tir_map(&t->m, b->image[i]);
+    return out;
+}
+
 static void narrow_params(narrower *t, gpuc_tir_func *f)
 {
     gpuc_ctx *ctx = t->m.ctx;
@@ -320,6 +328,7 @@ static void narrow_params(narrower *t, gpuc_tir_func *f)
         gpuc_expr size = gpuc_tir_map(&t->m, b->shape[0]);
         if (size == b->shape[0]) continue;
         buffers[i] = gpuc_lower_buffer_like(ctx, b, b->dtype, size, b->scope);
+        if (b->image) buffers[i]->image = narrow_extents(t, b);
         gpuc_map_set(&t->buffers, b, buffers[i]);
     }
     gpuc_tir_thread *threads = gpuc_new_array(ctx, gpuc_tir_thread, f->num_threads);

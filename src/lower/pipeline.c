@@ -40,6 +40,7 @@ static const pass_entry kernel_passes[] = {
     {"serialize_threads", gpuc_lower_serialize_threads, KERNEL}, /* cuts at the barriers */
     {"fold_launch", gpuc_lower_fold_launch, KERNEL},
     {"windows", gpuc_lower_windows, KERNEL},                     /* the launch is final, and divisions are plain */
+    {"texture_flatten", gpuc_lower_texture_flatten, KERNEL},     /* vectors are final, and the types of elements still theirs */
     {"legalize_dtypes", gpuc_lower_legalize_dtypes, KERNEL},     /* adds index arithmetic for packed words */
     {"simplify", gpuc_lower_simplify, KERNEL},
     {"narrow_index", gpuc_lower_narrow_index, KERNEL},           /* bounds are best known on floor divisions */

@@ -14,7 +14,7 @@ typedef struct splitter {
 
 static bool is_device_memory(const gpuc_tir_buffer *b)
 {
-    return b->scope == GPUC_SCOPE_GLOBAL || b->scope == GPUC_SCOPE_TEXTURE;
+    return gpuc_scope_is_global(b->scope);
 }
 
 static void peel(splitter *t, gpuc_stmt s)

@@ -8,6 +8,7 @@ typedef struct flattener {
     gpuc_tir_mapper m;
     gpuc_analyzer *a;
     const gpuc_tir_func *f;
+    const gpuc_target *target;
     gpuc_map buffers; /* original -> flat */
 } flattener;
 
@@ -28,8 +29,7 @@ static gpuc_expr element_count(gpuc_ctx *ctx, const gpuc_tir_buffer *b)
 /* Storage inside of a kernel has a size known now: if not exactly, then its largest. */
 static gpuc_expr fixed_size(flattener *t, const gpuc_tir_buffer *b, gpuc_expr size)
 {
-    if (b->scope == GPUC_SCOPE_GLOBAL || b->scope == GPUC_SCOPE_TEXTURE || size->kind == GPUC_EXPR_INT)
-        return size;
+    if (gpuc_scope_is_global(b->scope) || size->kind == GPUC_EXPR_INT) return size;
     size = gpuc_arith_simplify(t->a, size);
     if (size->kind == GPUC_EXPR_INT) return size;
     int64_t max = gpuc_arith_analyzer_bounds(t->a, size).max;
@@ -42,12 +42,31 @@ static gpuc_expr fixed_size(flattener *t, const gpuc_tir_buffer *b, gpuc_expr si
     return gpuc_int(t->m.ctx, max);
 }
 
+/* An image, where the target has them; else the same in plain memory. */
+static gpuc_tir_buffer *flat_image(flattener *t, const gpuc_tir_buffer *b, gpuc_expr size)
+{
+    gpuc_ctx *ctx = t->m.ctx;
+    bool parameter = false;
+    for (int i = 0; i < t->f->num_buffers; i++) parameter |= t->f->buffers[i] == b;
+    const char *why = gpuc_tir_not_image(b->dtype, b->ndim, b->shape);
+    if (!parameter) why = "it is none of the function's parameters";
+    if (why)
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "function '%s': '%s' cannot be in global.texture: %s", t->f->name,
+                   b->name, why);
+    if (!t->target->images) return gpuc_lower_buffer_like(ctx, b, b->dtype, size, GPUC_SCOPE_GLOBAL);
+    gpuc_tir_buffer *r = gpuc_lower_buffer_like(ctx, b, b->dtype, size, b->scope);
+    r->image = b->shape;
+    return r;
+}
+
 static gpuc_tir_buffer *flat(flattener *t, const gpuc_tir_buffer *b)
 {
     gpuc_tir_buffer *r = gpuc_map_get(&t->buffers, b);
     if (r) return r;
     gpuc_expr size = fixed_size(t, b, element_count(t->m.ctx, b));
-    if (b->ndim == 1 && !b->strides && size == b->shape[0])
+    if (b->scope == GPUC_SCOPE_TEXTURE)
+        r = flat_image(t, b, size);
+    else if (b->ndim == 1 && !b->strides && size == b->shape[0])
         r = (gpuc_tir_buffer *)b;
     else
         r = gpuc_lower_buffer_like(t->m.ctx, b, b->dtype, size, b->scope);
@@ -153,7 +172,7 @@ static gpuc_stmt flatten_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 
 gpuc_tir_func *gpuc_lower_storage_flatten(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
-    flattener t = {.f = f};
+    flattener t = {.f = f, .target = p->target};
     gpuc_tir_mapper_init(&t.m, p->ctx, flatten_expr, flatten_stmt);
     gpuc_map_init(&t.buffers, p->ctx);
     t.a = gpuc_lower_analyzer(p->ctx, f);

@@ -39,7 +39,7 @@ static bool same_in_group(gpuc_expr e, void *arg)
     if (e->kind == GPUC_EXPR_VAR) return !gpuc_map_has(&t->divergent, e);
     if (e->kind == GPUC_EXPR_LOAD) {
         gpuc_scope scope = gpuc_as_load(e)->buffer->scope;
-        return scope == GPUC_SCOPE_GLOBAL || scope == GPUC_SCOPE_TEXTURE || scope == GPUC_SCOPE_SHARED;
+        return gpuc_scope_is_global(scope) || scope == GPUC_SCOPE_SHARED;
     }
     return e->kind != GPUC_EXPR_CALL || gpuc_tir_is_value(gpuc_as_call(e)->fn);
 }

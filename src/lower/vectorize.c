@@ -357,6 +357,20 @@ static bool has_vectors(gpuc_ctx *ctx, gpuc_stmt body)
     return f.found;
 }
 
+static void note_image(gpuc_stmt s, void *arg)
+{
+    if (s->kind == GPUC_STMT_STORE && gpuc_as_store(s)->buffer->scope == GPUC_SCOPE_TEXTURE)
+        *(bool *)arg = true;
+}
+
+/* Images are written in whole texels: without vectors their elements have to stand side by side. */
+static bool writes_image(gpuc_ctx *ctx, gpuc_stmt body)
+{
+    bool found = false;
+    gpuc_tir_visit_stmt(ctx, body, note_image, NULL, &found);
+    return found;
+}
+
 static gpuc_stmt vectorize_loop(loop_pass *t, const gpuc_tir_for_node *n, gpuc_stmt body)
 {
     gpuc_ctx *ctx = t->m.ctx;
@@ -364,7 +378,7 @@ static gpuc_stmt vectorize_loop(loop_pass *t, const gpuc_tir_for_node *n, gpuc_s
     bool vectors = has_vectors(ctx, body);
     bool known = gpuc_expr_is_int(n->extent, &extent);
     gpuc_loop_kind kind = GPUC_LOOP_SERIAL;
-    if (known && vectors && extent <= MAX_UNROLLED) kind = GPUC_LOOP_UNROLLED;
+    if (known && extent <= MAX_UNROLLED && (vectors || writes_image(ctx, body))) kind = GPUC_LOOP_UNROLLED;
     if (known && !vectors && extent > 1 && t->target->vector_bits > 0) {
         size_t mark = gpuc_arith_analyzer_mark(t->a);
         gpuc_arith_analyzer_bind(t->a, n->var, n->min, n->extent);

@@ -210,6 +210,7 @@ static const gpuc_expr *set_threads(finder *w)
 static bool may_be_large(const gpuc_target *t, const gpuc_tir_buffer *b)
 {
     int64_t count, min = t->max_buffer_range < GPUC_MIN_BINDING ? t->max_buffer_range : GPUC_MIN_BINDING;
+    if (b->scope == GPUC_SCOPE_TEXTURE) return false;
     return !gpuc_lower_const_size(b, &count) || count > min / (int64_t)gpuc_dtype_bytes(b->dtype);
 }
 

@@ -132,7 +132,7 @@ static void pass_through(inliner *in, const call *c, const char *from, char *to)
 {
     static char identity[] = "Identity";
     Onnx__NodeProto *p = gpuc_new(in->ctx, Onnx__NodeProto);
-    onnx__node_proto__init(p);
+    gpuc_onnx__node_proto__init(p);
     p->op_type = identity;
     p->name = (char *)gpuc_onnx_label(in->ctx, c->node);
     p->n_input = p->n_output = 1;

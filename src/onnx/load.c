@@ -37,7 +37,7 @@ static void memory_free(void *self, void *p)
 void gpuc_onnx_free_messages(void *messages)
 {
     gpuc_onnx_messages *m = messages;
-    onnx__model_proto__free_unpacked(m->model, &m->base);
+    gpuc_onnx__model_proto__free_unpacked(m->model, &m->base);
 }
 
 int64_t gpuc_onnx_default_opset(gpuc_ctx *ctx, size_t n, Onnx__OperatorSetIdProto *const *list,
@@ -60,7 +60,7 @@ gpuc_onnx_messages *gpuc_onnx_parse(gpuc_ctx *ctx, const char *name, const void 
     gpuc_onnx_messages *mem = gpuc_new(ctx, gpuc_onnx_messages);
     *mem = (gpuc_onnx_messages){.base = {.alloc = memory_alloc, .free = memory_free, .allocator_data = mem},
                                 .allocator = ctx->allocator};
-    mem->model = onnx__model_proto__unpack(&mem->base, size, data);
+    mem->model = gpuc_onnx__model_proto__unpack(&mem->base, size, data);
     if (!mem->model && mem->exhausted)
         gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "%s: out of memory for the model", name);
     if (!mem->model) gpuc_raise(ctx, GPUC_INVALID_DATA, "%s: not an ONNX model", name);

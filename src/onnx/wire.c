@@ -78,5 +78,5 @@ static gpuc_status scan(const ProtobufCMessageDescriptor *desc, cursor c, int de
 gpuc_status gpuc_onnx_scan(const uint8_t *data, size_t size)
 {
     cursor c = {.data = data, .end = size};
-    return scan(&onnx__model_proto__descriptor, c, 0);
+    return scan(&gpuc_onnx__model_proto__descriptor, c, 0);
 }

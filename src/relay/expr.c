@@ -224,6 +224,8 @@ gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx)
     m->ctx = ctx;
     gpuc_strmap_init(&m->functions, ctx);
     gpuc_strmap_init(&m->defaults, ctx);
+    gpuc_strmap_init(&m->input_images, ctx);
+    gpuc_strmap_init(&m->output_images, ctx);
     return m;
 }
 

@@ -27,7 +27,7 @@ static gpuc_rexpr *recurrent(gpuc_ctx *ctx, gpuc_rexpr *e, const gpuc_target *t)
     int64_t dims[5];
     gpuc_rexpr *w = c->args[WEIGHTS], *args[MAX_ARGS];
     const gpuc_tensor_type *type = gpuc_relay_tensor_type(w);
-    int64_t block = t->vector_bits / type->dtype.bits;
+    int64_t block = gpuc_target_block_bits(t) / type->dtype.bits;
     if (w->kind != GPUC_REXPR_CONSTANT || type->ndim != 3 || type->dtype.bits < 32) return e;
     if (!gpuc_relay_tensor_type_static(type, dims) || dims[1] < block) return e;
     int64_t gates[] = {dims[0], dims[1], dims[2] / dims[1], dims[1]};

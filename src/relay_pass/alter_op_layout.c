@@ -76,7 +76,7 @@ static bool is_winograd(const gpuc_rexpr *e)
 /* Channels of a block of packed weights. */
 static int64_t lanes_of(const layouts *l)
 {
-    return l->target->vector_bits / 32 * (l->by_lanes ? l->target->thread_warp_size : 1);
+    return gpuc_target_block_bits(l->target) / 32 * (l->by_lanes ? l->target->thread_warp_size : 1);
 }
 
 /* The number of output channels to compute for so many that are asked for: a multiple of the vectors that

@@ -8,6 +8,14 @@
 #include "base/arena.h"
 #include "runtime/services.h"
 
+static gpuc_status alloc_image(gpuc_device *dev, gpuc_dtype dtype, int64_t height, int64_t width,
+                               int channels, gpuc_buffer **out)
+{
+    (void)dtype, (void)height, (void)width, (void)channels;
+    *out = NULL;
+    return gpuc_fail(GPUC_UNSUPPORTED, "%s:%d has no images", dev->api->name, dev->index);
+}
+
 /* ---- Streams: everything is done when its function returns ---- */
 
 static gpuc_status read_later(gpuc_device *dev, gpuc_copy_end from, void *host, size_t bytes,
@@ -204,5 +212,6 @@ gpuc_status gpuc_runtime_complete_api(const char *name, const gpuc_device_api *a
     GPUC_TRY(complete(name, out, &default_streams, streams, NUM(streams)));
     GPUC_TRY(complete(name, out, &default_plans, plans, NUM(plans)));
     if (!out->read_later) out->read_later = read_later;
+    if (!out->alloc_image) out->alloc_image = alloc_image;
     return NULL;
 }

@@ -47,7 +47,9 @@ bool gpuc_ndarray_overlap(const gpuc_ndarray *a, const gpuc_ndarray *b)
         x += (uintptr_t)a->buffer->host;
         y += (uintptr_t)b->buffer->host;
     } else if (a->buffer != b->buffer) {
-        return false;
+        if (!a->origin || a->origin != b->origin) return false;
+        x += (uintptr_t)a->origin_offset;
+        y += (uintptr_t)b->origin_offset;
     }
     return x < y + b->bytes && y < x + a->bytes;
 }
@@ -89,7 +91,7 @@ static gpuc_status clear_device(gpuc_ndarray *a)
     }
     if (a->bytes == 0) return NULL;
     gpuc_allocator allocator = gpuc_runtime_allocator(a->runtime);
-    size_t size = a->bytes < ZEROS ? a->bytes : ZEROS;
+    size_t size = a->bytes < ZEROS || a->buffer->is_image ? a->bytes : ZEROS;
     void *zeros = gpuc_mem_alloc(allocator, size);
     gpuc_status status =
         zeros ? NULL : gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for clearing %zu bytes", a->bytes);
@@ -111,15 +113,48 @@ static gpuc_status alloc_host(gpuc_ndarray *a)
     return NULL;
 }
 
+static gpuc_status no_memory(const gpuc_ndarray *a)
+{
+    return gpuc_fail(GPUC_INTERNAL, "the device %s:%d gave no memory and no reason", a->device->api->name,
+                     a->device->index);
+}
+
 static gpuc_status alloc_device(gpuc_ndarray *a)
 {
     size_t size = (size_t)gpuc_align_up(a->bytes ? a->bytes : 1, GPUC_SLOT_ROUND);
     GPUC_TRY(a->device->api->alloc_data_space(a->device, size, GPUC_SLOT_ALIGN, &a->buffer));
-    if (!a->buffer)
-        return gpuc_fail(GPUC_INTERNAL, "the device %s:%d gave no memory and no reason", a->device->api->name,
-                         a->device->index);
+    if (!a->buffer) return no_memory(a);
     a->owns_buffer = true;
     return clear_device(a);
+}
+
+static gpuc_status alloc_image(gpuc_ndarray *a)
+{
+    if (a->ndim != 3)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "an image of %d dimensions: it has height, width and channels", a->ndim);
+    if (a->dims[2] != 1 && a->dims[2] != 4)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "an image of %lld channels: it has 1 or 4",
+                         (long long)a->dims[2]);
+    GPUC_TRY(a->device->api->alloc_image(a->device, a->dtype, a->dims[0], a->dims[1], (int)a->dims[2],
+                                         &a->buffer));
+    if (!a->buffer) return no_memory(a);
+    a->owns_buffer = true;
+    return clear_device(a);
+}
+
+gpuc_status gpuc_ndarray_create_image(gpuc_device *dev, gpuc_dtype dtype, int ndim, const int64_t *dims,
+                                      gpuc_ndarray **out)
+{
+    gpuc_ndarray *a;
+    *out = NULL;
+    GPUC_TRY(make_head(dev->runtime, dev, dtype, ndim, dims, &a));
+    gpuc_status status = alloc_image(a);
+    if (status)
+        gpuc_ndarray_release(a);
+    else
+        *out = a;
+    return status;
 }
 
 gpuc_status gpuc_ndarray_create(gpuc_runtime *rt, gpuc_device *dev, gpuc_dtype dtype, int ndim,

@@ -18,6 +18,8 @@ struct gpuc_ndarray {
     void *memory; /* on the host, if owned: what the allocator gave */
     size_t memory_size;
     bool owns_buffer;
+    const void *origin; /* of wrapped memory that several buffers may have parts of: which it is; else NULL */
+    uint64_t origin_offset;          /* of the buffer, in bytes */
     void (*free_owner)(void *owner); /* of wrapped memory; may be NULL */
     void *owner;
     gpuc_dtype dtype;
@@ -28,8 +30,13 @@ struct gpuc_ndarray {
 /* Bytes of an array of these dims. INVALID_ARGUMENT for a type or dims that no array can have. */
 GPUC_NODISCARD gpuc_status gpuc_ndarray_measure(gpuc_dtype dtype, int ndim, const int64_t *dims, size_t *out);
 
-/* Whether the two share bytes, on a device: of one buffer, or of two that are mapped to the same addresses. */
+/* Whether the two share bytes, on a device: of one buffer, of two that are mapped to the same addresses, or of two
+ * of one origin. */
 bool gpuc_ndarray_overlap(const gpuc_ndarray *a, const gpuc_ndarray *b);
+
+/* gpuc_ndarray_create on a device, as an image [height, width, channels]. */
+GPUC_NODISCARD gpuc_status gpuc_ndarray_create_image(gpuc_device *dev, gpuc_dtype dtype, int ndim,
+                                                     const int64_t *dims, gpuc_ndarray **out);
 
 /* Memory that is there already: a buffer and offset, or a host address with binding.buffer NULL. The
  * size of the binding must hold the array (0: not checked). free_owner(owner) runs with the last

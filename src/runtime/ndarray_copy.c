@@ -27,7 +27,8 @@ static gpuc_status copy_on(gpuc_device *dev, gpuc_copy_end from, gpuc_copy_end t
 static gpuc_status copy_staged(const gpuc_ndarray *from, const gpuc_ndarray *to)
 {
     gpuc_allocator allocator = gpuc_runtime_allocator(from->runtime);
-    size_t size = from->bytes < STAGE_BYTES ? from->bytes : STAGE_BYTES;
+    bool whole = from->buffer->is_image || to->buffer->is_image;
+    size_t size = whole || from->bytes < STAGE_BYTES ? from->bytes : STAGE_BYTES;
     uint8_t *stage = gpuc_mem_resize(allocator, NULL, 0, size);
     if (!stage)
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for copying %zu bytes between devices",

@@ -39,7 +39,6 @@ static int vector_bits(void)
     return 128;
 }
 #elif defined(__arm__)
-#define HWCAP_ARM_NEON (1 << 12)
 static int vector_bits(void)
 {
     return getauxval(AT_HWCAP) & HWCAP_ARM_NEON ? 128 : 0;

@@ -3,13 +3,10 @@
 #include "runtime_cpu/cpu.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "abi/scope.h"
 #include "base/arena.h"
 #include "base/size.h"
-
-#define HUGE_PAGE ((size_t)2 << 20)
 
 static bool is_power_of_two(size_t n)
 {
@@ -24,7 +21,7 @@ gpuc_status gpuc_cpu_alloc(gpuc_device *device, size_t bytes, size_t alignment, 
     if (alignment < GPUC_SLOT_ALIGN) alignment = GPUC_SLOT_ALIGN;
     if (!is_power_of_two(alignment))
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "buffer alignment %zu is not a power of two", alignment);
-    if (bytes >= 2 * HUGE_PAGE && alignment < HUGE_PAGE) alignment = HUGE_PAGE;
+    if (bytes >= 2 * GPUC_HUGE_PAGE && alignment < GPUC_HUGE_PAGE) alignment = GPUC_HUGE_PAGE;
 
     size_t size;
     if (!gpuc_size_add(bytes, alignment + GPUC_SLOT_ROUND - 1, &size))
@@ -36,7 +33,7 @@ gpuc_status gpuc_cpu_alloc(gpuc_device *device, size_t bytes, size_t alignment, 
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a buffer of %zu bytes", bytes);
     }
     void *host = (void *)(uintptr_t)gpuc_align_up((uintptr_t)block, alignment);
-    if (bytes >= 2 * HUGE_PAGE) madvise(host, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE);
+    gpuc_mem_ask_huge_pages(host, bytes);
     b->base = (gpuc_buffer){.device = device, .size = bytes, .host = host};
     atomic_init(&b->refs, 1);
     b->block = block;

@@ -25,8 +25,9 @@ typedef struct gpuc_cpu_ticket {
 typedef struct gpuc_cpu_device {
     gpuc_device base;
     gpuc_allocator allocator;
-    gpuc_cpu_env env;    /* what kernels get; its host is this device */
-    gpuc_cpu_pool *pool; /* NULL if the application runs the loops */
+    gpuc_parallel parallel; /* of the runtime's description */
+    gpuc_cpu_env env;       /* what kernels get: its host is the pool, or how the application runs loops */
+    gpuc_cpu_pool *pool;    /* NULL if the application runs the loops */
     int num_threads;
     gpuc_cpu_stream *main;    /* the default one */
     pthread_mutex_t lock;     /* of what follows */
@@ -43,6 +44,8 @@ typedef struct gpuc_cpu_device {
 } gpuc_cpu_device;
 
 gpuc_status gpuc_cpu_device_open(gpuc_runtime *rt, gpuc_device **out);
+/* For kernels whose loops the application runs; p must stay. */
+gpuc_cpu_env gpuc_cpu_env_of(const gpuc_parallel *p);
 extern const gpuc_device_api gpuc_cpu_api;
 
 /* attr.c */
@@ -92,9 +95,6 @@ gpuc_status gpuc_cpu_module_load(gpuc_device *dev, const char *type_key, const v
 void gpuc_cpu_module_release(gpuc_device *dev, gpuc_code_module *module); /* drops a reference */
 gpuc_status gpuc_cpu_kernel_get(gpuc_code_module *module, const char *name, uint32_t *out);
 
-/* elf.c: whether bytes look like a shared object for this processor, before dlopen sees them. */
-GPUC_NODISCARD gpuc_status gpuc_cpu_elf_check(const void *bytes, size_t size);
-
 /* step.c: what plans and streams do with a step. */
 /* Its kernel, NULL for a copy; *out_empty: nothing to launch or to copy. */
 GPUC_NODISCARD gpuc_status gpuc_cpu_check_step(const gpuc_cpu_device *dev, const gpuc_step *step,
@@ -103,7 +103,8 @@ GPUC_NODISCARD gpuc_status gpuc_cpu_check_step(const gpuc_cpu_device *dev, const
 GPUC_NODISCARD gpuc_status gpuc_cpu_resolve(const gpuc_cpu_device *dev, const gpuc_cpu_kernel *k,
                                             const gpuc_step_tensor *tensors, uint32_t count,
                                             const gpuc_bindings *bindings, void **out);
-GPUC_NODISCARD gpuc_status gpuc_cpu_call(gpuc_cpu_device *dev, const gpuc_cpu_kernel *k, void *const *tensors,
+GPUC_NODISCARD gpuc_status gpuc_cpu_call(gpuc_cpu_device *dev, const gpuc_cpu_env *env,
+                                         const gpuc_cpu_kernel *k, void *const *tensors,
                                          const int64_t *scalars);
 
 /* stream.c; NULL: the default stream */
@@ -128,6 +129,7 @@ gpuc_status gpuc_cpu_ticket_wait(gpuc_device *dev, uint64_t ticket, int64_t time
 gpuc_status gpuc_cpu_plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, uint32_t flags,
                                  gpuc_plan **out);
 gpuc_status gpuc_cpu_plan_run(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
+void gpuc_cpu_plan_set_parallel(gpuc_plan *plan, const gpuc_parallel *loops);
 gpuc_status gpuc_cpu_plan_profile(gpuc_plan *plan, double *out_ns, uint32_t count);
 void gpuc_cpu_plan_destroy(gpuc_plan *plan);
 

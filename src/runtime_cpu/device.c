@@ -7,16 +7,20 @@
 static void loop_in_pool(const gpuc_cpu_env *env, int64_t begin, int64_t end,
                          void (*body)(void *arg, int64_t begin, int64_t end), void *arg)
 {
-    gpuc_cpu_device *dev = env->host;
-    gpuc_cpu_pool_run(dev->pool, begin, end, body, arg);
+    gpuc_cpu_pool_run(env->host, begin, end, body, arg);
 }
 
 static void loop_in_application(const gpuc_cpu_env *env, int64_t begin, int64_t end,
                                 void (*body)(void *arg, int64_t begin, int64_t end), void *arg)
 {
-    const gpuc_cpu_device *dev = env->host;
-    const gpuc_runtime_desc *desc = gpuc_runtime_get_desc(dev->base.runtime);
-    if (begin < end) desc->parallel_for(desc->parallel_user, begin, end, body, arg);
+    const gpuc_parallel *p = env->host;
+    if (begin < end) p->run(p->user, begin, end, body, arg);
+}
+
+gpuc_cpu_env gpuc_cpu_env_of(const gpuc_parallel *p)
+{
+    return (gpuc_cpu_env){
+        .struct_size = sizeof(gpuc_cpu_env), .parallel_for = loop_in_application, .host = (void *)p};
 }
 
 static void destroy(gpuc_device *device)
@@ -39,15 +43,16 @@ gpuc_status gpuc_cpu_device_open(gpuc_runtime *rt, gpuc_device **out)
     dev->base.runtime = rt;
     dev->allocator = a;
     dev->num_threads = desc->num_threads > 0 ? desc->num_threads : gpuc_cpu_online_processors();
-    dev->env =
-        (gpuc_cpu_env){.struct_size = sizeof dev->env, .parallel_for = loop_in_application, .host = dev};
+    dev->parallel = (gpuc_parallel){.run = desc->parallel_for, .user = desc->parallel_user};
+    dev->env = gpuc_cpu_env_of(&dev->parallel);
     dev->tickets_end = &dev->tickets;
     pthread_mutex_init(&dev->lock, NULL);
     gpuc_cpu_query(dev);
     gpuc_status s = NULL;
     if (!desc->parallel_for) {
-        dev->env.parallel_for = loop_in_pool;
         s = gpuc_cpu_pool_create(a, dev->num_threads, &dev->pool);
+        dev->env.parallel_for = loop_in_pool;
+        dev->env.host = dev->pool;
     }
     gpuc_stream *main = NULL;
     if (!s) s = gpuc_cpu_stream_create(&dev->base, &main);
@@ -80,6 +85,7 @@ const gpuc_device_api gpuc_cpu_api = {
     .launch = gpuc_cpu_launch,
     .plan_create = gpuc_cpu_plan_create,
     .plan_run = gpuc_cpu_plan_run,
+    .plan_set_parallel = gpuc_cpu_plan_set_parallel,
     .plan_profile = gpuc_cpu_plan_profile,
     .plan_destroy = gpuc_cpu_plan_destroy,
     .destroy = destroy,

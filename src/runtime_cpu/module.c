@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "abi/elf.h"
 #include "base/arena.h"
 
 static int write_all(int fd, const char *bytes, size_t size)
@@ -25,11 +26,23 @@ static int write_all(int fd, const char *bytes, size_t size)
     return 0;
 }
 
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 8u
+#endif
+
+/* Not a program: systems may refuse to make those in memory (vm.memfd_noexec), and mapping needs no such right. Linux
+ * before 6.3 does not know the flag. */
+static int create_in_memory(void)
+{
+    int fd = memfd_create("gpuc-kernels", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
+    return fd < 0 && errno == EINVAL ? memfd_create("gpuc-kernels", MFD_CLOEXEC) : fd;
+}
+
 /* dlopen knows libraries by path. The descriptor stays open as long as the library, so that no other file
  * gets its number; the unusual spelling avoids the paths of others who load libraries this way. */
 static gpuc_status open_in_memory(gpuc_cpu_module *m, const void *bytes, size_t size)
 {
-    int fd = memfd_create("gpuc-kernels", MFD_CLOEXEC);
+    int fd = create_in_memory();
     if (fd < 0) return gpuc_fail(GPUC_IO, "memfd_create: %s", strerror(errno));
     int err = write_all(fd, bytes, size);
     if (err) {
@@ -72,20 +85,22 @@ static gpuc_status open_in_dir(gpuc_cpu_module *m, const char *dir, const void *
 }
 
 /* Loads from memory; where that cannot be executed or /proc is missing, from a file that is removed at
- * once. */
+ * once. If neither works, the message has both reasons, or the one that is the same. */
 static gpuc_status open_library(gpuc_cpu_module *m, const void *bytes, size_t size)
 {
     static const char *const dirs[] = {"/tmp", "/dev/shm", "/var/tmp"};
-    gpuc_status first = open_in_memory(m, bytes, size);
+    gpuc_status first = open_in_memory(m, bytes, size), last = NULL;
     for (size_t i = 0; first && i < sizeof dirs / sizeof *dirs; i++) {
-        gpuc_status s = open_in_dir(m, dirs[i], bytes, size);
-        if (s) {
-            gpuc_status_release(s);
-            continue;
-        }
+        gpuc_status_release(last);
+        last = open_in_dir(m, dirs[i], bytes, size);
+        if (last) continue;
         gpuc_status_release(first);
         first = NULL;
     }
+    if (first && gpuc_status_code(last) == GPUC_IO)
+        first = gpuc_error_prefix(first, "neither in memory nor in a file of /tmp, /dev/shm or /var/tmp (%s)",
+                                  gpuc_status_message(last));
+    gpuc_status_release(last);
     return first;
 }
 
@@ -123,7 +138,7 @@ gpuc_status gpuc_cpu_module_load(gpuc_device *device, const char *type_key, cons
     if (strcmp(type_key, "cpu_so") != 0)
         return gpuc_fail(GPUC_UNSUPPORTED, "the CPU device loads modules of kind 'cpu_so', not '%s'",
                          type_key);
-    GPUC_TRY(gpuc_cpu_elf_check(bytes, size));
+    GPUC_TRY(gpuc_abi_elf_check(bytes, size));
     size_t own_bytes = module_bytes(kernels, num_kernels);
     gpuc_cpu_module *m = gpuc_mem_alloc(dev->allocator, own_bytes);
     if (!m) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a module of %u kernels", num_kernels);

@@ -20,8 +20,10 @@ typedef struct cpu_plan {
     gpuc_arena arena;
     cpu_step *steps;
     uint32_t num_steps;
-    void **pointers; /* of the step that runs */
-    double *ns;      /* NULL without profiling */
+    void **pointers;        /* of the step that runs */
+    double *ns;             /* NULL without profiling */
+    gpuc_parallel parallel; /* runs its loops; zeros: as the device does */
+    gpuc_cpu_env env;       /* of those */
 } cpu_plan;
 
 static const char *step_name(const cpu_step *s)
@@ -94,7 +96,8 @@ void gpuc_cpu_plan_destroy(gpuc_plan *p)
 
 static gpuc_status run_step(const cpu_plan *plan, const cpu_step *s)
 {
-    if (s->kernel) return gpuc_cpu_call(plan->dev, s->kernel, plan->pointers, s->scalars);
+    const gpuc_cpu_env *env = plan->parallel.run ? &plan->env : &plan->dev->env;
+    if (s->kernel) return gpuc_cpu_call(plan->dev, env, s->kernel, plan->pointers, s->scalars);
     memmove(plan->pointers[1], plan->pointers[0], s->tensors[0].size);
     return NULL;
 }
@@ -127,10 +130,18 @@ gpuc_status gpuc_cpu_plan_run(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_
     GPUC_TRY(gpuc_device_check_stream(&plan->dev->base, stream));
     if (!gpuc_cpu_stream_idle(gpuc_cpu_stream_of(plan->dev, stream)))
         GPUC_TRY(gpuc_cpu_stream_sync(&plan->dev->base, stream));
-    if (plan->dev->pool) gpuc_cpu_pool_begin_burst(plan->dev->pool);
+    gpuc_cpu_pool *pool = plan->parallel.run ? NULL : plan->dev->pool;
+    if (pool) gpuc_cpu_pool_begin_burst(pool);
     gpuc_status s = run_steps(plan, bindings);
-    if (plan->dev->pool) gpuc_cpu_pool_end_burst(plan->dev->pool);
+    if (pool) gpuc_cpu_pool_end_burst(pool);
     return s;
+}
+
+void gpuc_cpu_plan_set_parallel(gpuc_plan *p, const gpuc_parallel *loops)
+{
+    cpu_plan *plan = (cpu_plan *)p;
+    plan->parallel = loops ? *loops : (gpuc_parallel){0};
+    plan->env = gpuc_cpu_env_of(&plan->parallel);
 }
 
 gpuc_status gpuc_cpu_plan_profile(gpuc_plan *p, double *out_ns, uint32_t count)

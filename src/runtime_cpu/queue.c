@@ -115,7 +115,7 @@ static void run(gpuc_cpu_stream *s, const gpuc_cpu_record *r)
     void **tensors = gpuc_cpu_record_tensors(r);
     gpuc_status status = NULL;
     if (r->kernel)
-        status = gpuc_cpu_call(s->dev, r->kernel, tensors, gpuc_cpu_record_more(r));
+        status = gpuc_cpu_call(s->dev, &s->dev->env, r->kernel, tensors, gpuc_cpu_record_more(r));
     else if (r->other)
         status = gpuc_cpu_stream_error(r->other, r->amount); /* what comes behind it stands on what failed */
     else

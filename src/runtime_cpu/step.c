@@ -51,10 +51,10 @@ gpuc_status gpuc_cpu_resolve(const gpuc_cpu_device *dev, const gpuc_cpu_kernel *
     return NULL;
 }
 
-gpuc_status gpuc_cpu_call(gpuc_cpu_device *dev, const gpuc_cpu_kernel *k, void *const *tensors,
-                          const int64_t *scalars)
+gpuc_status gpuc_cpu_call(gpuc_cpu_device *dev, const gpuc_cpu_env *env, const gpuc_cpu_kernel *k,
+                          void *const *tensors, const int64_t *scalars)
 {
-    int rc = k->fn(&dev->env, tensors, scalars);
+    int rc = k->fn(env, tensors, scalars);
     __atomic_fetch_add(&dev->base.launches, 1, __ATOMIC_RELAXED);
     if (rc != 0) return gpuc_fail(GPUC_INTERNAL, "kernel '%s' returned %d", k->name, rc);
     return NULL;

@@ -68,6 +68,7 @@ static bool has_word(const char *list, const char *word)
 static uint32_t query_features(gpuc_cl_device *dev, const char *extensions, bool full_profile)
 {
     uint32_t f = GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 | GPUC_FEATURE_STORAGE8 | GPUC_FEATURE_STORAGE16;
+    if (get_uint(dev, CL_DEVICE_IMAGE_SUPPORT)) f |= GPUC_FEATURE_IMAGES | GPUC_FEATURE_IMAGE_ANY_FORMAT;
     if (full_profile || has_word(extensions, "cles_khr_int64")) f |= GPUC_FEATURE_INT64;
     if (has_word(extensions, "cl_khr_fp16")) f |= GPUC_FEATURE_FLOAT16;
     if (has_word(extensions, "cl_khr_fp64") || get_ulong(dev, CL_DEVICE_DOUBLE_FP_CONFIG) != 0)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Entries of the binary cache: "gpuc-clb", u64 XXH64 of the binary, the binary. Drivers are not
- * robust against damaged binaries, so they never see one whose checksum is wrong. */
+/* Entries of the binary cache: "gpuc-clb", u64 XXH64 of the binary behind the key, the binary. Drivers are not robust
+ * against damaged binaries, and run those of another program: they see none whose checksum is wrong. */
 #include "runtime_opencl/cl.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/hash.h"
 
 #define MAGIC "gpuc-clb"
 #define HEAD 16
@@ -30,14 +30,19 @@ void gpuc_cl_cache_key(const gpuc_cl_device *dev, const gpuc_cl_program *p, char
              (unsigned long long)h[1]);
 }
 
-const unsigned char *gpuc_cl_cache_open(const void *bytes, size_t size, size_t *out_size)
+static uint64_t sum_of(const char *key, const unsigned char *binary, size_t size)
+{
+    return gpuc_hash_bytes(binary, size, hash_text(0, key));
+}
+
+const unsigned char *gpuc_cl_cache_open(const char *key, const void *bytes, size_t size, size_t *out_size)
 {
     *out_size = 0;
     if (size <= HEAD || memcmp(bytes, MAGIC, 8) != 0) return NULL;
     const unsigned char *binary = (const unsigned char *)bytes + HEAD;
     uint64_t sum;
     memcpy(&sum, (const char *)bytes + 8, sizeof sum);
-    if (gpuc_hash_bytes(binary, size - HEAD, 0) != sum) return NULL;
+    if (sum_of(key, binary, size - HEAD) != sum) return NULL;
     *out_size = size - HEAD;
     return binary;
 }
@@ -53,7 +58,7 @@ void gpuc_cl_cache_put(gpuc_cl_device *dev, const char *key, cl_program program)
     if (!bytes) return;
     unsigned char *binary = bytes + HEAD;
     if (dev->fn->GetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS) {
-        uint64_t sum = gpuc_hash_bytes(binary, size, 0);
+        uint64_t sum = sum_of(key, binary, size);
         memcpy(bytes, MAGIC, 8);
         memcpy(bytes + 8, &sum, sizeof sum);
         gpuc_runtime_cache_store(dev->base.runtime, key, bytes, HEAD + size);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The OpenCL device from inside: the objects, and what each file of this folder gives the others.
  *
- * A device is a context of its own with one in-order queue per stream. OpenCL calls are safe from any thread,
+ * A device is a context of its own with one in-order queue per stream, or the application's context and queue
+ * (adopt.c). OpenCL calls are safe from any thread,
  * except that arguments are set on a kernel object: every step of a plan has one to itself, and a launch takes
  * one of those that its kernel has (sites). Events of profiled plans come from a queue of their own, so that
  * others do not pay for them. */
@@ -13,6 +14,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
+
+#include <gpuc/opencl.h>
 
 #include "abi/code.h"
 #include "abi/kernel.h"
@@ -36,6 +39,10 @@ GPUC_NODISCARD gpuc_status gpuc_cl_error_at(cl_int error, const char *call, cons
         if (try_error_ != CL_SUCCESS) return gpuc_cl_error_at(try_error_, (call), __FILE__, __LINE__);       \
     } while (0)
 #define gpuc_cl_fail(call, error) gpuc_cl_error_at((error), (call), __FILE__, __LINE__)
+/* For commands that failed. */
+GPUC_NODISCARD gpuc_status gpuc_cl_lost(const char *call, cl_int error);
+/* For a call that waited: drivers report a kernel that faulted or hung as lack of resources. */
+GPUC_NODISCARD gpuc_status gpuc_cl_wait_error(const char *call, cl_int error);
 
 /* ---- Loader (loader.c) ---------------------------------------------------------------------- */
 
@@ -44,16 +51,24 @@ typedef struct gpuc_cl_id {
     cl_device_id device;
 } gpuc_cl_id;
 
+/* Where functions come from. */
+typedef struct gpuc_cl_library {
+    void *handle;                                /* NULL if they come from elsewhere */
+    void *(*find)(void *user, const char *name); /* given by the application, or set when it is loaded */
+    void *find_user;
+    gpuc_cl_fns fn;
+} gpuc_cl_library;
+
+GPUC_NODISCARD gpuc_status gpuc_cl_library_load(gpuc_cl_library *library);
+void gpuc_cl_library_close(gpuc_cl_library *library);
+
 /* State of the driver in one runtime. Nothing is loaded before the first count or open. */
 typedef struct gpuc_cl {
     gpuc_runtime *rt;
     gpuc_allocator allocator;
     pthread_mutex_t lock;
     bool ready;
-    void *library;                               /* NULL if the functions come from elsewhere */
-    void *(*find)(void *user, const char *name); /* given by a test, or set when it is loaded */
-    void *find_user;
-    gpuc_cl_fns fn;
+    gpuc_cl_library library;
     gpuc_cl_id *devices; /* of all platforms, in order */
     uint32_t num_devices;
 } gpuc_cl;
@@ -62,11 +77,65 @@ typedef struct gpuc_cl {
 GPUC_NODISCARD gpuc_status gpuc_cl_ensure(gpuc_cl *cl);
 void gpuc_cl_unload(gpuc_cl *cl);
 
-/* ---- Device (device.c, attr.c) -------------------------------------------------------------- */
+/* ---- Queues (queue.c) ----------------------------------------------------------------------- */
+
+/* A queue, and the order of what is put on it: the queue's own, or, where that runs commands out of order, each
+ * waits for the event of the one before. Several streams may have one queue. */
+typedef struct gpuc_cl_queue {
+    cl_command_queue handle;
+    bool shared;          /* the application's, which puts commands on it, too */
+    bool chained;         /* it runs commands out of order */
+    pthread_mutex_t lock; /* of a chained one, while a command is enqueued */
+    cl_event last;        /* of a chained one: the command before; NULL: there is none */
+} gpuc_cl_queue;
+
+/* One command, which is enqueued between begin and end with these arguments. */
+typedef struct gpuc_cl_turn {
+    cl_uint num_waits;
+    const cl_event *waits;
+    cl_event *place; /* for its event; NULL: nobody needs it */
+    cl_event event;
+    cl_bool blocking; /* of a command that turn_finish ends */
+} gpuc_cl_turn;
+
+typedef struct gpuc_cl_device gpuc_cl_device;
+
+GPUC_NODISCARD gpuc_status gpuc_cl_queue_open(const gpuc_cl_device *dev,
+                                              cl_command_queue_properties properties, gpuc_cl_queue *q);
+/* Takes a reference of the application's queue. */
+GPUC_NODISCARD gpuc_status gpuc_cl_queue_share(const gpuc_cl_device *dev, cl_command_queue handle,
+                                               bool chained, gpuc_cl_queue *q);
+void gpuc_cl_queue_close(const gpuc_cl_device *dev, gpuc_cl_queue *q);
+void gpuc_cl_turn_begin(gpuc_cl_queue *q, bool with_event, gpuc_cl_turn *t);
+/* error: of the call that enqueued it. Gives the same, or why the event cannot be had; *out_event is the caller's. */
+cl_int gpuc_cl_turn_end(const gpuc_cl_device *dev, gpuc_cl_queue *q, gpuc_cl_turn *t, cl_int error,
+                        cl_event *out_event);
+/* The same, once the command is done. */
+cl_int gpuc_cl_turn_finish(const gpuc_cl_device *dev, gpuc_cl_queue *q, gpuc_cl_turn *t, cl_int error);
+/* What is put on the queue from now on waits for the events. */
+GPUC_NODISCARD gpuc_status gpuc_cl_queue_wait(const gpuc_cl_device *dev, gpuc_cl_queue *q, cl_uint count,
+                                              const cl_event *events);
+/* Flushes, and gives an event of all that the queue has. */
+GPUC_NODISCARD gpuc_status gpuc_cl_queue_mark(const gpuc_cl_device *dev, gpuc_cl_queue *q, cl_event *out);
+/* What is put on `to` from now on starts after what `from` has. */
+GPUC_NODISCARD gpuc_status gpuc_cl_queue_join(const gpuc_cl_device *dev, gpuc_cl_queue *from,
+                                              gpuc_cl_queue *to);
+/* Waits until all is done. */
+GPUC_NODISCARD gpuc_status gpuc_cl_queue_drain(const gpuc_cl_device *dev, gpuc_cl_queue *q);
+/* The same before memory goes away that commands may use: a call that fails once is made again, since nobody can be told. */
+void gpuc_cl_queue_settle(const gpuc_cl_device *dev, gpuc_cl_queue *q);
+/* Once its failure was reported, a command no longer makes those behind it on a chained queue fail. */
+void gpuc_cl_queue_forgive(const gpuc_cl_device *dev, gpuc_cl_queue *q);
+/* CL_COMPLETE, or a state above it, or an error below it. */
+cl_int gpuc_cl_event_state(const gpuc_cl_device *dev, cl_event event);
+/* The same, once it is done. */
+cl_int gpuc_cl_event_wait(const gpuc_cl_device *dev, cl_event event);
+
+/* ---- Device (device.c, adopt.c, attr.c) ------------------------------------------------------ */
 
 typedef struct gpuc_cl_stream {
     gpuc_stream base;
-    cl_command_queue queue;
+    gpuc_cl_queue queue;
     /* Commands queued so far, and how many of them are known to be complete. */
     atomic_uint_fast64_t queued, completed;
     atomic_uint_fast64_t unflushed; /* estimated operations of launches since the last flush */
@@ -110,37 +179,48 @@ typedef struct gpuc_cl_staging {
     size_t total;
 } gpuc_cl_staging;
 
-typedef struct gpuc_cl_device {
+struct gpuc_cl_device {
     gpuc_device base;
-    gpuc_cl *cl;
+    gpuc_cl_library library; /* of an adopted device */
     const gpuc_cl_fns *fn;
     gpuc_allocator allocator;
     cl_platform_id platform;
     cl_device_id id;
     cl_context context;
+    bool id_retained;
+    bool one_queue; /* streams share the queue of main */
     gpuc_cl_stream main;
     pthread_mutex_t lock; /* of the three that follow, and of all sites */
-    cl_command_queue profiling_queue, fill_queue;
+    gpuc_cl_queue profiling_queue, fill_queue;
     gpuc_cl_ticket *tickets; /* oldest first */
     uint64_t last_ticket;    /* that was given */
     gpuc_cl_staging staging;
     gpuc_cl_caps caps;
     atomic_uint_fast64_t next_buffer_id;
-} gpuc_cl_device;
+};
 
+/* Without objects of OpenCL yet. */
+GPUC_NODISCARD gpuc_status gpuc_cl_device_create(gpuc_runtime *rt, gpuc_cl_device **out);
+void gpuc_cl_device_destroy(gpuc_device *dev);
 GPUC_NODISCARD gpuc_status gpuc_cl_device_open(gpuc_cl *cl, int index, gpuc_device **out);
 extern const gpuc_device_api gpuc_cl_api;
+/* The device, if it is of this driver; name: of the argument. */
+GPUC_NODISCARD gpuc_status gpuc_cl_device_of(gpuc_device *device, const char *name, gpuc_cl_device **out);
 
 GPUC_NODISCARD gpuc_status gpuc_cl_caps_query(gpuc_cl_device *dev);
 gpuc_status gpuc_cl_get_attr(gpuc_device *dev, gpuc_device_attr attr, gpuc_attr_value *out);
 
 /* ---- Streams (stream.c) --------------------------------------------------------------------- */
 
-GPUC_NODISCARD gpuc_status gpuc_cl_stream_init(gpuc_cl_device *dev, gpuc_cl_stream *s);
+/* On the application's queue, or, with NULL, on a queue of its own. */
+GPUC_NODISCARD gpuc_status gpuc_cl_stream_init(gpuc_cl_device *dev, gpuc_cl_stream *s,
+                                               cl_command_queue shared, bool chained);
 void gpuc_cl_stream_deinit(gpuc_cl_device *dev, gpuc_cl_stream *s);
 gpuc_cl_stream *gpuc_cl_stream_of(gpuc_cl_device *dev, gpuc_stream *stream); /* NULL: the default one */
 /* Whether a command may still be waiting or running. */
 bool gpuc_cl_stream_busy(const gpuc_cl_stream *s);
+/* Whether a command that is queued now may have to wait: also for what the application has queued. */
+bool gpuc_cl_stream_waits(const gpuc_cl_stream *s);
 gpuc_status gpuc_cl_stream_create(gpuc_device *dev, gpuc_stream **out);
 void gpuc_cl_stream_free(gpuc_device *dev, gpuc_stream *stream);
 gpuc_status gpuc_cl_stream_sync(gpuc_device *dev, gpuc_stream *stream);
@@ -150,19 +230,58 @@ gpuc_status gpuc_cl_stream_wait(gpuc_device *dev, gpuc_stream *stream, uint64_t 
 gpuc_status gpuc_cl_ticket_wait(gpuc_device *dev, uint64_t ticket, int64_t timeout_ns, bool *out_done);
 /* Makes a queue once, with the lock of the device. */
 GPUC_NODISCARD gpuc_status gpuc_cl_ensure_queue(gpuc_cl_device *dev, cl_command_queue_properties properties,
-                                                cl_command_queue *queue);
-/* Makes work that is queued on `to` from now on start after the work on `from`. */
-GPUC_NODISCARD gpuc_status gpuc_cl_queue_join(gpuc_cl_device *dev, cl_command_queue from,
-                                              cl_command_queue to);
+                                                gpuc_cl_queue *queue);
 
-/* ---- Memory (buffer.c, copy.c, staging.c) --------------------------------------------------- */
+/* ---- Memory (buffer.c, copy.c, staging.c, foreign.c) ----------------------------------------- */
+
+/* What is not allowed with a buffer. The first two have the bits of gpuc_access. */
+enum {
+    GPUC_CL_KERNEL_READS = 1,
+    GPUC_CL_KERNEL_WRITES = 2,
+    GPUC_CL_HOST_READS = 4,
+    GPUC_CL_HOST_WRITES = 8,
+    GPUC_CL_MAPPED = 16 /* nothing is: the host has it */
+};
 
 typedef struct gpuc_cl_buffer {
     gpuc_buffer base;
     cl_mem mem;
-    uint64_t id;       /* never used twice, unlike addresses */
-    atomic_bool fresh; /* no queued command has it */
+    uint64_t id;        /* never used twice, unlike addresses */
+    atomic_bool fresh;  /* no queued command has it */
+    bool foreign;       /* the application's: it ends where its size says */
+    uint32_t skew;      /* bytes by which its address is known not to be a multiple of GPUC_SLOT_ALIGN */
+    atomic_uint limits; /* uses that are refused */
+    void *mapped;       /* address that the host has */
+    /* Of an image; channels 0: it is none. */
+    size_t width, height;
+    gpuc_dtype dtype;
+    uint8_t channels;
 } gpuc_cl_buffer;
+
+/* Makes an object of a cl_mem, whose reference it owns from then on. */
+GPUC_NODISCARD gpuc_status gpuc_cl_buffer_create(gpuc_cl_device *dev, cl_mem mem, size_t size,
+                                                 gpuc_cl_buffer **out);
+/* Whether it may be used so: bits of those above. */
+GPUC_NODISCARD gpuc_status gpuc_cl_buffer_check(const gpuc_cl_buffer *b, unsigned use);
+/* Those bits, of memory of the application with these flags. */
+unsigned gpuc_cl_limits_of(cl_mem_flags flags);
+
+/* Gives it back to the device if the host has it mapped. */
+GPUC_NODISCARD gpuc_status gpuc_cl_buffer_unmap(gpuc_cl_device *dev, gpuc_cl_buffer *b);
+
+/* image.c */
+gpuc_status gpuc_cl_image_create(gpuc_device *dev, gpuc_dtype dtype, int64_t height, int64_t width,
+                                 int channels, gpuc_buffer **out);
+/* Whether memory at an offset can be a kernel's tensor, where one of the two is an image. */
+GPUC_NODISCARD gpuc_status gpuc_cl_image_check(const gpuc_kernel_tensor *t, const gpuc_cl_buffer *b,
+                                               uint64_t offset);
+/* Queues a copy of which an end is an image. From the host it is done at the end; to the host, if wait. */
+GPUC_NODISCARD gpuc_status gpuc_cl_image_copy(gpuc_cl_device *dev, gpuc_cl_queue *queue, gpuc_copy_end from,
+                                              gpuc_copy_end to, size_t bytes, bool wait, cl_event *out_event);
+static inline bool gpuc_cl_is_image(gpuc_copy_end end)
+{
+    return end.buffer && end.buffer->is_image;
+}
 
 gpuc_status gpuc_cl_alloc(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out);
 void gpuc_cl_free(gpuc_device *dev, gpuc_buffer *buffer);
@@ -181,11 +300,9 @@ void gpuc_cl_staging_deinit(gpuc_cl_device *dev);
 
 /* One program of a module, in the order of the file. */
 typedef struct gpuc_cl_program {
-    const gpuc_opencl_source *source;
-    const char *options; /* of the source, and for the driver */
-    cl_program handle;
-    bool rejected;      /* the driver refused a cached binary */
-    gpuc_status status; /* of the build; owned until the join */
+    const gpuc_opencl_source *source; /* until module_load returns */
+    const char *options;              /* of the source, and for the driver */
+    cl_program handle;                /* NULL: none of its kernels is used */
 } gpuc_cl_program;
 
 typedef struct gpuc_cl_arg {
@@ -212,7 +329,6 @@ typedef struct gpuc_cl_kernel {
 typedef struct gpuc_cl_module {
     gpuc_cl_device *dev;
     gpuc_arena arena;
-    gpuc_opencl_module code;
     uint32_t num_programs, num_kernels;
     gpuc_cl_program *programs; /* by number of the code's */
     gpuc_cl_kernel *kernels;
@@ -227,14 +343,14 @@ gpuc_status gpuc_cl_kernel_get(gpuc_code_module *module, const char *name, uint3
 GPUC_NODISCARD gpuc_status gpuc_cl_kernel_create(const gpuc_cl_device *dev, const gpuc_cl_kernel *k,
                                                  cl_kernel *out);
 
-/* Builds the program from the cached binary if the driver accepts that, else from source, and then caches the
+/* Builds the program, whose handle is NULL, from the cached binary if the driver accepts that, else from source, and then caches the
  * binary. */
 GPUC_NODISCARD gpuc_status gpuc_cl_program_build(gpuc_cl_device *dev, gpuc_cl_program *p);
 
 #define GPUC_CL_CACHE_KEY 48
 void gpuc_cl_cache_key(const gpuc_cl_device *dev, const gpuc_cl_program *p, char out[GPUC_CL_CACHE_KEY]);
-/* The binary inside of a cache entry if the entry is whole, else NULL. */
-const unsigned char *gpuc_cl_cache_open(const void *bytes, size_t size, size_t *out_size);
+/* The binary inside of a cache entry if the entry is whole and of this key, else NULL. */
+const unsigned char *gpuc_cl_cache_open(const char *key, const void *bytes, size_t size, size_t *out_size);
 void gpuc_cl_cache_put(gpuc_cl_device *dev, const char *key, cl_program program);
 
 /* ---- Launches (launch.c) --------------------------------------------------------------------- */
@@ -256,12 +372,12 @@ GPUC_NODISCARD gpuc_status gpuc_cl_site_set_scalars(const gpuc_cl_device *dev, c
                                                     gpuc_cl_site *site, const int64_t *scalars);
 GPUC_NODISCARD gpuc_status gpuc_cl_launch_enqueue(gpuc_cl_device *dev, const gpuc_cl_launch *launch,
                                                   gpuc_cl_site *site, const gpuc_step_tensor *tensors,
-                                                  const gpuc_bindings *bindings, cl_command_queue queue,
+                                                  const gpuc_bindings *bindings, gpuc_cl_queue *queue,
                                                   cl_event *out_event);
 /* A copy of tensors[0] to tensors[1]. */
 GPUC_NODISCARD gpuc_status gpuc_cl_check_copy_step(const gpuc_step *step);
 GPUC_NODISCARD gpuc_status gpuc_cl_copy_enqueue(gpuc_cl_device *dev, const gpuc_step_tensor *tensors,
-                                                const gpuc_bindings *bindings, cl_command_queue queue,
+                                                const gpuc_bindings *bindings, gpuc_cl_queue *queue,
                                                 cl_event *out_event);
 gpuc_status gpuc_cl_launch_step(gpuc_device *dev, gpuc_stream *stream, const gpuc_step *step,
                                 const gpuc_bindings *bindings);

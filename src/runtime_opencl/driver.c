@@ -43,8 +43,8 @@ gpuc_status gpuc_cl_register_with(gpuc_runtime *rt, void *(*find)(void *user, co
     if (!cl) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory registering OpenCL");
     cl->rt = rt;
     cl->allocator = a;
-    cl->find = find;
-    cl->find_user = user;
+    cl->library.find = find;
+    cl->library.find_user = user;
     pthread_mutex_init(&cl->lock, NULL);
     gpuc_status s = gpuc_driver_register(rt, &driver, cl);
     if (s) free_self(rt, cl);

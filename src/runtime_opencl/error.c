@@ -79,6 +79,21 @@ const char *gpuc_cl_error_name(cl_int error)
     return i < NUM_ERRORS ? errors[i].name : "an error without a name";
 }
 
+gpuc_status gpuc_cl_lost(const char *call, cl_int error)
+{
+    return gpuc_fail(
+        GPUC_DEVICE_LOST, "%s: %s (%d): the device failed while running kernels%s", call,
+        gpuc_cl_error_name(error), (int)error,
+        error == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST ? ", or an event that they wait for did" : "");
+}
+
+gpuc_status gpuc_cl_wait_error(const char *call, cl_int error)
+{
+    if (error == CL_SUCCESS) return NULL;
+    bool lost = error == CL_OUT_OF_RESOURCES || error == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+    return lost ? gpuc_cl_lost(call, error) : gpuc_cl_fail(call, error);
+}
+
 gpuc_status gpuc_cl_error_at(cl_int error, const char *call, const char *file, int line)
 {
     size_t i = find(error);

@@ -96,29 +96,45 @@ gpuc_status gpuc_cl_site_set_scalars(const gpuc_cl_device *dev, const gpuc_kerne
     return NULL;
 }
 
+/* use: what the command does with it. */
 static gpuc_status resolve(const gpuc_cl_device *dev, const gpuc_bindings *bindings,
-                           const gpuc_step_tensor *t, cl_place *out)
+                           const gpuc_step_tensor *t, unsigned use, cl_place *out)
 {
     GPUC_TRY(gpuc_device_check_tensor(&dev->base, bindings, t));
     const gpuc_binding *b = &bindings->slots[t->slot];
     *out = (cl_place){.buffer = (gpuc_cl_buffer *)b->buffer, .offset = b->offset + t->offset};
     if (atomic_load_explicit(&out->buffer->fresh, memory_order_relaxed))
         atomic_store(&out->buffer->fresh, false);
+    return gpuc_cl_buffer_check(out->buffer, use);
+}
+
+/* Kernels may access the last element whole where the tensor has a part of it only. */
+static gpuc_status check_place(const gpuc_kernel_tensor *meta, cl_place place, uint64_t size)
+{
+    uint64_t element = gpuc_dtype_bytes(meta->dtype), address = place.offset + place.buffer->skew;
+    if (place.offset % element != 0 || (meta->alignment > 1 && address % meta->alignment != 0))
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "offset %llu is not a multiple of %llu bytes",
+                         (unsigned long long)address,
+                         (unsigned long long)(meta->alignment > element ? meta->alignment : element));
+    uint64_t rest = place.buffer->base.size - place.offset;
+    if (place.buffer->foreign && size <= rest && (size + element - 1) / element * element > rest)
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT,
+            "the kernel uses words of %llu bytes, and the buffer ends within one: make it longer",
+            (unsigned long long)element);
     return NULL;
 }
 
 static gpuc_status set_tensor(const gpuc_cl_device *dev, const gpuc_kernel *k, gpuc_cl_site *site, uint32_t t,
-                              cl_place place)
+                              cl_place place, uint64_t size)
 {
     const gpuc_kernel_tensor *meta = &k->tensors[t];
     uint64_t element = gpuc_dtype_bytes(meta->dtype);
-    if (place.offset % element != 0 || (meta->alignment > 1 && place.offset % meta->alignment != 0))
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "offset %llu is not a multiple of %llu bytes",
-                         (unsigned long long)place.offset,
-                         (unsigned long long)(meta->alignment > element ? meta->alignment : element));
+    GPUC_TRY(check_place(meta, place, size));
     if (place.offset / element > INT32_MAX)
         return gpuc_fail(GPUC_UNSUPPORTED, "offset %llu exceeds 2^31 elements",
                          (unsigned long long)place.offset);
+    GPUC_TRY(gpuc_cl_image_check(meta, place.buffer, place.offset));
     cl_int offset = (cl_int)(place.offset / element);
     gpuc_cl_arg *set = &site->tensors[t];
     bool same = set->buffer == place.buffer->id;
@@ -136,18 +152,20 @@ static gpuc_status set_tensor(const gpuc_cl_device *dev, const gpuc_kernel *k, g
 
 gpuc_status gpuc_cl_launch_enqueue(gpuc_cl_device *dev, const gpuc_cl_launch *launch, gpuc_cl_site *site,
                                    const gpuc_step_tensor *tensors, const gpuc_bindings *bindings,
-                                   cl_command_queue queue, cl_event *out_event)
+                                   gpuc_cl_queue *queue, cl_event *out_event)
 {
     const gpuc_kernel *k = launch->kernel->meta;
     for (uint32_t t = 0; t < k->num_tensors; t++) {
         cl_place place;
-        gpuc_status status = resolve(dev, bindings, &tensors[t], &place);
-        if (!status) status = set_tensor(dev, k, site, t, place);
+        gpuc_status status = resolve(dev, bindings, &tensors[t], tensors[t].access, &place);
+        if (!status) status = set_tensor(dev, k, site, t, place, tensors[t].size);
         if (status) return gpuc_error_prefix(status, "tensor %u", t);
     }
-    GPUC_CL_TRY("clEnqueueNDRangeKernel",
-                dev->fn->EnqueueNDRangeKernel(queue, site->handle, 3, NULL, launch->global, launch->local, 0,
-                                              NULL, out_event));
+    gpuc_cl_turn turn;
+    gpuc_cl_turn_begin(queue, out_event, &turn);
+    cl_int error = dev->fn->EnqueueNDRangeKernel(queue->handle, site->handle, 3, NULL, launch->global,
+                                                 launch->local, turn.num_waits, turn.waits, turn.place);
+    GPUC_CL_TRY("clEnqueueNDRangeKernel", gpuc_cl_turn_end(dev, queue, &turn, error, out_event));
     __atomic_fetch_add(&dev->base.launches, 1, __ATOMIC_RELAXED);
     return NULL;
 }
@@ -159,15 +177,23 @@ gpuc_status gpuc_cl_check_copy_step(const gpuc_step *step)
 }
 
 gpuc_status gpuc_cl_copy_enqueue(gpuc_cl_device *dev, const gpuc_step_tensor *tensors,
-                                 const gpuc_bindings *bindings, cl_command_queue queue, cl_event *out_event)
+                                 const gpuc_bindings *bindings, gpuc_cl_queue *queue, cl_event *out_event)
 {
     cl_place from, to;
-    GPUC_TRY(resolve(dev, bindings, &tensors[0], &from));
-    GPUC_TRY(resolve(dev, bindings, &tensors[1], &to));
+    gpuc_cl_turn turn;
+    GPUC_TRY(resolve(dev, bindings, &tensors[0], 0, &from));
+    GPUC_TRY(resolve(dev, bindings, &tensors[1], 0, &to));
     if (tensors[0].size == 0 || (from.buffer == to.buffer && from.offset == to.offset)) return NULL;
-    GPUC_CL_TRY("clEnqueueCopyBuffer",
-                dev->fn->EnqueueCopyBuffer(queue, from.buffer->mem, to.buffer->mem, from.offset, to.offset,
-                                           tensors[0].size, 0, NULL, out_event));
+    if (from.buffer->channels || to.buffer->channels)
+        return gpuc_cl_image_copy(dev, queue,
+                                  (gpuc_copy_end){.buffer = &from.buffer->base, .offset = from.offset},
+                                  (gpuc_copy_end){.buffer = &to.buffer->base, .offset = to.offset},
+                                  tensors[0].size, false, out_event);
+    gpuc_cl_turn_begin(queue, out_event, &turn);
+    cl_int error =
+        dev->fn->EnqueueCopyBuffer(queue->handle, from.buffer->mem, to.buffer->mem, from.offset, to.offset,
+                                   tensors[0].size, turn.num_waits, turn.waits, turn.place);
+    GPUC_CL_TRY("clEnqueueCopyBuffer", gpuc_cl_turn_end(dev, queue, &turn, error, out_event));
     return NULL;
 }
 
@@ -203,7 +229,7 @@ static gpuc_status launch_kernel(gpuc_cl_device *dev, const gpuc_step *step, con
         if (site) {
             status = gpuc_cl_site_set_scalars(dev, launch.kernel->meta, site, step->scalars);
             if (!status)
-                status = gpuc_cl_launch_enqueue(dev, &launch, site, step->tensors, bindings, s->queue, NULL);
+                status = gpuc_cl_launch_enqueue(dev, &launch, site, step->tensors, bindings, &s->queue, NULL);
             give_site(dev, launch.kernel, site);
         }
     }
@@ -218,7 +244,7 @@ static gpuc_status flush_if_much(gpuc_cl_device *dev, gpuc_cl_stream *s, const g
     if (ops < 0) ops = UNKNOWN_OPS;
     if (atomic_fetch_add(&s->unflushed, (uint64_t)ops + 1) + (uint64_t)ops < FLUSH_OPS) return NULL;
     atomic_store(&s->unflushed, 0);
-    GPUC_CL_TRY("clFlush", dev->fn->Flush(s->queue));
+    GPUC_CL_TRY("clFlush", dev->fn->Flush(s->queue.handle));
     return NULL;
 }
 
@@ -230,7 +256,8 @@ gpuc_status gpuc_cl_launch_step(gpuc_device *device, gpuc_stream *stream, const 
     GPUC_TRY(gpuc_device_check_stream(device, stream));
     atomic_fetch_add(&s->queued, 1);
     gpuc_status status = step->module ? launch_kernel(dev, step, bindings, s) : gpuc_cl_check_copy_step(step);
-    if (!status && !step->module) status = gpuc_cl_copy_enqueue(dev, step->tensors, bindings, s->queue, NULL);
+    if (!status && !step->module)
+        status = gpuc_cl_copy_enqueue(dev, step->tensors, bindings, &s->queue, NULL);
     if (!status) status = flush_if_much(dev, s, step);
     return gpuc_error_prefix(status, "launch");
 }

@@ -3,11 +3,8 @@
 #include "runtime_opencl/cl.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/buf.h"
-
-#define MAX_BUILD_THREADS 8
 
 static gpuc_status out_of_memory(void)
 {
@@ -25,81 +22,48 @@ static gpuc_status add_option(gpuc_cl_module *m, const char *option, const char 
     return NULL;
 }
 
-/* The bytes are copied, since sources and names are used later. */
-static gpuc_status parse(gpuc_cl_module *m, const void *bytes, size_t size)
+/* A copy in the module, since the bytes that it was read from need not stay. */
+static gpuc_status keep_function(gpuc_cl_module *m, const gpuc_opencl_function *f,
+                                 const gpuc_opencl_function **out)
 {
-    void *copy = gpuc_arena_alloc(&m->arena, size + 1);
-    if (!copy) return out_of_memory();
-    if (size) memcpy(copy, bytes, size);
-    GPUC_TRY(gpuc_error_prefix(gpuc_abi_opencl_read(copy, size, &m->arena, &m->code), "the OpenCL module"));
-    m->programs = gpuc_arena_alloc_array(&m->arena, m->code.num_programs, sizeof *m->programs);
+    size_t bytes = f->num_values * sizeof *f->values;
+    gpuc_opencl_function *copy = gpuc_arena_alloc(&m->arena, sizeof *copy);
+    char *name = gpuc_arena_strdup(&m->arena, f->name);
+    uint32_t *values = gpuc_arena_alloc(&m->arena, bytes);
+    if (!copy || !name || !values) return out_of_memory();
+    if (bytes) memcpy(values, f->values, bytes);
+    *copy = (gpuc_opencl_function){.name = name, .num_values = f->num_values, .values = values};
+    *out = copy;
+    return NULL;
+}
+
+/* The programs of a module, as its bytes have them, and what is built of each. */
+static gpuc_status read_programs(gpuc_cl_module *m, const void *bytes, size_t size, gpuc_opencl_module *out)
+{
+    GPUC_TRY(gpuc_error_prefix(gpuc_abi_opencl_read(bytes, size, &m->arena, out), "the OpenCL module"));
+    m->programs = gpuc_arena_alloc_array(&m->arena, out->num_programs, sizeof *m->programs);
     if (!m->programs) return out_of_memory();
-    while (m->num_programs < m->code.num_programs) {
+    while (m->num_programs < out->num_programs) {
         gpuc_cl_program *p = &m->programs[m->num_programs];
-        p->source = &m->code.programs[m->num_programs++];
+        p->source = &out->programs[m->num_programs++];
         p->options = p->source->options;
         if (m->dev->caps.is_pocl) GPUC_TRY(add_option(m, " -DGPUC_POCL", &p->options));
     }
     return NULL;
 }
 
-typedef struct build_job {
-    gpuc_cl_module *module;
-    atomic_uint next;
-} build_job;
-
-static void *build_some(void *arg)
+/* Builds the program of a kernel, if no kernel before it was in the same. */
+static gpuc_status find_program(gpuc_cl_module *m, const gpuc_opencl_module *code, gpuc_cl_kernel *k)
 {
-    build_job *job = arg;
-    gpuc_cl_module *m = job->module;
-    for (;;) {
-        unsigned i = atomic_fetch_add(&job->next, 1);
-        if (i >= m->num_programs) return NULL;
-        m->programs[i].status = gpuc_cl_program_build(m->dev, &m->programs[i]);
-    }
-}
-
-static uint32_t thread_count(const gpuc_cl_module *m)
-{
-    long n = gpuc_runtime_get_desc(m->dev->base.runtime)->num_threads;
-    if (n <= 0) n = sysconf(_SC_NPROCESSORS_ONLN);
-    if (n > m->num_programs) n = m->num_programs;
-    return n < 1 ? 1 : n > MAX_BUILD_THREADS ? MAX_BUILD_THREADS : (uint32_t)n;
-}
-
-static gpuc_status build_all(gpuc_cl_module *m)
-{
-    build_job job = {.module = m};
-    pthread_t threads[MAX_BUILD_THREADS];
-    uint32_t wanted = thread_count(m), started = 0;
-    while (started + 1 < wanted && pthread_create(&threads[started], NULL, build_some, &job) == 0) started++;
-    build_some(&job);
-    for (uint32_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
-
-    gpuc_status first = NULL;
-    for (uint32_t i = 0; i < m->num_programs; i++) {
-        gpuc_cl_program *p = &m->programs[i];
-        if (p->rejected)
-            gpuc_runtime_log(m->dev->base.runtime, GPUC_LOG_INFO, "opencl.cache",
-                             "'%s' did not accept a cached program binary; it was built from source",
-                             m->dev->caps.name);
-        if (!first)
-            first = p->status;
-        else
-            gpuc_status_release(p->status);
-        p->status = NULL;
-    }
-    return first;
-}
-
-static gpuc_status find_function(const gpuc_cl_module *m, gpuc_cl_kernel *k)
-{
-    const gpuc_opencl_source *source = gpuc_abi_opencl_find(&m->code, k->meta->name, &k->function);
+    const gpuc_opencl_function *function;
+    const gpuc_opencl_source *source = gpuc_abi_opencl_find(code, k->meta->name, &function);
     if (!source)
         return gpuc_fail(GPUC_INVALID_DATA, "the OpenCL module has no program with the kernel '%s'",
                          k->meta->name);
-    k->program = m->programs[source - m->code.programs].handle;
-    return NULL;
+    gpuc_cl_program *p = &m->programs[source - code->programs];
+    if (!p->handle) GPUC_TRY(gpuc_cl_program_build(m->dev, p));
+    k->program = p->handle;
+    return keep_function(m, function, &k->function);
 }
 
 static gpuc_status check_limits(const gpuc_cl_device *dev, const gpuc_kernel *k)
@@ -184,15 +148,15 @@ static gpuc_status check_kernel(const gpuc_cl_device *dev, const gpuc_cl_kernel 
 static gpuc_status fill_module(gpuc_cl_module *m, const void *bytes, size_t size,
                                const gpuc_kernel *const *kernels, uint32_t num_kernels)
 {
-    GPUC_TRY(parse(m, bytes, size));
+    gpuc_opencl_module code;
+    GPUC_TRY(read_programs(m, bytes, size, &code));
     m->kernels = gpuc_arena_alloc_array(&m->arena, num_kernels, sizeof *m->kernels);
     if (!m->kernels) return out_of_memory();
-    for (uint32_t i = 0; i < num_kernels; i++) GPUC_TRY(check_limits(m->dev, kernels[i]));
-    GPUC_TRY(build_all(m));
     m->num_kernels = num_kernels;
+    for (uint32_t i = 0; i < num_kernels; i++) GPUC_TRY(check_limits(m->dev, kernels[i]));
     for (uint32_t i = 0; i < num_kernels; i++) {
         m->kernels[i].meta = kernels[i];
-        GPUC_TRY(find_function(m, &m->kernels[i]));
+        GPUC_TRY(find_program(m, &code, &m->kernels[i]));
         GPUC_TRY(check_kernel(m->dev, &m->kernels[i]));
     }
     return NULL;

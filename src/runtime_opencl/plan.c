@@ -103,7 +103,7 @@ void gpuc_cl_plan_destroy(gpuc_plan *p)
     gpuc_mem_free(plan->dev->allocator, plan, sizeof *plan);
 }
 
-static gpuc_status enqueue_steps(cl_plan *plan, const gpuc_bindings *bindings, cl_command_queue queue)
+static gpuc_status enqueue_steps(cl_plan *plan, const gpuc_bindings *bindings, gpuc_cl_queue *queue)
 {
     for (uint32_t i = 0; i < plan->num_steps; i++) {
         cl_step *s = &plan->steps[i];
@@ -120,25 +120,24 @@ static gpuc_status enqueue_steps(cl_plan *plan, const gpuc_bindings *bindings, c
 /* Enqueues all steps behind a user event. On a CPU the driver's workers and the enqueuing thread would
  * contend for the locks of the queue and for processors at each launch, which costs more than starting early
  * gains. */
-static gpuc_status enqueue_behind_gate(cl_plan *plan, const gpuc_bindings *bindings, cl_command_queue queue)
+static gpuc_status enqueue_behind_gate(cl_plan *plan, const gpuc_bindings *bindings, gpuc_cl_queue *queue)
 {
     const gpuc_cl_fns *fn = plan->dev->fn;
     cl_int error;
     cl_event gate = fn->CreateUserEvent(plan->dev->context, &error);
     if (!gate) return gpuc_cl_fail("clCreateUserEvent", error);
-    error = fn->EnqueueBarrierWithWaitList(queue, 1, &gate, NULL);
-    gpuc_status status = error == CL_SUCCESS ? enqueue_steps(plan, bindings, queue)
-                                             : gpuc_cl_fail("clEnqueueBarrierWithWaitList", error);
+    gpuc_status status = gpuc_cl_queue_wait(plan->dev, queue, 1, &gate);
+    if (!status) status = enqueue_steps(plan, bindings, queue);
     error = fn->SetUserEventStatus(gate, CL_COMPLETE);
     fn->ReleaseEvent(gate);
     return status || error == CL_SUCCESS ? status : gpuc_cl_fail("clSetUserEventStatus", error);
 }
 
-static gpuc_status run_steps(cl_plan *plan, const gpuc_bindings *bindings, cl_command_queue queue)
+static gpuc_status run_steps(cl_plan *plan, const gpuc_bindings *bindings, gpuc_cl_queue *queue)
 {
     bool gated = plan->dev->caps.is_cpu && plan->num_steps > 1;
     GPUC_TRY(gated ? enqueue_behind_gate(plan, bindings, queue) : enqueue_steps(plan, bindings, queue));
-    GPUC_CL_TRY("clFlush", plan->dev->fn->Flush(queue));
+    GPUC_CL_TRY("clFlush", plan->dev->fn->Flush(queue->handle));
     return NULL;
 }
 
@@ -149,11 +148,11 @@ gpuc_status gpuc_cl_plan_run(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_s
     gpuc_cl_stream *s = gpuc_cl_stream_of(dev, stream);
     GPUC_TRY(gpuc_device_check_stream(&dev->base, stream));
     atomic_fetch_add(&s->queued, 1);
-    if (!plan->events) return run_steps(plan, bindings, s->queue);
+    if (!plan->events) return run_steps(plan, bindings, &s->queue);
     drop_events(plan);
-    GPUC_TRY(gpuc_cl_queue_join(dev, s->queue, dev->profiling_queue));
-    gpuc_status status = run_steps(plan, bindings, dev->profiling_queue);
-    gpuc_status joined = gpuc_cl_queue_join(dev, dev->profiling_queue, s->queue);
+    GPUC_TRY(gpuc_cl_queue_join(dev, &s->queue, &dev->profiling_queue));
+    gpuc_status status = run_steps(plan, bindings, &dev->profiling_queue);
+    gpuc_status joined = gpuc_cl_queue_join(dev, &dev->profiling_queue, &s->queue);
     if (!status) return joined;
     gpuc_status_release(joined);
     return status;

@@ -71,25 +71,30 @@ static bool has_all_kernels(gpuc_cl_device *dev, const gpuc_cl_program *p)
     return true;
 }
 
+static bool reject(gpuc_cl_device *dev)
+{
+    gpuc_runtime_log(dev->base.runtime, GPUC_LOG_INFO, "opencl.cache",
+                     "'%s' did not accept a cached program binary; it is built from source", dev->caps.name);
+    return false;
+}
+
 static bool build_from_binary(gpuc_cl_device *dev, gpuc_cl_program *p, const char *key)
 {
     const void *entry;
     size_t entry_size, size;
     if (!gpuc_runtime_cache_load(dev->base.runtime, key, &entry, &entry_size)) return false;
-    p->rejected = true;
-    const unsigned char *binary = gpuc_cl_cache_open(entry, entry_size, &size);
-    if (!binary) return false;
+    const unsigned char *binary = gpuc_cl_cache_open(key, entry, entry_size, &size);
+    if (!binary) return reject(dev);
     cl_int error = CL_SUCCESS, binary_error = CL_SUCCESS;
     p->handle =
         dev->fn->CreateProgramWithBinary(dev->context, 1, &dev->id, &size, &binary, &binary_error, &error);
-    if (!p->handle) return false;
+    if (!p->handle) return reject(dev);
     if (binary_error != CL_SUCCESS || error != CL_SUCCESS ||
         dev->fn->BuildProgram(p->handle, 1, &dev->id, p->options, NULL, NULL) != CL_SUCCESS ||
         !has_all_kernels(dev, p)) {
         drop_handle(dev, p);
-        return false;
+        return reject(dev);
     }
-    p->rejected = false;
     return true;
 }
 
@@ -107,7 +112,11 @@ gpuc_status gpuc_cl_program_build(gpuc_cl_device *dev, gpuc_cl_program *p)
     p->handle = dev->fn->CreateProgramWithSource(dev->context, 1, &source, NULL, &error);
     if (!p->handle) return gpuc_cl_fail("clCreateProgramWithSource", error);
     error = dev->fn->BuildProgram(p->handle, 1, &dev->id, p->options, NULL, NULL);
-    if (error != CL_SUCCESS) return build_failure(dev, p, error);
+    if (error != CL_SUCCESS) {
+        gpuc_status s = build_failure(dev, p, error);
+        drop_handle(dev, p);
+        return s;
+    }
     if (gpuc_runtime_get_desc(dev->base.runtime)->cache_store && !dev->caps.is_pocl)
         gpuc_cl_cache_put(dev, key, p->handle);
     return NULL;

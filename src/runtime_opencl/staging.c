@@ -79,11 +79,12 @@ void gpuc_cl_staging_give(gpuc_cl_device *dev, gpuc_cl_staging_block *block, cl_
     pthread_mutex_unlock(&dev->staging.lock);
 }
 
-/* To be called after the queues have been finished. */
+/* To be called after the queues have been finished; where that failed, the events tell. */
 void gpuc_cl_staging_deinit(gpuc_cl_device *dev)
 {
     for (gpuc_cl_staging_block *b = dev->staging.blocks; b; b = b->next)
         if (b->event) {
+            gpuc_cl_event_wait(dev, b->event);
             dev->fn->ReleaseEvent(b->event);
             b->event = NULL;
         }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes, waits for and orders OpenCL queues; tickets are events. */
+/* Makes and waits for streams; tickets are events. */
 #include "runtime_opencl/cl.h"
 
 #include <time.h>
@@ -12,14 +12,6 @@ static void note_complete(gpuc_cl_stream *s, uint_fast64_t count)
 {
     uint_fast64_t seen = atomic_load(&s->completed);
     while (seen < count && !atomic_compare_exchange_weak(&s->completed, &seen, count)) continue;
-}
-
-static cl_int state_of(const gpuc_cl_device *dev, cl_event event)
-{
-    cl_int state = CL_COMPLETE;
-    cl_int error =
-        dev->fn->GetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL);
-    return error == CL_SUCCESS ? state : error;
 }
 
 static gpuc_cl_ticket **find_locked(gpuc_cl_device *dev, uint64_t number)
@@ -40,7 +32,7 @@ static void drop_locked(gpuc_cl_device *dev, gpuc_cl_ticket **at)
 /* Those that failed stay, for who asks. */
 static void prune_locked(gpuc_cl_device *dev)
 {
-    while (dev->tickets && state_of(dev, dev->tickets->event) == CL_COMPLETE) {
+    while (dev->tickets && gpuc_cl_event_state(dev, dev->tickets->event) == CL_COMPLETE) {
         note_complete(dev->tickets->stream, dev->tickets->queued);
         drop_locked(dev, &dev->tickets);
     }
@@ -59,22 +51,19 @@ static void drop_tickets(gpuc_cl_device *dev, const gpuc_cl_stream *of)
 
 /* ---- Queues ---- */
 
-gpuc_status gpuc_cl_stream_init(gpuc_cl_device *dev, gpuc_cl_stream *s)
+gpuc_status gpuc_cl_stream_init(gpuc_cl_device *dev, gpuc_cl_stream *s, cl_command_queue shared, bool chained)
 {
-    cl_int error;
     s->base.device = &dev->base;
-    s->queue = dev->fn->CreateCommandQueue(dev->context, dev->id, 0, &error);
-    if (!s->queue) return gpuc_cl_fail("clCreateCommandQueue", error);
-    return NULL;
+    return shared ? gpuc_cl_queue_share(dev, shared, chained, &s->queue)
+                  : gpuc_cl_queue_open(dev, 0, &s->queue);
 }
 
 void gpuc_cl_stream_deinit(gpuc_cl_device *dev, gpuc_cl_stream *s)
 {
-    if (!s->queue) return;
-    dev->fn->Finish(s->queue);
+    if (!s->queue.handle) return;
+    gpuc_cl_queue_settle(dev, &s->queue);
     drop_tickets(dev, s);
-    dev->fn->ReleaseCommandQueue(s->queue);
-    s->queue = NULL;
+    gpuc_cl_queue_close(dev, &s->queue);
 }
 
 gpuc_cl_stream *gpuc_cl_stream_of(gpuc_cl_device *dev, gpuc_stream *stream)
@@ -87,13 +76,19 @@ bool gpuc_cl_stream_busy(const gpuc_cl_stream *s)
     return atomic_load(&s->queued) != atomic_load(&s->completed);
 }
 
+bool gpuc_cl_stream_waits(const gpuc_cl_stream *s)
+{
+    return (s->queue.shared && !s->queue.chained) || gpuc_cl_stream_busy(s);
+}
+
 gpuc_status gpuc_cl_stream_create(gpuc_device *device, gpuc_stream **out)
 {
     gpuc_cl_device *dev = (gpuc_cl_device *)device;
     *out = NULL;
     gpuc_cl_stream *s = gpuc_mem_alloc(dev->allocator, sizeof *s);
     if (!s) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory creating an OpenCL stream");
-    gpuc_status status = gpuc_cl_stream_init(dev, s);
+    gpuc_status status =
+        gpuc_cl_stream_init(dev, s, dev->one_queue ? dev->main.queue.handle : NULL, dev->main.queue.chained);
     if (status) {
         gpuc_mem_free(dev->allocator, s, sizeof *s);
         return status;
@@ -111,65 +106,35 @@ void gpuc_cl_stream_free(gpuc_device *device, gpuc_stream *stream)
     gpuc_mem_free(dev->allocator, s, sizeof *s);
 }
 
-/* Out of resources while waiting is how drivers report that a kernel faulted or hung. */
 gpuc_status gpuc_cl_stream_sync(gpuc_device *device, gpuc_stream *stream)
 {
     gpuc_cl_device *dev = (gpuc_cl_device *)device;
     gpuc_cl_stream *s = gpuc_cl_stream_of(dev, stream);
     GPUC_TRY(gpuc_device_check_stream(device, stream));
     uint_fast64_t queued = atomic_load(&s->queued);
-    cl_int error = dev->fn->Finish(s->queue);
-    if (error == CL_OUT_OF_RESOURCES)
-        return gpuc_fail(GPUC_DEVICE_LOST, "clFinish: %s (%d): the device failed while running kernels",
-                         gpuc_cl_error_name(error), (int)error);
-    if (error != CL_SUCCESS) return gpuc_cl_fail("clFinish", error);
+    GPUC_TRY(gpuc_cl_queue_drain(dev, &s->queue));
     atomic_store(&s->completed, queued);
     return NULL;
 }
 
-gpuc_status gpuc_cl_queue_join(gpuc_cl_device *dev, cl_command_queue from, cl_command_queue to)
-{
-    cl_event event;
-    GPUC_CL_TRY("clEnqueueMarkerWithWaitList", dev->fn->EnqueueMarkerWithWaitList(from, 0, NULL, &event));
-    cl_int flushed = dev->fn->Flush(from);
-    cl_int joined =
-        flushed == CL_SUCCESS ? dev->fn->EnqueueBarrierWithWaitList(to, 1, &event, NULL) : CL_SUCCESS;
-    dev->fn->ReleaseEvent(event);
-    GPUC_CL_TRY("clFlush", flushed);
-    GPUC_CL_TRY("clEnqueueBarrierWithWaitList", joined);
-    return NULL;
-}
-
 gpuc_status gpuc_cl_ensure_queue(gpuc_cl_device *dev, cl_command_queue_properties properties,
-                                 cl_command_queue *queue)
+                                 gpuc_cl_queue *queue)
 {
-    cl_int error = CL_SUCCESS;
     pthread_mutex_lock(&dev->lock);
-    if (!*queue) *queue = dev->fn->CreateCommandQueue(dev->context, dev->id, properties, &error);
-    bool ok = *queue != NULL;
+    gpuc_status status = queue->handle ? NULL : gpuc_cl_queue_open(dev, properties, queue);
     pthread_mutex_unlock(&dev->lock);
-    return ok ? NULL : gpuc_cl_fail("clCreateCommandQueue", error);
+    return status;
 }
 
 gpuc_status gpuc_cl_stream_flush(gpuc_device *device, gpuc_stream *stream)
 {
     gpuc_cl_device *dev = (gpuc_cl_device *)device;
     GPUC_TRY(gpuc_device_check_stream(device, stream));
-    GPUC_CL_TRY("clFlush", dev->fn->Flush(gpuc_cl_stream_of(dev, stream)->queue));
+    GPUC_CL_TRY("clFlush", dev->fn->Flush(gpuc_cl_stream_of(dev, stream)->queue.handle));
     return NULL;
 }
 
 /* ---- Signals ---- */
-
-static gpuc_status enqueue_marker(gpuc_cl_device *dev, gpuc_cl_stream *s, cl_event *out)
-{
-    *out = NULL;
-    GPUC_CL_TRY("clEnqueueMarkerWithWaitList", dev->fn->EnqueueMarkerWithWaitList(s->queue, 0, NULL, out));
-    cl_int error = dev->fn->Flush(s->queue);
-    if (error == CL_SUCCESS) return NULL;
-    dev->fn->ReleaseEvent(*out);
-    return gpuc_cl_fail("clFlush", error);
-}
 
 gpuc_status gpuc_cl_stream_signal(gpuc_device *device, gpuc_stream *stream, uint64_t *out)
 {
@@ -182,7 +147,7 @@ gpuc_status gpuc_cl_stream_signal(gpuc_device *device, gpuc_stream *stream, uint
     if (!t) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a ticket");
     t->stream = s;
     t->queued = atomic_load(&s->queued);
-    gpuc_status status = enqueue_marker(dev, s, &t->event);
+    gpuc_status status = gpuc_cl_queue_mark(dev, &s->queue, &t->event);
     if (status) {
         gpuc_mem_free(dev->allocator, t, sizeof *t);
         return status;
@@ -218,10 +183,9 @@ gpuc_status gpuc_cl_stream_wait(gpuc_device *device, gpuc_stream *stream, uint64
     GPUC_TRY(find_event(dev, ticket, &event));
     if (!event) return NULL;
     atomic_fetch_add(&s->queued, 1);
-    cl_int error = dev->fn->EnqueueBarrierWithWaitList(s->queue, 1, &event, NULL);
+    gpuc_status status = gpuc_cl_queue_wait(dev, &s->queue, 1, &event);
     dev->fn->ReleaseEvent(event);
-    GPUC_CL_TRY("clEnqueueBarrierWithWaitList", error);
-    return NULL;
+    return status;
 }
 
 static int64_t now_ns(void)
@@ -235,16 +199,12 @@ static int64_t now_ns(void)
 static cl_int wait_for_event(const gpuc_cl_device *dev, cl_event event, int64_t timeout_ns)
 {
     const struct timespec pause = {.tv_nsec = POLL_NS};
-    if (timeout_ns == GPUC_FOREVER) {
-        cl_int error = dev->fn->WaitForEvents(1, &event);
-        cl_int state = state_of(dev, event);
-        return state < 0 || error == CL_SUCCESS ? state : error;
-    }
+    if (timeout_ns == GPUC_FOREVER) return gpuc_cl_event_wait(dev, event);
     int64_t start = now_ns();
-    cl_int state = state_of(dev, event);
+    cl_int state = gpuc_cl_event_state(dev, event);
     while (state > CL_COMPLETE && now_ns() - start < timeout_ns) {
         nanosleep(&pause, NULL);
-        state = state_of(dev, event);
+        state = gpuc_cl_event_state(dev, event);
     }
     return state;
 }
@@ -264,9 +224,9 @@ gpuc_status gpuc_cl_ticket_wait(gpuc_device *device, uint64_t ticket, int64_t ti
     pthread_mutex_lock(&dev->lock);
     gpuc_cl_ticket **at = find_locked(dev, ticket);
     if (*at && state == CL_COMPLETE) note_complete((*at)->stream, (*at)->queued);
+    if (*at && state < 0) gpuc_cl_queue_forgive(dev, &(*at)->stream->queue);
     if (*at) drop_locked(dev, at);
     pthread_mutex_unlock(&dev->lock);
     if (state == CL_COMPLETE) return NULL;
-    return gpuc_fail(GPUC_DEVICE_LOST, "clWaitForEvents: %s (%d): the device failed while running kernels",
-                     gpuc_cl_error_name(state), (int)state);
+    return gpuc_cl_lost("clWaitForEvents", state);
 }

@@ -18,7 +18,7 @@ gpuc_status gpuc_vk_resolve(const gpuc_vk_device *dev, const gpuc_bindings *bind
     GPUC_TRY(gpuc_device_check_tensor(&dev->base, bindings, tensor));
     const gpuc_binding *at = &bindings->slots[tensor->slot];
     const gpuc_vk_buffer *b = (const gpuc_vk_buffer *)at->buffer;
-    *out = (gpuc_vk_slot){b->id, at->offset, b->raw.handle, b->raw.size, b->usage};
+    *out = (gpuc_vk_slot){b->id, at->offset, b->raw.handle, b->raw.size, b->usage, b->image};
     return NULL;
 }
 
@@ -117,6 +117,8 @@ static gpuc_status gather(const gpuc_vk_binder *b, const gpuc_vk_step *step, win
         const gpuc_kernel_tensor *tensor = &k->tensors[t];
         const gpuc_step_tensor *ref = &step->tensors[t];
         const gpuc_vk_slot *slot = &b->slots[ref->slot];
+        GPUC_TRY(gpuc_vk_image_check(k, t, ref->name ? ref->name : "", slot->image));
+        if (tensor->image) continue;
         window *w = &windows[tensor->binding];
         uint64_t begin = slot->offset + ref->offset, end = begin + ref->size;
         if (w->slot && w->slot->id != slot->id)
@@ -207,12 +209,38 @@ static gpuc_status fill_texels(gpuc_vk_binder *b, const gpuc_vk_step *step, cons
     return NULL;
 }
 
+static gpuc_status fill_images(const gpuc_vk_binder *b, const gpuc_vk_step *step, gpuc_vk_bound_step *out)
+{
+    const gpuc_vk_layout *l = step->kernel->layout;
+    const gpuc_kernel *k = step->kernel->meta;
+    uint32_t n = 0;
+    for (uint32_t binding = l->num_storage; binding < GPUC_VK_MAX_BINDINGS; binding++) {
+        if (!((l->sampled | l->written) >> binding & 1)) continue;
+        uint32_t t = 0;
+        while (!k->tensors[t].image || k->tensors[t].binding != binding) t++;
+        const gpuc_step_tensor *ref = &step->tensors[t];
+        const gpuc_vk_slot *slot = &b->slots[ref->slot];
+        if (slot->offset || ref->offset || ref->size != slot->limit)
+            return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                             "tensor %u has %llu bytes, and the image that is bound %llu: it is bound whole",
+                             t, (unsigned long long)ref->size, (unsigned long long)slot->limit);
+        out->images[n++] = (VkDescriptorImageInfo){VK_NULL_HANDLE, slot->image->view, slot->image->layout};
+        out->accesses[out->num_accesses++] = (gpuc_vk_access){
+            slot->id, 0, UINT64_MAX, (l->written >> binding & 1) != 0, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT};
+    }
+    return NULL;
+}
+
 static gpuc_status fill_params(const gpuc_vk_binder *b, const gpuc_vk_step *step, const window *windows,
                                uint8_t *out)
 {
     const gpuc_kernel *k = step->kernel->meta;
     for (uint32_t t = 0; t < k->num_tensors; t++) {
         const gpuc_step_tensor *ref = &step->tensors[t];
+        if (k->tensors[t].image) {
+            memset(out + 4 * t, 0, 4);
+            continue;
+        }
         uint64_t start = b->slots[ref->slot].offset + ref->offset - windows[k->tensors[t].binding].begin;
         int64_t bytes = (int64_t)start - (int64_t)(step->skipped ? step->skipped[t] : 0);
         int64_t item = (int64_t)gpuc_dtype_bytes(k->tensors[t].dtype);
@@ -256,13 +284,17 @@ static gpuc_status bind_launch(gpuc_vk_binder *b, const gpuc_vk_step *step, gpuc
     window windows[GPUC_VK_MAX_BINDINGS];
     out->buffers = gpuc_arena_alloc(b->arena, (l->num_storage + 1) * sizeof(*out->buffers));
     out->texels = gpuc_arena_alloc(b->arena, (k->num_texels + 1) * sizeof(*out->texels));
-    out->accesses = gpuc_arena_alloc(b->arena, (l->num_storage + k->num_texels + 1) * sizeof(*out->accesses));
+    uint32_t images = k->num_sampled + k->num_written;
+    out->images = gpuc_arena_alloc(b->arena, (images + 1) * sizeof(*out->images));
+    out->accesses =
+        gpuc_arena_alloc(b->arena, (l->num_storage + k->num_texels + images + 1) * sizeof(*out->accesses));
     out->params = gpuc_arena_alloc(b->arena, k->param_bytes + 1);
-    if (!out->buffers || !out->texels || !out->accesses || !out->params)
+    if (!out->buffers || !out->texels || !out->images || !out->accesses || !out->params)
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     GPUC_TRY(gather(b, step, windows));
     GPUC_TRY(fill_buffers(b, step, windows, out));
     GPUC_TRY(fill_texels(b, step, windows, out));
+    GPUC_TRY(fill_images(b, step, out));
     GPUC_TRY(fill_params(b, step, windows, out->params));
     if (l->uniform != GPUC_VK_NO_BINDING) {
         VkDeviceSize at =
@@ -272,7 +304,8 @@ static gpuc_status bind_launch(gpuc_vk_binder *b, const gpuc_vk_step *step, gpuc
         out->buffers[l->num_storage] = (VkDescriptorBufferInfo){b->params->handle, at, range};
         b->param_offset = at + range;
     }
-    if (l->pushed || (!l->num_storage && !l->texels && l->uniform == GPUC_VK_NO_BINDING)) return NULL;
+    if (l->pushed || (!l->num_storage && !l->texels && !images && l->uniform == GPUC_VK_NO_BINDING))
+        return NULL;
     VkDescriptorSetAllocateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
         .descriptorPool = b->descriptors,
@@ -287,8 +320,12 @@ static gpuc_status bind_launch(gpuc_vk_binder *b, const gpuc_vk_step *step, gpuc
 static gpuc_status bind_copy(gpuc_vk_binder *b, const gpuc_vk_step *step, gpuc_vk_bound_step *out)
 {
     const gpuc_vk_slot *from = &b->slots[step->tensors[0].slot], *to = &b->slots[step->tensors[1].slot];
-    GPUC_TRY(gpuc_vk_check_usage(from->usage, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, "a copy from it"));
-    GPUC_TRY(gpuc_vk_check_usage(to->usage, VK_BUFFER_USAGE_TRANSFER_DST_BIT, "a copy to it"));
+    out->from_image = from->image;
+    out->to_image = to->image;
+    if (!from->image)
+        GPUC_TRY(gpuc_vk_check_usage(from->usage, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, "a copy from it"));
+    if (!to->image)
+        GPUC_TRY(gpuc_vk_check_usage(to->usage, VK_BUFFER_USAGE_TRANSFER_DST_BIT, "a copy to it"));
     out->copy_from = from->handle;
     out->copy_to = to->handle;
     out->copy = (VkBufferCopy){from->offset + step->tensors[0].offset, to->offset + step->tensors[1].offset,
@@ -296,6 +333,12 @@ static gpuc_status bind_copy(gpuc_vk_binder *b, const gpuc_vk_step *step, gpuc_v
     if (from->id == to->id && out->copy.srcOffset < out->copy.dstOffset + out->copy.size &&
         out->copy.dstOffset < out->copy.srcOffset + out->copy.size)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "source and target of the copy overlap");
+    if (from->image || to->image)
+        GPUC_TRY(gpuc_vk_image_check_copy(from->image, to->image,
+                                          from->image ? out->copy.dstOffset : out->copy.srcOffset));
+    if ((from->image && (out->copy.srcOffset || out->copy.size != from->limit)) ||
+        (to->image && (out->copy.dstOffset || out->copy.size != to->limit)))
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "the copy is of a part of an image");
     out->accesses = gpuc_arena_alloc(b->arena, 2 * sizeof(*out->accesses));
     if (!out->accesses) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     out->num_accesses = 2;
@@ -316,7 +359,7 @@ gpuc_status gpuc_vk_bind_step(gpuc_vk_binder *b, const gpuc_vk_step *step, gpuc_
 
 static gpuc_status create_pool(gpuc_vk_plan *plan, gpuc_vk_bound *b)
 {
-    VkDescriptorPoolSize sizes[3];
+    VkDescriptorPoolSize sizes[GPUC_VK_POOL_KINDS];
     uint32_t n = 0;
     if (plan->num_storage)
         sizes[n++] = (VkDescriptorPoolSize){VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, plan->num_storage};
@@ -324,6 +367,10 @@ static gpuc_status create_pool(gpuc_vk_plan *plan, gpuc_vk_bound *b)
         sizes[n++] = (VkDescriptorPoolSize){VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, plan->num_texels};
     if (plan->num_uniforms)
         sizes[n++] = (VkDescriptorPoolSize){VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, plan->num_uniforms};
+    if (plan->num_sampled)
+        sizes[n++] = (VkDescriptorPoolSize){VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, plan->num_sampled};
+    if (plan->num_written)
+        sizes[n++] = (VkDescriptorPoolSize){VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, plan->num_written};
     if (!plan->num_sets || !n) return NULL;
     VkDescriptorPoolCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,

@@ -85,6 +85,10 @@ gpuc_status gpuc_vk_buffer_create(gpuc_device *device, size_t bytes, size_t alig
 
 void gpuc_vk_buffer_destroy(gpuc_vk_device *dev, gpuc_vk_buffer *b)
 {
+    if (b->image) {
+        gpuc_vk_image_destroy(dev, b);
+        return;
+    }
     if (b->released) {
         gpuc_vk_foreign_destroy(dev, b);
         return;

@@ -30,6 +30,7 @@ typedef struct gpuc_vk_buffer {
     bool direct;            /* the host may write it by itself when it is idle */
     bool cached;            /* and reads it at full speed */
     uint64_t last_use, last_write;
+    struct gpuc_vk_image *image; /* NULL: it is none */
     struct gpuc_vk_buffer *next_garbage;
     VkBufferUsageFlags usage;
     uint32_t owner_family; /* GPUC_VULKAN_SAME_FAMILY: none but gpuc's */

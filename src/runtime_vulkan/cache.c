@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/map.h"
+#include "base/hash.h"
 #include "runtime_vulkan/device.h"
 
 #define CACHE_MAGIC UINT64_C(0x31656863616b7647) /* "Gvkache1" */
@@ -34,8 +34,8 @@ static const void *unwrap(const gpuc_vk_device *dev, const void *bytes, size_t s
     const uint8_t *data = (const uint8_t *)bytes + WRAP_BYTES;
     if (wrap[0] != CACHE_MAGIC || wrap[1] != gpuc_hash_bytes(data, size - WRAP_BYTES, 0)) return NULL;
     memcpy(&head, data, sizeof(head));
-    if (head.headerVersion != VK_PIPELINE_CACHE_HEADER_VERSION_ONE || head.vendorID != p->vendorID ||
-        head.deviceID != p->deviceID ||
+    if (head.headerSize < sizeof(head) || head.headerVersion != VK_PIPELINE_CACHE_HEADER_VERSION_ONE ||
+        head.vendorID != p->vendorID || head.deviceID != p->deviceID ||
         memcmp(head.pipelineCacheUUID, p->pipelineCacheUUID, VK_UUID_SIZE) != 0)
         return NULL;
     *out_size = size - WRAP_BYTES;
@@ -86,8 +86,9 @@ static void store(gpuc_vk_device *dev)
     gpuc_mem_free(dev->allocator, bytes, room);
 }
 
-void gpuc_vk_cache_store(gpuc_vk_device *dev)
+void gpuc_vk_cache_store(gpuc_device *device)
 {
+    gpuc_vk_device *dev = (gpuc_vk_device *)device;
     if (dev->app.owns_cache || !gpuc_runtime_get_desc(dev->base.runtime)->cache_store) return;
     pthread_mutex_lock(&dev->module_lock);
     store(dev);

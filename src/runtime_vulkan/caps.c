@@ -72,6 +72,7 @@ static void query_features(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk
         .shaderFloat64 = f->core.features.shaderFloat64,
         .shaderInt64 = f->core.features.shaderInt64,
         .shaderInt16 = f->core.features.shaderInt16,
+        .shaderStorageImageWriteWithoutFormat = f->core.features.shaderStorageImageWriteWithoutFormat,
     };
     f->storage16.storagePushConstant16 = f->storage16.storageInputOutput16 = VK_FALSE;
     f->storage8.storagePushConstant8 = VK_FALSE;
@@ -154,7 +155,8 @@ static uint32_t feature_bits(const gpuc_vk_features *f, const VkPhysicalDeviceSu
         VK_SUBGROUP_FEATURE_BASIC_BIT | VK_SUBGROUP_FEATURE_ARITHMETIC_BIT;
     bool compute = (subgroup->supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
     VkSubgroupFeatureFlags ops = compute ? subgroup->supportedOperations : 0;
-    uint32_t bits = 0;
+    uint32_t bits = GPUC_FEATURE_IMAGES;
+    if (f->core.features.shaderStorageImageWriteWithoutFormat) bits |= GPUC_FEATURE_IMAGE_ANY_FORMAT;
     if (f->float16_int8.shaderFloat16) bits |= GPUC_FEATURE_FLOAT16;
     if (f->core.features.shaderFloat64) bits |= GPUC_FEATURE_FLOAT64;
     if (f->float16_int8.shaderInt8) bits |= GPUC_FEATURE_INT8;

@@ -28,6 +28,8 @@ static gpuc_status batch_copy_locked(gpuc_vk_device *dev, gpuc_vk_stream *stream
     gpuc_vk_step step = {.tensors = sizes, .num_tensors = 2};
     gpuc_vk_access accesses[2];
     gpuc_vk_bound_step bound = {.accesses = accesses,
+                                .from_image = from ? from->image : NULL,
+                                .to_image = to ? to->image : NULL,
                                 .copy_from = from_handle,
                                 .copy_to = to_handle,
                                 .copy = {from_offset, to_offset, bytes}};
@@ -205,6 +207,10 @@ gpuc_status gpuc_vk_read_later(gpuc_device *device, gpuc_copy_end from, void *ho
     GPUC_TRY(gpuc_device_check_copy(device, &from, bytes, "source"));
     GPUC_TRY(gpuc_device_check_copy(device, &to, bytes, "destination"));
     if (!from.buffer) return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the source is memory of the host");
+    if (from.buffer->is_image) {
+        GPUC_TRY(gpuc_vk_image_check_copy(((gpuc_vk_buffer *)from.buffer)->image, NULL, from.offset));
+        if (bytes != from.buffer->size) return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: a part of an image");
+    }
     GPUC_TRY(check_copy_usage((gpuc_vk_buffer *)from.buffer, NULL));
     gpuc_vk_readback *r = gpuc_mem_alloc(dev->allocator, sizeof(*r));
     if (!r) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
@@ -220,6 +226,19 @@ gpuc_status gpuc_vk_read_later(gpuc_device *device, gpuc_copy_end from, void *ho
 
 /* ---- Entry ----------------------------------------------------------------------------------- */
 
+gpuc_status gpuc_vk_copy_on_device(gpuc_vk_device *dev, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
+                                   gpuc_stream *stream)
+{
+    gpuc_vk_buffer *source = (gpuc_vk_buffer *)from.buffer, *target = (gpuc_vk_buffer *)to.buffer;
+    pthread_mutex_lock(&dev->queue.lock);
+    gpuc_status s = gpuc_vk_batch_limit_locked(dev, gpuc_vk_copy_cost(bytes));
+    if (!s)
+        s = batch_copy_locked(dev, gpuc_vk_stream_of(dev, stream), source, source->raw.handle, from.offset,
+                              target, target->raw.handle, to.offset, bytes);
+    pthread_mutex_unlock(&dev->queue.lock);
+    return s;
+}
+
 gpuc_status gpuc_vk_copy(gpuc_device *device, gpuc_copy_end from, gpuc_copy_end to, size_t bytes,
                          gpuc_stream *stream)
 {
@@ -234,16 +253,12 @@ gpuc_status gpuc_vk_copy(gpuc_device *device, gpuc_copy_end from, gpuc_copy_end 
         memmove((uint8_t *)to.host + to.offset, (const uint8_t *)from.host + from.offset, bytes);
         return NULL;
     }
+    if ((source && source->image) || (target && target->image))
+        return gpuc_vk_image_copy(dev, from, to, bytes, stream);
     if (!source) return upload(dev, on, target, to.offset, (const uint8_t *)from.host + from.offset, bytes);
     if (!target) return download(dev, on, source, from.offset, (uint8_t *)to.host + to.offset, bytes);
     if (source == target && from.offset < to.offset + bytes && to.offset < from.offset + bytes)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: source and target overlap");
     GPUC_TRY(check_copy_usage(source, target));
-    pthread_mutex_lock(&dev->queue.lock);
-    gpuc_status s = gpuc_vk_batch_limit_locked(dev, gpuc_vk_copy_cost(bytes));
-    if (!s)
-        s = batch_copy_locked(dev, on, source, source->raw.handle, from.offset, target, target->raw.handle,
-                              to.offset, bytes);
-    pthread_mutex_unlock(&dev->queue.lock);
-    return s;
+    return gpuc_vk_copy_on_device(dev, from, to, bytes, stream);
 }

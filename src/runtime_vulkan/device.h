@@ -6,6 +6,7 @@
 #include <gpuc/vulkan.h>
 
 #include "runtime_vulkan/caps.h"
+#include "runtime_vulkan/image.h"
 #include "runtime_vulkan/module.h"
 #include "runtime_vulkan/queue.h"
 

@@ -28,6 +28,7 @@ static const feature_row rows[] = {
     ALONE(core, FEATURES_2, VkPhysicalDeviceFeatures2, features.shaderFloat64),
     ALONE(core, FEATURES_2, VkPhysicalDeviceFeatures2, features.shaderInt64),
     ALONE(core, FEATURES_2, VkPhysicalDeviceFeatures2, features.shaderInt16),
+    ALONE(core, FEATURES_2, VkPhysicalDeviceFeatures2, features.shaderStorageImageWriteWithoutFormat),
     ROW(storage16, 16BIT_STORAGE_FEATURES, VkPhysicalDevice16BitStorageFeatures, storageBuffer16BitAccess,
         VULKAN_1_1_FEATURES, VkPhysicalDeviceVulkan11Features),
     ROW(storage16, 16BIT_STORAGE_FEATURES, VkPhysicalDevice16BitStorageFeatures,

@@ -180,6 +180,7 @@ gpuc_status gpuc_vulkan_get_buffer(const gpuc_ndarray *array, gpuc_vulkan_buffer
     if (!vulkan_device(array->device))
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "the array is not on a Vulkan device");
     const gpuc_vk_buffer *b = (const gpuc_vk_buffer *)array->buffer;
+    if (b->image) return gpuc_fail(GPUC_INVALID_ARGUMENT, "the array is an image, not a buffer");
     *out = (gpuc_vulkan_buffer){.buffer = b->raw.handle,
                                 .offset = array->offset,
                                 .size = array->bytes,
@@ -208,6 +209,10 @@ void gpuc_vk_take_over(const gpuc_vk_device *dev, VkCommandBuffer cb, const gpuc
         if (!b || b->base.device != &dev->base || b->owner_family == GPUC_VULKAN_SAME_FAMILY ||
             !is_first(bindings, i))
             continue;
+        if (b->image) {
+            gpuc_vk_image_take_over(dev, cb, b, back);
+            continue;
+        }
         VkBufferMemoryBarrier barrier = {
             .sType = VK_STRUCTURE_TYPE_BUFFER_MEMORY_BARRIER,
             .srcAccessMask =

@@ -4,19 +4,21 @@
 #include "runtime_vulkan/plan.h"
 
 /* Descriptors of a pool: sets, and what they hold. One kernel has at most GPUC_VK_MAX_BINDINGS. */
-enum { SETS, STORAGE, TEXELS, UNIFORMS };
-static const uint32_t pool_room[4] = {64, 512, 256, 64};
+enum { SETS, STORAGE, TEXELS, UNIFORMS, SAMPLED, WRITTEN };
+static const uint32_t pool_room[GPUC_VK_POOL_KINDS] = {64, 512, 256, 64, 64, 64};
 
 static gpuc_status add_pool_locked(gpuc_vk_device *dev)
 {
     gpuc_vk_queue *q = &dev->queue;
-    VkDescriptorPoolSize sizes[3] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, pool_room[STORAGE]},
-                                     {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, pool_room[TEXELS]},
-                                     {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, pool_room[UNIFORMS]}};
+    VkDescriptorPoolSize sizes[] = {{VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, pool_room[STORAGE]},
+                                    {VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER, pool_room[TEXELS]},
+                                    {VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER, pool_room[UNIFORMS]},
+                                    {VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE, pool_room[SAMPLED]},
+                                    {VK_DESCRIPTOR_TYPE_STORAGE_IMAGE, pool_room[WRITTEN]}};
     VkDescriptorPoolCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
         .maxSets = pool_room[SETS],
-        .poolSizeCount = 3,
+        .poolSizeCount = GPUC_VK_POOL_KINDS - 1,
         .pPoolSizes = sizes,
     };
     gpuc_vk_pool *pool = gpuc_mem_alloc(dev->allocator, sizeof(*pool));
@@ -28,7 +30,7 @@ static gpuc_status add_pool_locked(gpuc_vk_device *dev)
     }
     pool->next = q->batch.pools;
     q->batch.pools = pool;
-    for (int i = 0; i < 4; i++) q->room[i] = pool_room[i];
+    for (int i = 0; i < GPUC_VK_POOL_KINDS; i++) q->room[i] = pool_room[i];
     return NULL;
 }
 
@@ -37,13 +39,14 @@ static gpuc_status take_descriptors_locked(gpuc_vk_device *dev, const gpuc_vk_ke
 {
     gpuc_vk_queue *q = &dev->queue;
     const gpuc_vk_layout *l = k->layout;
-    uint32_t need[4] = {1, l->num_storage, k->num_texels, l->uniform != GPUC_VK_NO_BINDING};
+    uint32_t need[GPUC_VK_POOL_KINDS] = {
+        1, l->num_storage, k->num_texels, l->uniform != GPUC_VK_NO_BINDING, k->num_sampled, k->num_written};
     bool enough = q->batch.pools != NULL;
     *out = VK_NULL_HANDLE;
     if (l->pushed) return NULL;
-    for (int i = 0; i < 4; i++) enough = enough && need[i] <= q->room[i];
+    for (int i = 0; i < GPUC_VK_POOL_KINDS; i++) enough = enough && need[i] <= q->room[i];
     if (!enough) GPUC_TRY(add_pool_locked(dev));
-    for (int i = 0; i < 4; i++) q->room[i] -= need[i];
+    for (int i = 0; i < GPUC_VK_POOL_KINDS; i++) q->room[i] -= need[i];
     *out = q->batch.pools->handle;
     return NULL;
 }

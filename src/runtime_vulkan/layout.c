@@ -37,9 +37,20 @@ static gpuc_status signature(const gpuc_vk_device *dev, const gpuc_kernel *k, ui
     if (k->num_bindings > limits->maxPerStageDescriptorStorageBuffers)
         return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "%u storage buffers are needed, the device has %u",
                          k->num_bindings, limits->maxPerStageDescriptorStorageBuffers);
-    uint32_t end = k->num_bindings, num_texels = 0;
+    uint32_t end = k->num_bindings, num_texels = 0, num_written = 0;
     for (uint32_t t = 0; t < k->num_tensors; t++) {
         const gpuc_kernel_tensor *tensor = &k->tensors[t];
+        if (tensor->image) {
+            uint64_t *bits = tensor->access == GPUC_ACCESS_WRITE ? &out->written : &out->sampled;
+            if (tensor->binding < k->num_bindings || tensor->binding >= GPUC_VK_MAX_BINDINGS)
+                return gpuc_fail(GPUC_INVALID_DATA, "tensor %u cannot be an image at binding %u", t,
+                                 tensor->binding);
+            *bits |= UINT64_C(1) << tensor->binding;
+            num_texels += bits == &out->sampled;
+            num_written += bits == &out->written;
+            if (tensor->binding >= end) end = tensor->binding + 1;
+            continue;
+        }
         if (tensor->binding >= k->num_bindings)
             return gpuc_fail(GPUC_INVALID_DATA, "tensor %u has binding %u of %u", t, tensor->binding,
                              k->num_bindings);
@@ -52,8 +63,11 @@ static gpuc_status signature(const gpuc_vk_device *dev, const gpuc_kernel *k, ui
         out->texels |= UINT64_C(1) << b;
     }
     if (num_texels > limits->maxPerStageDescriptorSampledImages)
-        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "%u texel buffers are needed, the device has %u",
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "%u texel buffers and images are needed, the device has %u",
                          num_texels, limits->maxPerStageDescriptorSampledImages);
+    if (num_written > limits->maxPerStageDescriptorStorageImages)
+        return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "%u images are written, the device has %u", num_written,
+                         limits->maxPerStageDescriptorStorageImages);
     if (k->params_in_buffer) {
         out->uniform = end++;
         if (param_bytes > limits->maxUniformBufferRange)
@@ -66,7 +80,7 @@ static gpuc_status signature(const gpuc_vk_device *dev, const gpuc_kernel *k, ui
                              "%u bytes of push constants are needed, the device has %u", param_bytes,
                              limits->maxPushConstantsSize);
     }
-    uint32_t descriptors = k->num_bindings + num_texels + k->params_in_buffer;
+    uint32_t descriptors = k->num_bindings + num_texels + num_written + k->params_in_buffer;
     out->pushed = dev->caps.push_descriptors && !dev->no_push_descriptors && descriptors > 0 &&
                   descriptors <= dev->caps.max_push_descriptors;
     return NULL;
@@ -74,8 +88,9 @@ static gpuc_status signature(const gpuc_vk_device *dev, const gpuc_kernel *k, ui
 
 static bool same(const gpuc_vk_layout *a, const gpuc_vk_layout *b)
 {
-    return a->num_storage == b->num_storage && a->texels == b->texels && a->uniform == b->uniform &&
-           a->push_bytes == b->push_bytes && a->pushed == b->pushed;
+    return a->num_storage == b->num_storage && a->texels == b->texels && a->sampled == b->sampled &&
+           a->written == b->written && a->uniform == b->uniform && a->push_bytes == b->push_bytes &&
+           a->pushed == b->pushed;
 }
 
 static uint32_t fill_bindings(const gpuc_vk_layout *l, VkDescriptorSetLayoutBinding *out)
@@ -87,6 +102,10 @@ static uint32_t fill_bindings(const gpuc_vk_layout *l, VkDescriptorSetLayoutBind
             type = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER;
         else if (l->texels >> b & 1)
             type = VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER;
+        else if (l->sampled >> b & 1)
+            type = VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE;
+        else if (l->written >> b & 1)
+            type = VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
         else
             continue;
         out[n++] = (VkDescriptorSetLayoutBinding){b, type, 1, VK_SHADER_STAGE_COMPUTE_BIT, NULL};

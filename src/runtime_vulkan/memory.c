@@ -136,6 +136,8 @@ static gpuc_status block_create(gpuc_vk_device *dev, uint32_t type, VkDeviceSize
     if (r >= 0 && (type_flags(dev, type) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
         call = "vkMapMemory";
         r = dev->fn.MapMemory(dev->handle, b->memory, 0, VK_WHOLE_SIZE, 0, (void **)&b->mapped);
+        if (r >= 0 && dev->caps.props.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
+            gpuc_mem_ask_huge_pages(b->mapped, size);
     }
     if (r < 0) {
         block_destroy(dev, b);

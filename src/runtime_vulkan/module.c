@@ -54,6 +54,8 @@ static gpuc_status init_kernel(gpuc_vk_module *m, const gpuc_kernel *k, gpuc_vk_
     }
     GPUC_TRY(gpuc_vk_layout_get(m->dev, k, out->param_bytes, &out->layout));
     out->num_texels = (uint32_t)__builtin_popcountll(out->layout->texels);
+    out->num_sampled = (uint32_t)__builtin_popcountll(out->layout->sampled);
+    out->num_written = (uint32_t)__builtin_popcountll(out->layout->written);
     return NULL;
 }
 
@@ -106,7 +108,6 @@ gpuc_status gpuc_vk_module_load(gpuc_device *device, const char *type_key, const
         destroy(m);
         return gpuc_error_prefix(s, "SPIR-V module");
     }
-    gpuc_vk_cache_store(dev);
     *out = (gpuc_code_module *)m;
     return NULL;
 }

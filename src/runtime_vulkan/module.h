@@ -16,6 +16,8 @@ typedef struct gpuc_vk_layout {
     struct gpuc_vk_layout *next;
     uint32_t num_storage; /* bindings 0 .. num_storage - 1 */
     uint64_t texels;      /* bit per binding that is a texel view */
+    uint64_t sampled;     /* the same for images that are read */
+    uint64_t written;     /* for those that are written */
     uint32_t uniform;     /* binding of the parameter block, or NO_BINDING */
     uint32_t push_bytes;
     bool pushed; /* push descriptors */
@@ -30,9 +32,10 @@ typedef struct gpuc_vk_kernel {
     const gpuc_vk_layout *layout;
     const gpuc_spirv_code *code; /* until pipelines are made: it is in the bytes that are loaded */
     VkPipeline pipeline;
-    uint32_t owner;       /* the kernel of the module whose pipeline it is */
-    uint32_t param_bytes; /* with the values */
-    uint32_t num_texels;  /* distinct texel bindings */
+    uint32_t owner;                    /* the kernel of the module whose pipeline it is */
+    uint32_t param_bytes;              /* with the values */
+    uint32_t num_texels;               /* distinct texel bindings */
+    uint32_t num_sampled, num_written; /* images */
     const uint32_t *scalar_offsets;
     uint32_t num_values, values_offset; /* numbers that the code takes behind the parameters */
     const uint32_t *values;
@@ -72,7 +75,7 @@ gpuc_status gpuc_vk_kernel_get(gpuc_code_module *module, const char *name, uint3
 
 /* The pipeline cache: made from what cache_load gives, handed to cache_store when it grew. */
 GPUC_NODISCARD gpuc_status gpuc_vk_cache_init(gpuc_vk_device *dev);
-void gpuc_vk_cache_store(gpuc_vk_device *dev);
+void gpuc_vk_cache_store(gpuc_device *dev);
 void gpuc_vk_cache_deinit(gpuc_vk_device *dev);
 
 #endif

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Compute pipelines, made on several threads when there are many. */
+/* Compute pipelines. */
 #include <string.h>
-#include <unistd.h>
 
 #include "runtime_vulkan/plan.h"
-
-#define KERNELS_PER_THREAD 4
-#define MAX_THREADS 64
 
 #define SPIRV_MAGIC 0x07230203u
 #define SPIRV_HEADER 5
@@ -91,31 +87,6 @@ static gpuc_status create_one(gpuc_vk_device *dev, gpuc_vk_kernel *k)
     return NULL;
 }
 
-typedef struct job {
-    gpuc_vk_module *module;
-    gpuc_status *errors;
-    uint32_t next; /* atomic */
-} job;
-
-static void *work(void *arg)
-{
-    job *j = arg;
-    gpuc_vk_module *m = j->module;
-    for (;;) {
-        uint32_t k = __atomic_fetch_add(&j->next, 1, __ATOMIC_RELAXED);
-        if (k >= m->num_kernels) return NULL;
-        if (m->kernels[k].owner == k) j->errors[k] = create_one(m->dev, &m->kernels[k]);
-    }
-}
-
-static uint32_t thread_count(const gpuc_vk_device *dev, uint32_t num_kernels)
-{
-    long n = gpuc_runtime_get_desc(dev->base.runtime)->num_threads;
-    if (n <= 0) n = sysconf(_SC_NPROCESSORS_ONLN);
-    if (n > num_kernels / KERNELS_PER_THREAD) n = num_kernels / KERNELS_PER_THREAD;
-    return n < 1 ? 1 : n > MAX_THREADS ? MAX_THREADS : (uint32_t)n;
-}
-
 static bool same_pipeline(const gpuc_vk_kernel *a, const gpuc_vk_kernel *b)
 {
     return a->code == b->code && a->layout == b->layout && a->meta->subgroup_size == b->meta->subgroup_size &&
@@ -124,24 +95,12 @@ static bool same_pipeline(const gpuc_vk_kernel *a, const gpuc_vk_kernel *b)
 
 gpuc_status gpuc_vk_pipelines_create(gpuc_vk_module *m)
 {
-    job j = {.module = m};
-    j.errors = gpuc_arena_alloc_array(&m->arena, m->num_kernels, sizeof *j.errors);
-    if (!j.errors) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    for (uint32_t k = 0; k < m->num_kernels; k++)
-        while (!same_pipeline(&m->kernels[m->kernels[k].owner], &m->kernels[k])) m->kernels[k].owner++;
-    pthread_t threads[MAX_THREADS];
-    uint32_t wanted = thread_count(m->dev, m->num_kernels), started = 0;
-    while (started + 1 < wanted && pthread_create(&threads[started], NULL, work, &j) == 0) started++;
-    work(&j);
-    for (uint32_t i = 0; i < started; i++) pthread_join(threads[i], NULL);
-    gpuc_status first = NULL;
     for (uint32_t k = 0; k < m->num_kernels; k++) {
-        if (!first && j.errors[k])
-            first = gpuc_error_prefix(j.errors[k], "kernel %s", m->kernels[k].meta->name);
-        else
-            gpuc_status_release(j.errors[k]);
+        gpuc_vk_kernel *kernel = &m->kernels[k];
+        while (!same_pipeline(&m->kernels[kernel->owner], kernel)) kernel->owner++;
+        if (kernel->owner == k)
+            GPUC_TRY(gpuc_error_prefix(create_one(m->dev, kernel), "kernel %s", kernel->meta->name));
+        kernel->pipeline = m->kernels[kernel->owner].pipeline;
     }
-    for (uint32_t k = 0; k < m->num_kernels; k++)
-        m->kernels[k].pipeline = m->kernels[m->kernels[k].owner].pipeline;
-    return first;
+    return NULL;
 }

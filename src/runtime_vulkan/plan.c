@@ -17,6 +17,8 @@ static void count_step(gpuc_vk_plan *plan, const gpuc_vk_step *step)
         plan->num_sets++;
         plan->num_storage += k->layout->num_storage;
         plan->num_texels += k->num_texels;
+        plan->num_sampled += k->num_sampled;
+        plan->num_written += k->num_written;
     }
     if (k->layout->uniform != GPUC_VK_NO_BINDING) {
         VkDeviceSize align = limits->minUniformBufferOffsetAlignment;

@@ -30,18 +30,21 @@ typedef struct gpuc_vk_slot {
     VkBuffer handle;
     VkDeviceSize limit; /* size of the VkBuffer */
     VkBufferUsageFlags usage;
+    const gpuc_vk_image *image; /* NULL: it is a VkBuffer */
 } gpuc_vk_slot;
 
-typedef struct gpuc_vk_bound_step {
+struct gpuc_vk_bound_step {
     uint32_t num_accesses;
     VkDescriptorBufferInfo *buffers; /* storage bindings, then the parameter block if it is one */
     VkBufferView *texels;            /* in the order of their bindings */
+    VkDescriptorImageInfo *images;   /* the same */
     gpuc_vk_access *accesses;
     uint8_t *params;
     VkDescriptorSet set;
     VkBuffer copy_from, copy_to;
+    const gpuc_vk_image *from_image, *to_image; /* one of them, if an image is copied whole */
     VkBufferCopy copy;
-} gpuc_vk_bound_step;
+};
 
 /* A plan with one set of bindings: everything resolved, and the command buffers. */
 typedef struct gpuc_vk_bound {
@@ -72,8 +75,9 @@ typedef struct gpuc_vk_plan {
     uint64_t *slot_end;   /* bytes of the slot that the steps touch */
     VkPipelineStageFlags stages;
     bool profiling;
-    uint32_t num_storage, num_texels, num_uniforms, num_sets; /* descriptors to take from a pool */
-    VkDeviceSize param_bytes;                                 /* of the parameter blocks in buffers */
+    /* Descriptors to take from a pool. */
+    uint32_t num_storage, num_texels, num_uniforms, num_sampled, num_written, num_sets;
+    VkDeviceSize param_bytes; /* of the parameter blocks in buffers */
     VkCommandPool pool;
     gpuc_vk_views views;
     gpuc_vk_bound *bounds;

@@ -30,6 +30,7 @@ typedef struct gpuc_vk_views {
 } gpuc_vk_views;
 void gpuc_vk_views_destroy(gpuc_vk_device *dev, gpuc_vk_views *views);
 
+enum { GPUC_VK_POOL_KINDS = 6 };
 typedef struct gpuc_vk_pool {
     struct gpuc_vk_pool *next;
     VkDescriptorPool handle;
@@ -79,8 +80,9 @@ typedef struct gpuc_vk_queue {
     VkPipeline pipeline; /* bound last */
     double cost;         /* estimated operations */
     uint32_t num_steps;
-    /* Descriptors left in the newest pool: sets, storage buffers, texel views, uniform buffers. */
-    uint32_t room[4];
+    /* Descriptors left in the newest pool: sets, storage buffers, texel views, uniform buffers, images that are
+     * read, images that are written. */
+    uint32_t room[GPUC_VK_POOL_KINDS];
 
     gpuc_vk_raw_buffer ring;       /* made at the first upload that needs it */
     uint64_t ring_head, ring_tail; /* never wrap; modulo its size gives the place */

@@ -5,16 +5,23 @@
 static uint32_t fill_writes(const gpuc_vk_layout *l, const gpuc_vk_bound_step *s, VkDescriptorSet set,
                             VkWriteDescriptorSet *out)
 {
-    uint32_t n = 0, texel = 0;
+    uint32_t n = 0, texel = 0, image = 0;
     for (uint32_t b = 0; b < l->num_storage; b++)
         out[n++] = (VkWriteDescriptorSet){.dstBinding = b,
                                           .descriptorType = VK_DESCRIPTOR_TYPE_STORAGE_BUFFER,
                                           .pBufferInfo = &s->buffers[b]};
-    for (uint32_t b = l->num_storage; b < GPUC_VK_MAX_BINDINGS; b++)
+    for (uint32_t b = l->num_storage; b < GPUC_VK_MAX_BINDINGS; b++) {
         if (l->texels >> b & 1)
             out[n++] = (VkWriteDescriptorSet){.dstBinding = b,
                                               .descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER,
                                               .pTexelBufferView = &s->texels[texel++]};
+        if ((l->sampled | l->written) >> b & 1)
+            out[n++] = (VkWriteDescriptorSet){.dstBinding = b,
+                                              .descriptorType = l->sampled >> b & 1
+                                                                    ? VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE
+                                                                    : VK_DESCRIPTOR_TYPE_STORAGE_IMAGE,
+                                              .pImageInfo = &s->images[image++]};
+    }
     if (l->uniform != GPUC_VK_NO_BINDING)
         out[n++] = (VkWriteDescriptorSet){.dstBinding = l->uniform,
                                           .descriptorType = VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER,
@@ -89,6 +96,8 @@ void gpuc_vk_record_step(const gpuc_vk_device *dev, const gpuc_vk_recorder *r, c
             dev->fn.CmdBindPipeline(r->commands, VK_PIPELINE_BIND_POINT_COMPUTE, step->kernel->pipeline);
         *r->pipeline = step->kernel->pipeline;
         dispatch(dev, r->commands, step, s);
+    } else if (s->from_image || s->to_image) {
+        gpuc_vk_image_record_copy(dev, r->commands, s);
     } else {
         dev->fn.CmdCopyBuffer(r->commands, s->copy_from, s->copy_to, 1, &s->copy);
     }

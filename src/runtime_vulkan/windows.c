@@ -54,7 +54,7 @@ static bool is_large(const gpuc_vk_step *step, gpuc_window_limits limits)
 {
     for (uint32_t t = 0; t < step->num_tensors; t++) {
         const gpuc_kernel_tensor *tensor = &step->kernel->meta->tensors[t];
-        uint64_t size = step->tensors[t].size;
+        uint64_t size = tensor->image ? 0 : step->tensors[t].size;
         if (size > limits.range / 2) return true;
         if (tensor->texel && size / (4 * gpuc_dtype_bytes(tensor->dtype)) > limits.texels / 2) return true;
     }

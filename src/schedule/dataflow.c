@@ -83,9 +83,10 @@ static gpuc_scope need_scope(const gpuc_stage *st, const char *scope, const char
     gpuc_scope value;
     gpuc_stage_need(st, scope, primitive, "scope");
     if (!gpuc_scope_parse(scope, &value))
-        gpuc_stage_fail(
-            st, "%s: there is no storage scope '%s'; use global, global.texture, shared, warp or local",
-            primitive, scope);
+        gpuc_stage_fail(st,
+                        "%s: there is no storage scope '%s'; use global, global.texel, global.texture, "
+                        "shared, warp or local",
+                        primitive, scope);
     return value;
 }
 
@@ -96,6 +97,10 @@ gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *tensor, const char *
     gpuc_stage *st = gpuc_schedule_stage(s, tensor);
     gpuc_tensor *t = gpuc_schedule_current(s, tensor);
     gpuc_scope value = need_scope(st, scope, "cache_read");
+    if (value == GPUC_SCOPE_TEXTURE)
+        gpuc_stage_fail(st,
+                        "cache_read: only a parameter of the function can be an image (global.texture); use "
+                        "global.texel");
     if (num_readers < 1) gpuc_stage_fail(st, "cache_read: no readers are given");
     gpuc_stage_need(st, readers, "cache_read", "list of readers");
     for (int i = 0; i < num_readers; i++) {

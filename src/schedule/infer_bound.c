@@ -18,6 +18,7 @@ static int scope_rank(gpuc_scope scope)
 {
     switch (scope) {
     case GPUC_SCOPE_GLOBAL:
+    case GPUC_SCOPE_TEXEL:
     case GPUC_SCOPE_TEXTURE: return 0;
     case GPUC_SCOPE_SHARED: return 1;
     case GPUC_SCOPE_WARP:

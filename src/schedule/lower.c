@@ -15,7 +15,7 @@ static void check_arguments(gpuc_lowering *l, int n, gpuc_tensor *const *args)
         if (st->op->kind == GPUC_TE_PLACEHOLDER) continue;
         gpuc_nest *nest = nest_of(l, args[i]);
         if (!nest) gpuc_stage_fail(st, "it is an argument of the function, so it cannot be inlined");
-        if (st->has_scope && st->scope != GPUC_SCOPE_GLOBAL)
+        if (st->has_scope && st->scope != GPUC_SCOPE_GLOBAL && st->scope != GPUC_SCOPE_TEXTURE)
             gpuc_stage_fail(st, "it is an argument of the function, so it cannot be in scope %s",
                             gpuc_scope_name(st->scope));
         nest->is_parameter = true;

@@ -81,22 +81,36 @@ void gpuc_stage_compute_root(gpuc_stage *st)
     st->attach_iter = NULL;
 }
 
+static void need_image(const gpuc_stage *st, bool parameter)
+{
+    if (!parameter)
+        gpuc_stage_fail(st,
+                        "set_scope: only a parameter of the function can be an image (global.texture), and "
+                        "this is none; use global.texel");
+    for (int i = 0; i < st->op->num_outputs; i++) {
+        const gpuc_tensor *t = st->op->outputs[i];
+        const char *why = gpuc_tir_not_image(t->dtype, t->ndim, t->shape);
+        if (why) gpuc_stage_fail(st, "set_scope: it cannot be in global.texture: %s", why);
+    }
+}
+
 void gpuc_stage_set_scope(gpuc_stage *st, const char *scope)
 {
     gpuc_scope value;
     gpuc_stage_need(st, scope, "set_scope", "scope");
     if (!gpuc_scope_parse(scope, &value))
-        gpuc_stage_fail(
-            st,
-            "set_scope: there is no storage scope '%s'; use global, global.texture, shared, warp or local",
-            scope);
+        gpuc_stage_fail(st,
+                        "set_scope: there is no storage scope '%s'; use global, global.texel, "
+                        "global.texture, shared, warp or local",
+                        scope);
     bool parameter = st->is_output || st->op->kind == GPUC_TE_PLACEHOLDER;
-    if (parameter && value != GPUC_SCOPE_GLOBAL && value != GPUC_SCOPE_TEXTURE)
+    if (parameter && !gpuc_scope_is_global(value))
         gpuc_stage_fail(
             st, "set_scope: it is a parameter of the function and cannot be in scope %s; use cache_%s", scope,
             st->is_output ? "write" : "read");
-    if (st->is_output && value == GPUC_SCOPE_TEXTURE)
-        gpuc_stage_fail(st, "set_scope: global.texture is for what is read, and this is an output");
+    if (st->is_output && value == GPUC_SCOPE_TEXEL)
+        gpuc_stage_fail(st, "set_scope: global.texel is for what is read, and this is an output");
+    if (value == GPUC_SCOPE_TEXTURE) need_image(st, parameter);
     st->has_scope = true;
     st->scope = value;
 }

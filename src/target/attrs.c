@@ -105,6 +105,11 @@ gpuc_status gpuc_target_check_vector_bits(const gpuc_target_value *v)
     return gpuc_fail(GPUC_INVALID_ARGUMENT, "it must be 0 or in 64..2048, not %" PRId64, v->i);
 }
 
+gpuc_status gpuc_target_check_block(const gpuc_target_value *v)
+{
+    return v->i == 0 ? NULL : gpuc_target_check_power_of_two(v);
+}
+
 gpuc_status gpuc_target_check_parameters(const gpuc_target_value *v)
 {
     if (v->i >= 0 && v->i < 16) return gpuc_fail(GPUC_INVALID_ARGUMENT, "it must be at least 16");

@@ -48,14 +48,23 @@ static const gpuc_target_attr_row c_attrs[] = {
     {.name = "mcpu",
      .type = GPUC_TARGET_STRING,
      .s = "",
+     .check = gpuc_target_check_mcpu,
      .about =
-         "the value of -march or -mcpu; native: what this machine has, and its vectors, cores and caches"},
+         "the value of -march or -mcpu; native: what this machine has, and its vectors, cores and caches; "
+         "a list of x86-64, x86-64-v2, x86-64-v3, x86-64-v4: a program for each, of which the richest "
+         "that the machine has runs"},
     {.name = "cc",
      .type = GPUC_TARGET_STRING,
      .s = "cc",
      .check = gpuc_target_check_command,
      .about = "the command of the C compiler"},
     {.name = "cflags", .type = GPUC_TARGET_STRING, .s = "", .about = "more flags of the C compiler"},
+    {.name = "weight_block",
+     .type = GPUC_TARGET_INT,
+     .s = "",
+     .check = gpuc_target_check_block,
+     .about = "float32 channels of a block of packed weights, so that programs for different vectors share "
+              "them; 0: those of a vector"},
 #define GPUC_TARGET_KEYS "cpu"
 #define GPUC_TARGET_OWN_MCPU
 #include "target/kept.def"

@@ -2,7 +2,6 @@
 /* What -mcpu=native of c, and -native of opencl, mean on this machine. */
 #include <sched.h>
 #include <stdio.h>
-#include <string.h>
 
 #if defined(__linux__) && (defined(__arm__) || defined(__aarch64__))
 #include <sys/auxv.h>
@@ -25,7 +24,6 @@ static simd host_simd(void)
 #elif defined(__aarch64__)
     return (simd){128, 32};
 #elif defined(__arm__) && defined(__linux__)
-    enum { HWCAP_ARM_NEON = 1 << 12 };
     return getauxval(AT_HWCAP) & HWCAP_ARM_NEON ? (simd){128, 16} : (simd){0, 16};
 #else
     return (simd){0, 16};
@@ -64,12 +62,6 @@ void gpuc_target_fill_native(gpuc_target_draft *d)
     if (d->t.simd_lanes && s.bits) gpuc_target_derive(d, GPUC_TARGET_ATTR_simd_lanes, s.bits / 32);
     gpuc_target_derive(d, GPUC_TARGET_ATTR_num_cores, host_cores());
     gpuc_target_derive(d, GPUC_TARGET_ATTR_last_level_cache, gpuc_target_host_cache());
-}
-
-gpuc_status gpuc_target_c_canonicalise(gpuc_target_draft *d)
-{
-    if (strcmp(gpuc_target_get_string(&d->t, "mcpu"), "native") == 0) gpuc_target_fill_native(d);
-    return NULL;
 }
 
 /* Work-items run one by one on the lanes: of 8, where the machine does not tell. */

@@ -27,6 +27,8 @@ gpuc_status gpuc_target_check_positive(const gpuc_target_value *v);
 gpuc_status gpuc_target_check_power_of_two(const gpuc_target_value *v);
 gpuc_status gpuc_target_check_vector_bits(const gpuc_target_value *v);
 gpuc_status gpuc_target_check_parameters(const gpuc_target_value *v);
+gpuc_status gpuc_target_check_block(const gpuc_target_value *v);
+gpuc_status gpuc_target_check_mcpu(const gpuc_target_value *v);
 gpuc_status gpuc_target_check_command(const gpuc_target_value *v);
 
 /* ---- Attributes ---- */

@@ -44,6 +44,12 @@ int gpuc_target_lanes(const gpuc_target *t, gpuc_dtype type)
     return lanes > max ? (int)max : (int)lanes;
 }
 
+int64_t gpuc_target_block_bits(const gpuc_target *t)
+{
+    int64_t block = gpuc_target_get_int(t, "weight_block");
+    return block ? block * GPUC_FLOAT32.bits : t->vector_bits;
+}
+
 int gpuc_target_max_lanes(const gpuc_target *t, int bits)
 {
     if (!t->language->machine_vectors) return t->language->max_lanes;

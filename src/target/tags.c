@@ -13,14 +13,14 @@ static const gpuc_target_tag_row builtin[] = {
                "-max_shared_memory=32768 -max_storage_buffers=32 -max_texels=134217728 -thread_warp_size=8 "
                "-float16=1 -float64=1 -int8=1 -int16=1 -int64=1 -storage8=1 -storage16=1 -subgroup=1 "
                "-subgroup_shuffle=1 -atomic_float=1 -simd_lanes=8 -num_cores=2 -unified_memory=1 -texel=1 "
-               "-hidden_lanes=1 -wide_stores=1 -float_controls=1",
+               "-hidden_lanes=1 -wide_stores=1 -float_controls=1 -image_any_format=1",
      .about = "Mesa's software Vulkan (lavapipe): lanes are invocations, texel reads are the fast ones"},
     {.name = "vulkan/desktop",
      .target =
          "vulkan -max_num_threads=1024 -max_threads_x=1024 -max_threads_y=1024 -max_shared_memory=32768 "
          "-max_storage_buffers=16 -max_buffer_range=1073741824 -max_texels=134217728 -float16=1 -int8=1 "
          "-int16=1 -int64=1 -storage8=1 -storage16=1 -subgroup=1 -subgroup_shuffle=1 -num_cores=16 "
-         "-float_controls=1",
+         "-float_controls=1 -image_any_format=1",
      .about = "a desktop GPU of the last years, any vendor"},
     {.name = "vulkan/mobile",
      .target =
@@ -31,7 +31,7 @@ static const gpuc_target_tag_row builtin[] = {
     {.name = "opencl/pocl",
      .target = "opencl -max_num_threads=4096 -max_threads_x=4096 -max_threads_y=4096 -max_threads_z=4096 "
                "-max_shared_memory=524288 -max_storage_buffers=64 -max_buffer_range=1073741824 -float64=1 "
-               "-unified_memory=1 -native=1",
+               "-images=1 -image_any_format=1 -unified_memory=1 -native=1",
      .about =
          "OpenCL on this machine's CPU cores (pocl): work-items run one by one, explicit vectors are the "
          "fast ones"},

@@ -43,6 +43,12 @@ typedef enum gpuc_target_class {
 gpuc_target_class gpuc_target_classify(const gpuc_target *t);
 /* Lanes of an explicit vector of this type; 1: none. */
 int gpuc_target_lanes(const gpuc_target *t, gpuc_dtype type);
+/* Bits of a block of packed weights: those of a vector, unless the target says more. */
+int64_t gpuc_target_block_bits(const gpuc_target *t);
+/* Targets that one stands for, if it lists several levels of instruction sets, and each of them, the richest first.
+ * They agree in the layout of weights. Any other one stands for itself. */
+int gpuc_target_num_levels(const gpuc_target *t);
+const gpuc_target *gpuc_target_level(gpuc_ctx *ctx, const gpuc_target *t, int i);
 /* Lanes (a power of two) that a vector of the language may have in a statement whose widest element has so
  * many bits; 1: scalars only. */
 int gpuc_target_max_lanes(const gpuc_target *t, int bits);

@@ -126,6 +126,7 @@ static gpuc_status check_member(const zip_archive *a, const zip_member *m)
                          a->path, m->name, m->method);
     /* Deflate cannot shrink further than about 1032 to 1. */
     bool possible = m->method == ZIP_STORED ? m->size == m->packed : m->size / 1040 <= m->packed;
+    possible = possible && m->size <= SIZE_MAX && m->packed <= SIZE_MAX;
     return possible ? NULL : bad_member(a, m, "its size cannot be true");
 }
 

@@ -48,14 +48,16 @@ static const gpuc_expr *map_list(gpuc_tir_mapper *m, int n, const gpuc_expr *lis
 
 gpuc_tir_buffer *gpuc_tir_map_buffer(gpuc_tir_mapper *m, const gpuc_tir_buffer *b)
 {
-    gpuc_expr few[FEW], few_strides[FEW];
+    gpuc_expr few[FEW], few_strides[FEW], few_image[FEW];
     const gpuc_expr *shape = map_list(m, b->ndim, b->shape, few),
-                    *strides = b->strides ? map_list(m, b->ndim, b->strides, few_strides) : NULL;
-    if (!shape && !strides) return NULL;
+                    *strides = b->strides ? map_list(m, b->ndim, b->strides, few_strides) : NULL,
+                    *image = b->image ? map_list(m, 3, b->image, few_image) : NULL;
+    if (!shape && !strides && !image) return NULL;
     gpuc_tir_buffer *out = gpuc_ctx_memdup(m->ctx, b, sizeof *b);
     out->id = m->ctx->next_id++;
     if (shape) out->shape = gpuc_ctx_memdup(m->ctx, shape, (size_t)b->ndim * sizeof *shape);
     if (strides) out->strides = gpuc_ctx_memdup(m->ctx, strides, (size_t)b->ndim * sizeof *strides);
+    if (image) out->image = gpuc_ctx_memdup(m->ctx, image, 3 * sizeof *image);
     return out;
 }
 

@@ -100,6 +100,7 @@ struct gpuc_tir_buffer {
     int ndim;
     const gpuc_expr *shape;
     const gpuc_expr *strides; /* NULL: compact */
+    const gpuc_expr *image;   /* of a texture after storage_flatten: height, width, channels; else NULL */
     bool double_buffer;       /* wanted by the schedule; the pass of that name clears it */
     bool non_temporal;        /* vectors are stored past the caches: nothing reads them soon */
     bool require_scope;       /* other storage in its place is an error */
@@ -281,7 +282,7 @@ struct gpuc_tir_func {
     const char *label; /* for people */
     gpuc_tir_stage stage;
     int num_buffers, num_scalars, num_threads;
-    gpuc_tir_buffer *const *buffers; /* parameters; global or texture scope */
+    gpuc_tir_buffer *const *buffers; /* parameters; of a global scope */
     const gpuc_expr *scalars;        /* VARs: int32, int64 or float32; symbols of shapes too */
     const gpuc_tir_thread *threads;  /* of a kernel: launch dimensions, launch extents over scalars */
     bool aliased;                    /* parameters may overlap */

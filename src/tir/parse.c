@@ -149,6 +149,20 @@ static const gpuc_expr *take_list(gpuc_tir_parser *p, const gpuc_ptrs *list)
 
 /* ---- Buffers ------------------------------------------------------------------------------------------- */
 
+/* Parses "word(a, b, ...)" of n numbers; NULL if the word is not there. */
+static const gpuc_expr *parse_numbers(gpuc_tir_parser *p, const char *word, const char *name, int n)
+{
+    gpuc_tir_token at = p->token;
+    gpuc_ptrs numbers = {0};
+    if (!gpuc_tir_parse_accept(p, word)) return NULL;
+    p->brackets++;
+    gpuc_tir_parse_expect(p, "(");
+    gpuc_tir_parse_exprs(p, ")", &numbers);
+    if ((int)numbers.count != n)
+        gpuc_tir_parse_fail(p, &at, "'%s' has %d dimensions and %zu %s", name, n, numbers.count, word);
+    return take_list(p, &numbers);
+}
+
 /* Parses what follows the name of a buffer: ": float32[n, 4] shared strides(5, 1) double_buffer non_temporal
  * require_scope". */
 static gpuc_tir_buffer *parse_buffer_type(gpuc_tir_parser *p, const char *name)
@@ -165,17 +179,8 @@ static gpuc_tir_buffer *parse_buffer_type(gpuc_tir_parser *p, const char *name)
     if (!gpuc_scope_parse(word, &scope)) gpuc_tir_parse_fail(p, &at, "'%s' is not a storage scope", word);
     gpuc_tir_buffer *b =
         gpuc_tir_buffer_make(p->ctx, name, t, (int)shape.count, (const gpuc_expr *)shape.at, scope);
-    at = p->token;
-    if (gpuc_tir_parse_accept(p, "strides")) {
-        gpuc_ptrs strides = {0};
-        p->brackets++;
-        gpuc_tir_parse_expect(p, "(");
-        gpuc_tir_parse_exprs(p, ")", &strides);
-        if ((int)strides.count != b->ndim)
-            gpuc_tir_parse_fail(p, &at, "'%s' has %d dimensions and %zu strides", name, b->ndim,
-                                strides.count);
-        b->strides = take_list(p, &strides);
-    }
+    b->strides = parse_numbers(p, "strides", name, b->ndim);
+    b->image = parse_numbers(p, "image", name, 3);
     b->double_buffer = gpuc_tir_parse_accept(p, "double_buffer");
     b->non_temporal = gpuc_tir_parse_accept(p, "non_temporal");
     b->require_scope = gpuc_tir_parse_accept(p, "require_scope");

@@ -132,6 +132,17 @@ static void print_notes(gpuc_tir_printer *p, const void *of)
     }
 }
 
+static void print_numbers(gpuc_tir_printer *p, const char *word, int n, const gpuc_expr *numbers)
+{
+    if (!numbers) return;
+    gpuc_buf_printf(p->out, " %s(", word);
+    for (int i = 0; i < n; i++) {
+        if (i) gpuc_buf_str(p->out, ", ");
+        gpuc_tir_printer_expr(p, numbers[i], 0, false);
+    }
+    gpuc_buf_str(p->out, ")");
+}
+
 static void print_buffer_type(gpuc_tir_printer *p, const gpuc_tir_buffer *b)
 {
     char name[24];
@@ -141,14 +152,8 @@ static void print_buffer_type(gpuc_tir_printer *p, const gpuc_tir_buffer *b)
         gpuc_tir_printer_expr(p, b->shape[i], 0, false);
     }
     gpuc_buf_printf(p->out, "] %s", gpuc_scope_name(b->scope));
-    if (b->strides) {
-        gpuc_buf_str(p->out, " strides(");
-        for (int i = 0; i < b->ndim; i++) {
-            if (i) gpuc_buf_str(p->out, ", ");
-            gpuc_tir_printer_expr(p, b->strides[i], 0, false);
-        }
-        gpuc_buf_str(p->out, ")");
-    }
+    print_numbers(p, "strides", b->ndim, b->strides);
+    print_numbers(p, "image", 3, b->image);
     if (b->double_buffer) gpuc_buf_str(p->out, " double_buffer");
     if (b->non_temporal) gpuc_buf_str(p->out, " non_temporal");
     if (b->require_scope) gpuc_buf_str(p->out, " require_scope");

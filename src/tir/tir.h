@@ -85,6 +85,14 @@ void gpuc_tir_mapper_forget(gpuc_tir_mapper *m); /* clears memo: the meaning of 
 bool gpuc_tir_uses_var(gpuc_ctx *ctx, gpuc_expr e, gpuc_expr var);
 bool gpuc_tir_stmt_uses_var(gpuc_ctx *ctx, gpuc_stmt s, gpuc_expr var);
 
+/* Why a tensor can be no image (scope texture); NULL if it can. */
+const char *gpuc_tir_not_image(gpuc_dtype dtype, int ndim, const gpuc_expr *shape);
+/* Channels of a flat texture; 0 of other buffers. */
+int gpuc_tir_image_channels(const gpuc_tir_buffer *b);
+bool gpuc_tir_is_texture_call(gpuc_expr e);
+/* The place of a texture2d call's elements in the image as plain memory. */
+gpuc_expr gpuc_tir_texture_index(gpuc_ctx *ctx, gpuc_expr e);
+
 /* A new buffer with the sizes and strides that m makes of b's; NULL if they are b's own. */
 gpuc_tir_buffer *gpuc_tir_map_buffer(gpuc_tir_mapper *m, const gpuc_tir_buffer *b);
 /* The load or call e with the buffer that the map has for its own; e if there is none. */

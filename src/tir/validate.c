@@ -53,7 +53,7 @@ static void leave(gpuc_tir_validator *v, const void *what)
 
 static bool is_on_chip(gpuc_scope scope)
 {
-    return scope != GPUC_SCOPE_GLOBAL && scope != GPUC_SCOPE_TEXTURE;
+    return !gpuc_scope_is_global(scope);
 }
 
 static void check_buffer(gpuc_tir_validator *v, const gpuc_tir_buffer *b)
@@ -69,6 +69,12 @@ static void check_buffer(gpuc_tir_validator *v, const gpuc_tir_buffer *b)
         if (b->shape[i]->flags & GPUC_TIR_HAS_LOAD)
             gpuc_tir_complain(v, "dimension %d of '%s' depends on memory", i, b->name);
     }
+    const char *why = b->scope != GPUC_SCOPE_TEXTURE ? NULL
+                      : stage == GPUC_TIR_STAGE_NESTED
+                          ? gpuc_tir_not_image(b->dtype, b->ndim, b->shape)
+                          : (b->image ? gpuc_tir_not_image(b->dtype, 3, b->image) : "it is of no image");
+    for (int i = 0; b->image && i < 3; i++) gpuc_tir_validate_expr(v, b->image[i]);
+    if (why) gpuc_tir_complain(v, "'%s' cannot be in global.texture: %s", b->name, why);
     if (stage == GPUC_TIR_STAGE_NESTED) return;
     if (b->ndim != 1) gpuc_tir_complain(v, "'%s' has %d dimensions after flattening", b->name, b->ndim);
     if (b->strides) gpuc_tir_complain(v, "'%s' has strides after flattening", b->name);
@@ -157,8 +163,8 @@ static void check_store(gpuc_tir_validator *v, const gpuc_tir_store_node *n)
     if (!gpuc_dtype_equal(n->value->dtype, t))
         gpuc_tir_complain(v, "a value of type %s is stored where %s is wanted",
                           gpuc_tir_type_text(v->ctx, n->value->dtype), gpuc_tir_type_text(v->ctx, t));
-    if (n->buffer->scope == GPUC_SCOPE_TEXTURE && is_parameter(v->func, n->buffer))
-        gpuc_tir_complain(v, "'%s' is a texture, which can only be read", n->buffer->name);
+    if (n->buffer->scope == GPUC_SCOPE_TEXEL && is_parameter(v->func, n->buffer))
+        gpuc_tir_complain(v, "'%s' is of scope global.texel, which can only be read", n->buffer->name);
 }
 
 static void check_if(gpuc_tir_validator *v, const gpuc_tir_if_node *n)

@@ -2,7 +2,7 @@
 /* What a function must satisfy.
  *
  * At every stage: variables and buffers are used inside of what defines them and defined once on any path;
- * types, lanes and numbers of indices fit; no READ or REDUCE is left; parameters are global or texture
+ * types, lanes and numbers of indices fit; no READ or REDUCE is left; parameters are of a global scope
  * buffers and scalars of type int32, int64 or float32; loops over one thread axis do not nest (vthread may);
  * barriers stand under no condition or loop bound that differs between the threads of a group, operations on
  * cooperative matrices under none that differs between those along x.

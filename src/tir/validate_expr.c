@@ -147,6 +147,26 @@ static void check_atomic(gpuc_tir_validator *v, const gpuc_tir_call_node *n, int
                           type(v, n->base.dtype), type(v, t));
 }
 
+static void check_texture(gpuc_tir_validator *v, const gpuc_tir_call_node *n, int operands)
+{
+    const char *name = gpuc_tir_intrins[n->fn].text;
+    int channels = n->buffer ? gpuc_tir_image_channels(n->buffer) : 0;
+    check_count(v, n, operands);
+    if (channels == 0) {
+        gpuc_tir_complain(v, "'%s' is of no image", name);
+        return;
+    }
+    if (!gpuc_map_get(&v->scope, n->buffer))
+        gpuc_tir_complain(v, "the buffer '%s' is not defined here", n->buffer->name);
+    for (int i = 0; i < 2 && i < n->n; i++)
+        if (!gpuc_is_integer(n->args[i]->dtype) || n->args[i]->dtype.lanes != 1)
+            gpuc_tir_complain(v, "the %s of '%s' has type %s", i ? "column" : "row", name,
+                              type(v, n->args[i]->dtype));
+    if (n->base.dtype.lanes != channels || n->base.dtype.code != n->buffer->dtype.code ||
+        (n->n == 3 && !gpuc_dtype_equal(n->args[2]->dtype, n->base.dtype)))
+        gpuc_tir_complain(v, "'%s' on '%s' has type %s", name, n->buffer->name, type(v, n->base.dtype));
+}
+
 static void check_subgroup(gpuc_tir_validator *v, const gpuc_tir_call_node *n, int operands)
 {
     check_count(v, n, operands);
@@ -202,6 +222,8 @@ static void check_call(gpuc_tir_validator *v, gpuc_expr e)
         if (!gpuc_dtype_equal(e->dtype, GPUC_BOOL))
             gpuc_tir_complain(v, "'thread_decides' has type %s", type(v, e->dtype));
         return;
+    case GPUC_TIR_CALL_TEXTURE2D_LOAD: check_texture(v, n, 2); return;
+    case GPUC_TIR_CALL_TEXTURE2D_STORE: check_texture(v, n, 3); return;
     case GPUC_TIR_CALL_SUBGROUP_LANE: check_count(v, n, 0); return;
     case GPUC_TIR_CALL_SUBGROUP_ADD:
     case GPUC_TIR_CALL_SUBGROUP_MUL:

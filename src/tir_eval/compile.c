@@ -400,6 +400,14 @@ static void compile_let(ev_compiler *c, const gpuc_tir_let_node *n)
 static void compile_eval(ev_compiler *c, const gpuc_tir_eval_node *n)
 {
     ev_scope s;
+    if (gpuc_tir_is_texture_call(n->value) && gpuc_as_call(n->value)->n == 3) {
+        const gpuc_tir_call_node *call = gpuc_as_call(n->value);
+        gpuc_expr index = gpuc_tir_texture_index(c->m->ctx, n->value);
+        gpuc_dtype type = gpuc_dtype_with_lanes(call->buffer->dtype, index->dtype.lanes);
+        gpuc_expr value = gpuc_cast(c->m->ctx, type, call->args[2]);
+        compile_store(c, gpuc_as_store(gpuc_tir_store1(c->m->ctx, call->buffer, index, value)));
+        return;
+    }
     gpuc_ev_open(c, &s, c->scope->code, false);
     gpuc_ev_expr(c, n->value);
     gpuc_ev_close(c);

@@ -274,6 +274,10 @@ static ev_reg *call(ev_compiler *c, ev_scope *s, gpuc_expr e)
     if (plain != e) return gpuc_ev_expr(c, plain);
     if (n->fn == GPUC_TIR_CALL_THREAD_DECIDES) return gpuc_ev_const(c, e->dtype, (gpuc_tir_value){.i = 1});
     if (n->fn == GPUC_TIR_CALL_REINTERPRET) return one_operand(c, s, EV_REINTERPRET, n->args[0], e->dtype, 0);
+    if (n->fn == GPUC_TIR_CALL_TEXTURE2D_LOAD)
+        return gpuc_ev_expr(
+            c, gpuc_cast(c->m->ctx, e->dtype,
+                         gpuc_tir_load1(c->m->ctx, n->buffer, gpuc_tir_texture_index(c->m->ctx, e))));
     if (n->fn == GPUC_TIR_CALL_EXTERN)
         gpuc_ev_fail(c->m, c->stmt, "the C function %s cannot be called by the evaluator", n->name);
     ev_access *access = NULL;

@@ -154,6 +154,8 @@ void gpuc_ev_call(ev_machine *m, const ev_ins *ins)
     case GPUC_TIR_CALL_DOT_U8I8:
     case GPUC_TIR_CALL_DOT_U8:
     case GPUC_TIR_CALL_DOT_I16:
+    case GPUC_TIR_CALL_TEXTURE2D_LOAD:
+    case GPUC_TIR_CALL_TEXTURE2D_STORE:
     case GPUC_TIR_CALL_EXTERN:
     case GPUC_TIR_INTRIN_COUNT: break;
     }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "abi/package_sections.h"
-#include "base/map.h"
+#include "base/hash.h"
 
 static inline uint64_t get_le(const uint8_t *p, int n)
 {
@@ -55,6 +55,8 @@ static inline uint64_t walk_package(const gpuc_package *p)
         sum += s_ ? 1 : (uint64_t)v;                                                                         \
         gpuc_status_release(s_);                                                                             \
     } while (0)
+    for (uint32_t i = 0; i < p->signature.num_outputs; i++)
+        sum += strlen(gpuc_image_format_name(p->signature.outputs[i].image));
     for (uint32_t i = 0; i < p->signature.num_inputs; i++)
         for (uint32_t d = 0; d < p->signature.inputs[i].ndim; d++)
             sum += (uint64_t)p->signature.inputs[i].dims[d] + strlen(p->signature.inputs[i].dim_names[d]);

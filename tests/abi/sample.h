@@ -25,7 +25,7 @@
     }
 #define CONSTANT(v) CODE(K(v))
 
-/* y = x + w, x and y of float32[n, 4], w of float32[4]; z = copy of y on the host. */
+/* y = x + w, x and y of float32[n, 4, 1], w of float32[4]; z = copy of y on the host. x and z are images. */
 static const gpuc_kernel_tensor sample_tensors[] = {
     {.dtype = {2, 32, 1}, .access = GPUC_ACCESS_READ, .alignment = 4, .binding = 0},
     {.dtype = {2, 32, 1},
@@ -63,7 +63,7 @@ static const gpuc_kernel sample_kernels[] = {{
     .module = 0,
 }};
 
-static const gpuc_xexpr sample_dims[] = {CODE(S(0)), CONSTANT(4)};
+static const gpuc_xexpr sample_dims[] = {CODE(S(0)), CONSTANT(4), CONSTANT(1)};
 static const gpuc_xexpr sample_weight_dims[] = {CONSTANT(4)};
 static const gpuc_exec_slot sample_slots[] = {
     {.kind = GPUC_SLOT_INPUT, .device = 0, .index = 0, .size = CODE(S(0), K(16), X(MUL))},
@@ -76,10 +76,10 @@ static const gpuc_exec_slot sample_slots[] = {
         .name = (n), .dtype = {2, 32, 1}, .ndim = (r), .dims = (d), .slot = (s)                              \
     }
 static const gpuc_exec_value sample_values[] = {
-    SAMPLE_VALUE("x", sample_dims, 2, 0),
+    SAMPLE_VALUE("x", sample_dims, 3, 0),
     SAMPLE_VALUE("w", sample_weight_dims, 1, 1),
-    SAMPLE_VALUE("y", sample_dims, 2, 2),
-    SAMPLE_VALUE("z", sample_dims, 2, 3),
+    SAMPLE_VALUE("y", sample_dims, 3, 2),
+    SAMPLE_VALUE("z", sample_dims, 3, 3),
 };
 static const gpuc_exec_tensor_ref sample_launch_refs[] = {
     {.value = 0, .access = GPUC_ACCESS_READ},
@@ -162,12 +162,20 @@ static inline void sample_init(sample *s)
     static const gpuc_requirement needs[] = {{"max_num_threads", 128}, {"subgroup_size", 32}};
     static const gpuc_module_blob spirv[] = {{"spirv", sample_spirv, sizeof sample_spirv}};
     static const gpuc_module_blob c[] = {{"cpu_so", sample_c, sizeof sample_c}, {"cpu_so", NULL, 0}};
-    static const int64_t dims[] = {-1, 4};
-    static const char *const dim_names[] = {"n", ""};
-    static const gpuc_signature_tensor in[] = {
-        {.name = "x", .dtype = {2, 32, 1}, .ndim = 2, .dims = dims, .dim_names = dim_names}};
-    static const gpuc_signature_tensor out[] = {
-        {.name = "z", .dtype = {2, 32, 1}, .ndim = 2, .dims = dims, .dim_names = dim_names}};
+    static const int64_t dims[] = {-1, 4, 1};
+    static const char *const dim_names[] = {"n", "", ""};
+    static const gpuc_signature_tensor in[] = {{.name = "x",
+                                                .dtype = {2, 32, 1},
+                                                .ndim = 3,
+                                                .dims = dims,
+                                                .dim_names = dim_names,
+                                                .image = GPUC_IMAGE_R32F}};
+    static const gpuc_signature_tensor out[] = {{.name = "z",
+                                                 .dtype = {2, 32, 1},
+                                                 .ndim = 3,
+                                                 .dims = dims,
+                                                 .dim_names = dim_names,
+                                                 .image = GPUC_IMAGE_R32F}};
     s->programs[0] = (gpuc_program){.target = "vulkan -max_num_threads=128",
                                     .device_type = GPUC_DEVICE_VULKAN,
                                     .num_requirements = 2,

@@ -136,7 +136,7 @@ static void bad_executables_are_refused(void **state)
     REFUSE(p.weight.size = 8, "8 bytes are stored, but its type needs 16");
     REFUSE(p.weight.value = 0, "slot 1: weight 0 does not lie in it");
     REFUSE(p.symbol.input = 1, "symbol 0 ('n'): input 1 of 1");
-    REFUSE(p.symbol.dim = 2, "symbol 0 ('n'): dimension 2 of input 0, which has 2");
+    REFUSE(p.symbol.dim = 3, "symbol 0 ('n'): dimension 3 of input 0, which has 3");
     REFUSE(p.symbol.dim = 1, "another expression");
     REFUSE(p.steps[0].kind = (gpuc_step_kind)7, "step 0: its kind is 7");
     REFUSE(p.steps[0].device = 2, "step 0: device 2 of 2");

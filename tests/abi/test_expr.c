@@ -249,7 +249,7 @@ static void scopes_and_tags_have_names(void **state)
     gpuc_thread_tag t;
     assert_false(gpuc_scope_parse("globa", &s));
     assert_false(gpuc_thread_tag_parse("", &t));
-    assert_string_equal(gpuc_scope_name(GPUC_SCOPE_TEXTURE), "global.texture");
+    assert_string_equal(gpuc_scope_name(GPUC_SCOPE_TEXEL), "global.texel");
     assert_string_equal(gpuc_thread_tag_name(GPUC_THREAD_Y), "threadIdx.y");
 }
 

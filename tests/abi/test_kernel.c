@@ -41,7 +41,7 @@ static void round_trip(void **state)
     for (uint32_t i = 0; i < 3; i++) {
         const gpuc_kernel_tensor *a = &k.tensors[i], *b = &sample_tensors[i];
         assert_true(gpuc_dtype_equal(a->dtype, b->dtype) && a->access == b->access && a->texel == b->texel &&
-                    a->alignment == b->alignment && a->binding == b->binding &&
+                    a->image == b->image && a->alignment == b->alignment && a->binding == b->binding &&
                     a->texel_binding == b->texel_binding && a->windowed == b->windowed);
         assert_true(gpuc_dtype_equal(k.scalars[i], sample_scalars[i]));
     }
@@ -118,6 +118,10 @@ static void bad_metadata_is_refused(void **state)
     REFUSE(t[0].alignment = 0, "alignment 0");
     REFUSE(t[0].alignment = 12, "alignment 12");
     REFUSE(t[0].binding = 3, "binding 3 of 3");
+    REFUSE(t[0].image = 3, "an image of 3 channels");
+    REFUSE(t[1].image = 4, "read or written, and whole");
+    REFUSE((t[0].image = 4, t[0].access = GPUC_ACCESS_READ_WRITE), "read or written, and whole");
+    REFUSE((t[0].image = 4, t[0].dtype = GPUC_INT32), "uint8, float16 or float32");
     REFUSE(t[1].texel_binding = 9, "texel view is at binding 9");
     REFUSE(t[1].texel_binding = 2, "texel view is at binding 2");
     REFUSE(t[2].binding = 0, "binding 2 belongs to no tensor");

@@ -60,7 +60,7 @@ static void round_trip(void **state)
     gpuc_arena arena;
     gpuc_arena_init(&arena, test_heap_allocator(&heap));
     expect_success(gpuc_abi_package_read(m.data, m.size, true, &arena, &p, &sections, &count));
-    assert_int_equal(count, 3 + 2 * 2 + 3 + 1);
+    assert_int_equal(count, 4 + 2 * 2 + 3 + 1);
     assert_int_equal(sections[count - 1].type, GPUC_SECTION_WEIGHTS);
     assert_int_equal(sections[count - 1].offset % GPUC_WEIGHT_ALIGN, 0);
 
@@ -71,6 +71,8 @@ static void round_trip(void **state)
     assert_int_equal(p.signature.inputs[0].dims[0], -1);
     assert_string_equal(p.signature.inputs[0].dim_names[0], "n");
     assert_int_equal(p.signature.outputs[0].dims[1], 4);
+    assert_int_equal(p.signature.inputs[0].image, GPUC_IMAGE_R32F);
+    assert_int_equal(p.signature.outputs[0].image, GPUC_IMAGE_R32F);
     assert_int_equal(p.num_programs, 2);
     for (uint32_t i = 0; i < 2; i++) {
         const gpuc_program *a = &p.programs[i], *b = &s.programs[i];
@@ -152,7 +154,7 @@ static void without_weights_or_provenance(void **state)
     gpuc_arena arena;
     gpuc_arena_init(&arena, (gpuc_allocator){0});
     expect_success(gpuc_abi_package_read(m.data, m.size, true, &arena, &p, NULL, &count));
-    assert_int_equal(count, 2 + 4 + 3);
+    assert_int_equal(count, 3 + 4 + 3);
     assert_null(p.programs[0].weights);
     assert_string_equal(p.provenance, "");
     gpuc_arena_deinit(&arena);

@@ -217,6 +217,48 @@ static void errors_name_the_section(void **state)
     free(bytes);
 }
 
+static void wrong_images_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        int at; /* byte of the section: a count, then list, tensor and format of each */
+        uint32_t value;
+        gpuc_code code;
+        const char *words;
+    } rows[] = {
+        {0, 3, GPUC_INVALID_DATA, "images: it ends too early"},
+        {0, 1, GPUC_INVALID_DATA, "images: 12 bytes are left over"},
+        {4, 2, GPUC_INVALID_DATA, "image 0 is tensor 0 of list 2, which there is not"},
+        {8, 1, GPUC_INVALID_DATA, "image 0 is tensor 1 of list 0, which there is not"},
+        {20, UINT32_MAX, GPUC_INVALID_DATA, "image 1 is tensor 4294967295 of list 1"},
+        {16, 0, GPUC_INVALID_DATA, "'x' has two formats"},
+        {12, GPUC_IMAGE_NONE, GPUC_UNSUPPORTED, "'x' is an image of format 0"},
+        {12, GPUC_IMAGE_FORMAT_COUNT, GPUC_UNSUPPORTED, "use a newer one"},
+        {12, GPUC_IMAGE_R8, GPUC_INVALID_DATA, "'x' has not the type and the shape of an image of format r8"},
+        {24, GPUC_IMAGE_RGBA16F, GPUC_INVALID_DATA, "'z' has not the type and the shape of an image"},
+    };
+    for (size_t i = 0; i < LEN(rows); i++) {
+        uint8_t *bytes = copy_bytes(original_size);
+        uint64_t offset = get_le(row_of(bytes, GPUC_SECTION_IMAGES) + 16, 8);
+        put_le(bytes + offset + rows[i].at, rows[i].value, 4);
+        mend_checksums(bytes, original_size);
+        expect_failure(read_bytes(bytes, original_size, true), rows[i].code, rows[i].words);
+        free(bytes);
+    }
+}
+
+/* A runtime that does not know the section runs the package on arrays. */
+static void images_are_optional(void **state)
+{
+    (void)state;
+    uint8_t *bytes = copy_bytes(original_size), *row = row_of(bytes, GPUC_SECTION_IMAGES);
+    assert_int_equal(get_le(row + 4, 4) & GPUC_SECTION_REQUIRED, 0);
+    put_le(row, 1000, 4);
+    mend_checksums(bytes, original_size);
+    expect_success(read_bytes(bytes, original_size, true));
+    free(bytes);
+}
+
 static void unknown_optional_sections_are_skipped(void **state)
 {
     (void)state;
@@ -245,6 +287,8 @@ int main(void)
         cmocka_unit_test(damage_behind_right_checksums_does_no_harm),
         cmocka_unit_test(random_damage_does_no_harm),
         cmocka_unit_test(errors_name_the_section),
+        cmocka_unit_test(wrong_images_are_refused),
+        cmocka_unit_test(images_are_optional),
         cmocka_unit_test(unknown_optional_sections_are_skipped),
         cmocka_unit_test(misaligned_bytes_are_refused),
     };

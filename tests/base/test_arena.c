@@ -133,6 +133,22 @@ static void floor_division_rounds_down(void **state)
         }
 }
 
+/* Where it begins and how large it is does not matter; what lies there stays. */
+static void huge_pages_are_asked_for_any_block(void **state)
+{
+    (void)state;
+    size_t size = 3 * GPUC_HUGE_PAGE + 5;
+    unsigned char *block = malloc(size);
+    assert_non_null(block);
+    memset(block, 7, size);
+    gpuc_mem_ask_huge_pages(NULL, 0);
+    gpuc_mem_ask_huge_pages(block + 1, 100);
+    gpuc_mem_ask_huge_pages(block + 1, 2 * GPUC_HUGE_PAGE);
+    gpuc_mem_ask_huge_pages(block + 3, size - 3);
+    for (size_t i = 0; i < size; i += 4095) assert_int_equal(block[i], 7);
+    free(block);
+}
+
 static void the_first_block_can_be_the_callers(void **state)
 {
     (void)state;
@@ -168,6 +184,7 @@ int main(void)
         cmocka_unit_test(blocks_grow_up_to_a_mebibyte),
         cmocka_unit_test(out_of_memory_gives_null_and_keeps_the_arena),
         cmocka_unit_test(sizes_of_zero_are_memory),
+        cmocka_unit_test(huge_pages_are_asked_for_any_block),
         cmocka_unit_test(the_first_block_can_be_the_callers),
         cmocka_unit_test(floor_division_rounds_down),
     };

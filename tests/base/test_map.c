@@ -133,7 +133,32 @@ static void map_survives_out_of_memory(void **state)
 static void hashes_are_fixed(void **state)
 {
     (void)state;
-    assert_true(gpuc_hash_bytes("", 0, 0) == UINT64_C(0xef46db3751d8e999)); /* XXH64's published value */
+    /* By the library of xxHash 0.8.1. */
+    static const struct {
+        size_t size;
+        uint64_t plain, seeded;
+    } rows[] = {
+        {0, 0xef46db3751d8e999, 0xc4349fc93c010000},   {1, 0x1f25c8d0bc1f4bb6, 0x79826bcd749d267a},
+        {3, 0x31d2363f52e564c9, 0x78efd77575e26575},   {4, 0x9bb64b7d66ee9fda, 0x6f0a6c97d68bf353},
+        {7, 0x9a7b149959ce60d8, 0xd97ede93c9d66a0d},   {8, 0xdab99d95c6f90092, 0xa2f1e28437a78a1b},
+        {15, 0x1b47cb8243cc8e32, 0xe2ec50a544faec61},  {31, 0xa2aa5f33cc4a6119, 0x755437271d1d0a84},
+        {32, 0x23c3c17ef790fd97, 0xbf624b932c090428},  {33, 0x50a7cfc7ba588784, 0x7aceaf1e9d34ea35},
+        {63, 0x5e3e54b431c7493c, 0x2c8ddce5c85d0d9d},  {64, 0x0eb64b3ef6eeb01f, 0x4af341f14e3a6fc9},
+        {100, 0xa61f8d4c170fe531, 0xf6d8f65c625abb4f}, {300, 0x240004dbee0ba6dc, 0x4724ccb36f2aee62},
+    };
+    unsigned char bytes[300];
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (unsigned char)(i * 7 + 3);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        assert_true(gpuc_hash_bytes(bytes, rows[i].size, 0) == rows[i].plain);
+        assert_true(gpuc_hash_bytes(bytes, rows[i].size, 0x9e3779b97f4a7c15) == rows[i].seeded);
+        for (size_t part = 1; part <= 40; part++) { /* the same in parts */
+            gpuc_hasher h;
+            gpuc_hasher_init(&h);
+            for (size_t at = 0; at < rows[i].size; at += part)
+                gpuc_hasher_add(&h, bytes + at, at + part < rows[i].size ? part : rows[i].size - at);
+            assert_true(gpuc_hasher_get(&h) == rows[i].plain);
+        }
+    }
     assert_int_equal(gpuc_hash_mix(1, 2), gpuc_hash_mix(1, 2));
     assert_int_not_equal(gpuc_hash_mix(1, 2), gpuc_hash_mix(2, 1));
 }

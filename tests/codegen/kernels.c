@@ -323,7 +323,7 @@ const kernel_text kernel_texts[] = {
     {"texel reads, whole and single",
      ON_ALL,
      {0},
-     "func texels(A: float32[16, 8] global.texture, I: int32[16, 8] global.texture, C: float32[16, 8] "
+     "func texels(A: float32[16, 8] global.texel, I: int32[16, 8] global.texel, C: float32[16, 8] "
      "global, D: float32[16] global, "
      "E: int32[16, 8] global) {\n"
      "  for i in 0..16 bind blockIdx.x {\n"

@@ -210,6 +210,21 @@ static void download(gpuc_ctx *ctx, gpuc_buffer *from, const run_buffer *to)
     ok(ctx, run.dev->api->copy_data_from_to(run.dev, device, host, to->size, NULL));
 }
 
+/* Memory for a parameter; an image, if the kernel takes one. */
+static gpuc_buffer *alloc_param(gpuc_ctx *ctx, const gpuc_tir_buffer *b, size_t size)
+{
+    gpuc_buffer *out;
+    int64_t height, width;
+    int channels = gpuc_tir_image_channels(b);
+    if (channels == 0) {
+        ok(ctx, run.dev->api->alloc_data_space(run.dev, (size + 15) / 16 * 16, 256, &out));
+        return out;
+    }
+    assert_true(gpuc_expr_is_int(b->image[0], &height) && gpuc_expr_is_int(b->image[1], &width));
+    ok(ctx, run.dev->api->alloc_image(run.dev, b->dtype, height, width, channels, &out));
+    return out;
+}
+
 static void launch(gpuc_ctx *ctx, gpuc_code_module *module, const gpuc_kernel *k, gpuc_buffer **buffers,
                    const run_buffer *data, const int64_t *scalars)
 {
@@ -264,7 +279,7 @@ int run_linked(gpuc_ctx *ctx, int n, const gpuc_tir_func *const *kernels, int wh
                                       linked.modules[0].size, metas, (uint32_t)n, &module));
     gpuc_buffer **buffers = gpuc_new_array(ctx, gpuc_buffer *, meta->num_tensors);
     for (uint32_t i = 0; i < meta->num_tensors; i++) {
-        ok(ctx, run.dev->api->alloc_data_space(run.dev, (data[i].size + 15) / 16 * 16, 256, &buffers[i]));
+        buffers[i] = alloc_param(ctx, kernels[which]->buffers[i], data[i].size);
         upload(ctx, buffers[i], &data[i]);
     }
     launch(ctx, module, meta, buffers, data, scalars);

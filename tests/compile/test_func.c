@@ -439,7 +439,7 @@ static void texture_body(gpuc_ctx *ctx, void *arg)
     float x[12], y[12];
     (void)arg;
     gpuc_schedule *s = two_stages(ctx, args, &mid);
-    gpuc_stage_set_scope(mid, "global.texture");
+    gpuc_stage_set_scope(mid, "global.texel");
     gpuc_stage_bind(mid, gpuc_stage_leaf(mid, 0), "blockIdx.x");
     bind_rows(s, args[1]);
     build(&f, s, 2, args);

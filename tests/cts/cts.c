@@ -13,6 +13,7 @@
 gpuc_device_type cts_type;
 const char *cts_type_key, *cts_target;
 bool cts_simulated, cts_defaults;
+static gpuc_status (*adopt)(gpuc_runtime *rt, gpuc_device **out); /* NULL: devices are opened by number */
 
 typedef struct block {
     _Alignas(16) size_t size;
@@ -65,13 +66,23 @@ static gpuc_status register_devices(gpuc_runtime *rt)
 gpuc_status cts_try_open(cts *c)
 {
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
-    desc.allocator = cts_allocator(&c->heap);
     desc.num_threads = 4;
+    return cts_try_open_with(c, desc);
+}
+
+gpuc_status cts_try_open_with(cts *c, gpuc_runtime_desc desc)
+{
+    desc.allocator = cts_allocator(&c->heap);
     GPUC_TRY(gpuc_runtime_create(&desc, &c->rt));
     GPUC_TRY(register_devices(c->rt));
-    GPUC_TRY(gpuc_device_open(c->rt, cts_type, 0, &c->dev));
+    GPUC_TRY(adopt ? adopt(c->rt, &c->dev) : gpuc_device_open(c->rt, cts_type, 0, &c->dev));
     c->api = c->dev->api;
     return NULL;
+}
+
+gpuc_device *cts_model_device(const cts *c)
+{
+    return adopt ? c->dev : NULL;
 }
 
 void cts_open(cts *c)
@@ -117,21 +128,30 @@ bool cts_measured(gpuc_status status)
 }
 
 static const struct {
-    const char *device, *type_key, *target;
+    const char *name, *device, *type_key, *target;
     bool defaults;
-} kinds[] = {{"cpu", "cpu_so", "c", false},
-             {"opencl", "opencl_c", "opencl", false},
-#ifdef GPUC_CTS_FOO
-             {"foo", "foo_code", "foo", true},
+    gpuc_status (*adopt)(gpuc_runtime *rt, gpuc_device **out);
+} kinds[] = {{"cpu", "cpu", "cpu_so", "c", false, NULL},
+             {"opencl", "opencl", "opencl_c", "opencl", false, NULL},
+#ifdef GPUC_CTS_OPENCL
+             {"opencl_adopted", "opencl", "opencl_c", "opencl", false, cts_adopt_opencl},
+             {"opencl_out_of_order", "opencl", "opencl_c", "opencl", false, cts_adopt_opencl_out_of_order},
 #endif
-             {"vulkan", "spirv", "vulkan", false}};
+#ifdef GPUC_CTS_FOO
+             {"foo", "foo", "foo_code", "foo", true, NULL},
+#endif
+#ifdef GPUC_CTS_VULKAN
+             {"vulkan_adopted", "vulkan", "spirv", "vulkan", false, cts_adopt_vulkan},
+#endif
+             {"vulkan", "vulkan", "spirv", "vulkan", false, NULL}};
 
 bool cts_available(int argc, char **argv)
 {
     const char *name = argc > 1 ? argv[1] : "";
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        if (strcmp(name, kinds[i].device) != 0) continue;
-        cts_type = gpuc_device_type_named(name);
+        if (strcmp(name, kinds[i].name) != 0) continue;
+        cts_type = gpuc_device_type_named(kinds[i].device);
+        adopt = kinds[i].adopt;
         cts_type_key = kinds[i].type_key;
         cts_target = kinds[i].target;
         cts_defaults = kinds[i].defaults;
@@ -139,7 +159,7 @@ bool cts_available(int argc, char **argv)
     if (!cts_type) {
         printf("usage: test_cts");
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-            printf("%s%s", i ? "|" : " ", kinds[i].device);
+            printf("%s%s", i ? "|" : " ", kinds[i].name);
         printf("\n");
         exit(2);
     }
@@ -164,6 +184,9 @@ void cts_cleanup(void)
 {
     cts_forget_kernels();
     cts_forget_package();
+#ifdef GPUC_CTS_VULKAN
+    cts_close_application();
+#endif
 }
 
 /* ---- Buffers -------------------------------------------------------------------------------- */

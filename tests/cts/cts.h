@@ -33,6 +33,9 @@ extern const char *cts_target;
 extern bool cts_simulated; /* by oclgrind, which is slow and runs one thing at a time */
 extern bool cts_defaults;  /* streams and plans are gpuc's, as a device without its own gets them */
 
+/* For gpuc_model_desc.device: the device where it was adopted, so that no model finds it by itself; else NULL. */
+gpuc_device *cts_model_device(const cts *c);
+
 /* Parses the command line and prepares the kernels; false, with the reason printed, if there is no
  * such device. */
 bool cts_available(int argc, char **argv);
@@ -40,6 +43,8 @@ void cts_cleanup(void);
 
 gpuc_allocator cts_allocator(cts_heap *heap);
 gpuc_status cts_try_open(cts *c);
+/* With another description, but for the allocator. */
+gpuc_status cts_try_open_with(cts *c, gpuc_runtime_desc desc);
 void cts_open(cts *c);
 void cts_close(cts *c); /* checks that no memory is left */
 
@@ -56,12 +61,22 @@ gpuc_status cts_foo_register(gpuc_runtime *rt);
 /* Its code of vadd, affine and scalars, as a value that the caller clears. */
 gpuc_status cts_foo_kernels(gpuc_value *out, gpuc_runtime *rt);
 
+/* ---- Devices of the application's objects (adopt_opencl.c, adopt_vulkan.c) ---- */
+
+/* On a context and an in-order queue, and on an out-of-order queue that all streams have. */
+gpuc_status cts_adopt_opencl(gpuc_runtime *rt, gpuc_device **out);
+gpuc_status cts_adopt_opencl_out_of_order(gpuc_runtime *rt, gpuc_device **out);
+/* On the VkDevice of tests/embed/app.h, under the validation layer. It is closed last, and the layer must have said
+ * nothing by then. */
+gpuc_status cts_adopt_vulkan(gpuc_runtime *rt, gpuc_device **out);
+void cts_close_application(void);
+
 /* ---- Kernels (kernels.c) -------------------------------------------------------------------- */
 
 /* vadd: c = a + b, scalar n. affine: y = k * x + 1, scalars k (float), n. scalars: writes its four
- * (int32, int64 in two words, float bits, int32). On the CPU also one that fails, and affine by another name.
- */
-enum { CTS_VADD, CTS_AFFINE, CTS_SCALARS, CTS_BROKEN, CTS_AFFINE_HOST };
+ * (int32, int64 in two words, float bits, int32). On the CPU also one that fails, and affine by another name. But on
+ * devices that a program brings, affine_rich: y = k * x + 2. */
+enum { CTS_VADD, CTS_AFFINE, CTS_SCALARS, CTS_BROKEN, CTS_AFFINE_HOST, CTS_AFFINE_RICH };
 const gpuc_kernel *cts_kernel(gpuc_device_type type, int which);
 /* Bytes of a module for a kind of device; stay valid. */
 gpuc_module_blob cts_blob(gpuc_device_type type);
@@ -106,6 +121,7 @@ typedef struct cts_package_options {
     uint32_t num_requirements;
     bool variant; /* on the CPU: affine has a variant, affine_host, with these needs and arguments */
     uint32_t variant_features, variant_subgroup_size, variant_tensors;
+    bool rich;         /* affine has the variant affine_rich, in a module of its own, with these features */
     bool absent_first; /* a program for a device that is not registered comes before */
 } cts_package_options;
 
@@ -121,8 +137,8 @@ gpuc_ndarray *cts_array(cts *c, gpuc_device *dev, const float *values, int64_t n
 
 /* The files of the suite. */
 extern const struct CMUnitTest cts_memory_tests[], cts_plan_tests[], cts_stream_tests[], cts_session_tests[],
-    cts_fault_tests[], cts_hazard_tests[];
+    cts_fault_tests[], cts_loop_tests[], cts_prepare_tests[], cts_hazard_tests[];
 extern const size_t cts_num_memory_tests, cts_num_plan_tests, cts_num_stream_tests, cts_num_session_tests,
-    cts_num_fault_tests, cts_num_hazard_tests;
+    cts_num_fault_tests, cts_num_loop_tests, cts_num_prepare_tests, cts_num_hazard_tests;
 
 #endif

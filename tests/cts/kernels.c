@@ -53,20 +53,24 @@ static const gpuc_kernel gpu_kernels[] = {
     {VADD, .local_size = {GROUP, 1, 1}, .launch = {GROUPS_OF(0), ONE, ONE}},
     {AFFINE, .local_size = {GROUP, 1, 1}, .launch = {GROUPS_OF(1), ONE, ONE}},
     {SCALARS, .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}},
+    {AFFINE_AS("affine_rich"), .local_size = {GROUP, 1, 1}, .launch = {GROUPS_OF(1), ONE, ONE}},
 };
+enum { GPU_KERNELS = sizeof gpu_kernels / sizeof *gpu_kernels };
 static const gpuc_kernel cpu_kernels[] = {
     {VADD, .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}},
     {AFFINE, .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}},
     {SCALARS, .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}},
     {.name = "broken", .label = "broken", .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}},
     {AFFINE_AS("affine_host"), .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}},
+    {AFFINE_AS("affine_rich"), .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}},
 };
 
 /* Those of the CPU and of devices that a program brings loop over all items. */
 const gpuc_kernel *cts_kernel(gpuc_device_type type, int which)
 {
     bool loops = type == GPUC_DEVICE_CPU || type >= GPUC_DEVICE_USER_FIRST;
-    return loops ? &cpu_kernels[which] : &gpu_kernels[which];
+    if (loops) return &cpu_kernels[which];
+    return which == CTS_AFFINE_RICH ? &gpu_kernels[GPU_KERNELS - 1] : &gpu_kernels[which];
 }
 
 typedef struct blob {
@@ -124,8 +128,8 @@ static gpuc_status prepare_opencl(void)
     gpuc_buf_u32(&blob, 1);
     gpuc_buf_lstr(&blob, "-cl-std=CL1.2");
     gpuc_buf_lstr(&blob, gpuc_buf_cstr(&source));
-    gpuc_buf_u32(&blob, 3);
-    for (int i = 0; i < 3; i++) {
+    gpuc_buf_u32(&blob, GPU_KERNELS);
+    for (int i = 0; i < GPU_KERNELS; i++) {
         for (int k = 0; k < 2; k++)
             gpuc_buf_lstr(&blob, gpu_kernels[i].name); /* is a function of that name */
         gpuc_buf_u32(&blob, 0);
@@ -142,8 +146,8 @@ static gpuc_status prepare_vulkan(void)
     gpuc_buf blob;
     gpuc_status s = NULL;
     gpuc_buf_init(&blob, (gpuc_allocator){0});
-    gpuc_buf_u32(&blob, 3);
-    for (int i = 0; !s && i < 3; i++) {
+    gpuc_buf_u32(&blob, GPU_KERNELS);
+    for (int i = 0; !s && i < GPU_KERNELS; i++) {
         char path[512];
         gpuc_mapping file;
         snprintf(path, sizeof path, "%s/%s.spv", GPUC_CTS_SPIRV, gpu_kernels[i].name);

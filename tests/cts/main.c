@@ -19,6 +19,8 @@ int main(int argc, char **argv)
         {"streams", cts_stream_tests, cts_num_stream_tests},
         {"sessions", cts_session_tests, cts_num_session_tests},
         {"faults", cts_fault_tests, cts_num_fault_tests},
+        {"loops", cts_loop_tests, cts_num_loop_tests},
+        {"prepare", cts_prepare_tests, cts_num_prepare_tests},
         {"hazard", cts_hazard_tests, cts_num_hazard_tests},
     };
     int failed = 0;

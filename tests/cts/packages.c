@@ -24,7 +24,7 @@ typedef struct maker {
     gpuc_exec_weight weights[WEIGHTS];
     uint32_t inputs[4], outputs[8];
     gpuc_kernel kernels[6];
-    gpuc_module_blob modules[2];
+    gpuc_module_blob modules[3];
     gpuc_signature_tensor signature[2][8];
     uint8_t weight[WEIGHTS * STRIDE];
 } maker;
@@ -310,7 +310,12 @@ static void add_variant(maker *m, gpuc_program *p, const cts_package_options *op
     m->kernels[2] = affine;
     for (uint32_t i = 0; i < m->exec.num_steps; i++)
         if (m->steps[i].kernel == CTS_AFFINE) m->steps[i].kernel = 2;
-    *variant = *cts_kernel(GPUC_DEVICE_CPU, CTS_AFFINE_HOST);
+    *variant = *cts_kernel(options->rich ? m->type : GPUC_DEVICE_CPU,
+                           options->rich ? CTS_AFFINE_RICH : CTS_AFFINE_HOST);
+    if (options->rich) {
+        variant->module = p->num_modules;
+        m->modules[p->num_modules++] = cts_blob(m->type);
+    }
     variant->variant = true;
     variant->features = options->variant_features;
     variant->subgroup_size = options->variant_subgroup_size;
@@ -385,7 +390,7 @@ const char *cts_package(cts_model model, const cts_package_options *options)
         count++;
     }
     make_program(&makers[count], model, cts_type, &programs[count]);
-    if (options->variant) add_variant(&makers[count], &programs[count], options);
+    if (options->variant || options->rich) add_variant(&makers[count], &programs[count], options);
     programs[count].requirements = options->requirements;
     programs[count].num_requirements = options->num_requirements;
     maker *m = &makers[count++];
@@ -419,6 +424,7 @@ gpuc_model *cts_load(cts *c, cts_model model, const cts_package_options *options
     gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
     desc.path = cts_package(model, options);
     desc.allow_native_code = true;
+    desc.device = cts_model_device(c);
     gpuc_model *m;
     cts_ok(gpuc_model_load(c->rt, &desc, &m));
     return m;

@@ -62,6 +62,7 @@ static gpuc_status try_all(cts *c, const char *path)
     desc.path = path;
     desc.allow_native_code = true;
     GPUC_TRY(cts_try_open(c));
+    desc.device = cts_model_device(c);
     gpuc_model *m = NULL;
     gpuc_session *session = NULL;
     gpuc_status s = gpuc_model_load(c->rt, &desc, &m);

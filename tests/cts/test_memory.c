@@ -177,7 +177,7 @@ static void devices_open_once_and_count(void **state)
     cts c;
     cts_open(&c);
     gpuc_device *again;
-    cts_ok(gpuc_device_open(c.rt, cts_type, 0, &again));
+    cts_ok(gpuc_device_open(c.rt, cts_type, c.dev->index, &again));
     assert_ptr_equal(again, c.dev);
     assert_true(gpuc_device_count(c.rt, cts_type) >= 1);
     cts_fails(gpuc_device_open(c.rt, cts_type, 1000, &again), GPUC_NOT_FOUND, "1000");

@@ -108,6 +108,19 @@ static VKAPI_ATTR void VKAPI_CALL counted_CmdBeginDebugUtilsLabelEXT(VkCommandBu
 }
 
 static uint32_t own_family;
+
+/* Counts a barrier that moves something between families, which the device does not have. */
+static void count_move(uint32_t *from, uint32_t *to)
+{
+    uint32_t a = *from, b = *to;
+    if (a == b) return;
+    assert_true((a == own_family) != (b == own_family));
+    app_counted.other_family = a == own_family ? b : a;
+    app_counted.taken += b == own_family;
+    app_counted.given += a == own_family;
+    *from = *to = VK_QUEUE_FAMILY_IGNORED;
+}
+
 static PFN_vkCmdPipelineBarrier real_CmdPipelineBarrier;
 static VKAPI_ATTR void VKAPI_CALL counted_CmdPipelineBarrier(VkCommandBuffer cb, VkPipelineStageFlags from,
                                                              VkPipelineStageFlags to, VkDependencyFlags flags,
@@ -116,18 +129,17 @@ static VKAPI_ATTR void VKAPI_CALL counted_CmdPipelineBarrier(VkCommandBuffer cb,
                                                              uint32_t k, const VkImageMemoryBarrier *images)
 {
     VkBufferMemoryBarrier same[8];
-    assert_true(m <= 8);
+    VkImageMemoryBarrier same_images[8];
+    assert_true(m <= 8 && k <= 8);
     for (uint32_t i = 0; i < m; i++) {
         same[i] = buffers[i];
-        uint32_t a = buffers[i].srcQueueFamilyIndex, b = buffers[i].dstQueueFamilyIndex;
-        if (a == b) continue;
-        assert_true((a == own_family) != (b == own_family));
-        app_counted.other_family = a == own_family ? b : a;
-        app_counted.taken += b == own_family;
-        app_counted.given += a == own_family;
-        same[i].srcQueueFamilyIndex = same[i].dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED;
+        count_move(&same[i].srcQueueFamilyIndex, &same[i].dstQueueFamilyIndex);
     }
-    real_CmdPipelineBarrier(cb, from, to, flags, n, memory, m, same, k, images);
+    for (uint32_t i = 0; i < k; i++) {
+        same_images[i] = images[i];
+        count_move(&same_images[i].srcQueueFamilyIndex, &same_images[i].dstQueueFamilyIndex);
+    }
+    real_CmdPipelineBarrier(cb, from, to, flags, n, memory, m, same, k, same_images);
 }
 
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char *name)
@@ -220,6 +232,7 @@ static void make_instance(app *a)
                                         .enabledExtensionCount = 1,
                                         .ppEnabledExtensionNames = extensions};
     CHECK(create(&create_info, NULL, &a->instance));
+    cli_keep_drivers_loaded(); /* layers are loaded with an instance */
     PFN_vkCreateDebugUtilsMessengerEXT listen =
         (PFN_vkCreateDebugUtilsMessengerEXT)loader(a->instance, "vkCreateDebugUtilsMessengerEXT");
     CHECK(listen(a->instance, &messages, NULL, &a->messenger));
@@ -360,6 +373,64 @@ gpuc_vulkan_buffer app_wrap(const app_buffer *b, VkDeviceSize offset, VkDeviceSi
                                 .size = size,
                                 .usage = b->usage,
                                 .owner_family = GPUC_VULKAN_SAME_FAMILY};
+}
+
+app_image app_image_make(app *a, VkFormat format, uint32_t width, uint32_t height, VkImageUsageFlags usage)
+{
+    app_image i = {.format = format, .width = width, .height = height, .usage = usage};
+    VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
+                              .imageType = VK_IMAGE_TYPE_2D,
+                              .format = format,
+                              .extent = {width, height, 1},
+                              .mipLevels = 1,
+                              .arrayLayers = 1,
+                              .samples = VK_SAMPLE_COUNT_1_BIT,
+                              .usage = usage};
+    VkMemoryRequirements need;
+    CHECK(a->CreateImage(a->device, &info, NULL, &i.handle));
+    a->GetImageMemoryRequirements(a->device, i.handle, &need);
+    VkMemoryAllocateInfo memory = {.sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+                                   .allocationSize = need.size};
+    while (!(need.memoryTypeBits >> memory.memoryTypeIndex & 1)) memory.memoryTypeIndex++;
+    CHECK(a->AllocateMemory(a->device, &memory, NULL, &i.memory));
+    CHECK(a->BindImageMemory(a->device, i.handle, i.memory, 0));
+    VkImageViewCreateInfo view = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+                                  .image = i.handle,
+                                  .viewType = VK_IMAGE_VIEW_TYPE_2D,
+                                  .format = format,
+                                  .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    if (usage & (VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT))
+        CHECK(a->CreateImageView(a->device, &view, NULL, &i.view));
+    return i;
+}
+
+void app_image_destroy(app *a, app_image *i)
+{
+    a->DestroyImageView(a->device, i->view, NULL);
+    a->DestroyImage(a->device, i->handle, NULL);
+    a->FreeMemory(a->device, i->memory, NULL);
+}
+
+void app_image_move(app *a, VkCommandBuffer cb, app_image *i, VkImageLayout layout)
+{
+    const VkAccessFlags all = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+    VkImageMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
+                                    .srcAccessMask = all,
+                                    .dstAccessMask = all,
+                                    .oldLayout = i->layout,
+                                    .newLayout = layout,
+                                    .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                    .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
+                                    .image = i->handle,
+                                    .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    a->CmdPipelineBarrier(cb, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
+                          NULL, 0, NULL, 1, &barrier);
+    i->layout = layout;
+}
+
+void app_count_release(void *user)
+{
+    ++*(int *)user;
 }
 
 VkCommandBuffer app_begin(app *a)

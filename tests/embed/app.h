@@ -37,14 +37,18 @@ typedef struct app_options {
     X(DestroyDevice)                                                                                         \
     X(GetDeviceQueue)                                                                                        \
     X(CreateBuffer)                                                                                          \
-    X(DestroyBuffer) X(GetBufferMemoryRequirements) X(AllocateMemory) X(FreeMemory) X(BindBufferMemory)      \
-        X(MapMemory) X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers)                    \
-            X(BeginCommandBuffer) X(EndCommandBuffer) X(ResetCommandPool) X(CmdPipelineBarrier)              \
-                X(CmdCopyBuffer) X(CmdFillBuffer) X(QueueSubmit) X(QueueWaitIdle) X(CreateFence)             \
-                    X(DestroyFence) X(WaitForFences) X(ResetFences) X(CreateSemaphore) X(DestroySemaphore)   \
-                        X(CreateQueryPool) X(DestroyQueryPool) X(GetQueryPoolResults) X(CreatePipelineCache) \
-                            X(DestroyPipelineCache) X(GetPipelineCacheData) X(SignalSemaphore)               \
-                                X(WaitSemaphores)
+    X(DestroyBuffer)                                                                                         \
+    X(GetBufferMemoryRequirements)                                                                           \
+    X(AllocateMemory) X(FreeMemory) X(BindBufferMemory) X(MapMemory) X(CreateCommandPool)                    \
+        X(DestroyCommandPool) X(AllocateCommandBuffers) X(BeginCommandBuffer) X(EndCommandBuffer)            \
+            X(ResetCommandPool) X(CmdPipelineBarrier) X(CmdCopyBuffer) X(CmdFillBuffer) X(QueueSubmit)       \
+                X(QueueWaitIdle) X(CreateFence) X(DestroyFence) X(WaitForFences) X(ResetFences)              \
+                    X(CreateSemaphore) X(DestroySemaphore) X(CreateQueryPool) X(DestroyQueryPool)            \
+                        X(GetQueryPoolResults) X(CreatePipelineCache) X(DestroyPipelineCache)                \
+                            X(GetPipelineCacheData) X(SignalSemaphore) X(WaitSemaphores) X(CreateImage)      \
+                                X(DestroyImage) X(GetImageMemoryRequirements) X(BindImageMemory)             \
+                                    X(CreateImageView) X(DestroyImageView) X(CmdClearColorImage)             \
+                                        X(CmdCopyBufferToImage) X(CmdCopyImageToBuffer)
 
 typedef struct app {
     VkInstance instance;
@@ -90,6 +94,22 @@ gpuc_vulkan_device_desc app_desc(const app *a);
 app_buffer app_buffer_make(app *a, VkDeviceSize size, VkBufferUsageFlags usage);
 void app_buffer_destroy(app *a, app_buffer *b);
 gpuc_vulkan_buffer app_wrap(const app_buffer *b, VkDeviceSize offset, VkDeviceSize size);
+
+/* An image of the application with memory of its own, and a view of it. */
+typedef struct app_image {
+    VkImage handle;
+    VkDeviceMemory memory;
+    VkImageView view;
+    VkFormat format;
+    VkImageLayout layout; /* behind all that is recorded */
+    uint32_t width, height;
+    VkImageUsageFlags usage;
+} app_image;
+app_image app_image_make(app *a, VkFormat format, uint32_t width, uint32_t height, VkImageUsageFlags usage);
+void app_image_destroy(app *a, app_image *i);
+/* Into a layout, behind all that is recorded and before all that will be. */
+void app_image_move(app *a, VkCommandBuffer cb, app_image *i, VkImageLayout layout);
+void app_count_release(void *user); /* an int */
 
 VkCommandBuffer app_begin(app *a);
 /* Ends, submits and waits. */

@@ -792,7 +792,8 @@ static void test_features(void **state)
     world all, none;
     const int64_t optional = GPUC_FEATURE_FLOAT64 | GPUC_FEATURE_INT64 | GPUC_FEATURE_INT16 |
                              GPUC_FEATURE_INT8 | GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_STORAGE8 |
-                             GPUC_FEATURE_STORAGE16 | GPUC_FEATURE_DOT_PRODUCT | GPUC_FEATURE_ATOMIC_FLOAT;
+                             GPUC_FEATURE_STORAGE16 | GPUC_FEATURE_DOT_PRODUCT | GPUC_FEATURE_ATOMIC_FLOAT |
+                             GPUC_FEATURE_IMAGE_ANY_FORMAT;
     gpuc_device *own;
     open_world(&none, (app_options){.plain = true});
     assert_int_equal(attr(none.dev, GPUC_ATTR_FEATURES) & optional, 0);

@@ -3,6 +3,7 @@
 # examples against it with pkg-config and with CMake, shared and static.
 set -eu
 build=$1 source=$2 has_compiler=$3 cc=$4
+. "$source/tests/install/lib.sh"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -37,17 +38,22 @@ for header in ctx tir te schedule target op build; do
     fi
 done
 
-# Every header stands alone, in C11 and in C++.
+# Every header stands alone, in C11 and in C++17, with all compilers that are here.
+c_compilers=$(different "$cc" gcc clang) cxx_compilers=$(different c++ g++ clang++)
+strict='-Wall -Wextra -Wpedantic -Werror -fsyntax-only'
 for header in "$root"/include/gpuc/*.h; do
     case $header in
     */dlpack.h) [ -e /usr/include/dlpack/dlpack.h ] || continue ;;
     esac
     printf '#include <gpuc/%s>\nextern int unused;\n' "$(basename "$header")" >"$work/one.c"
-    "$cc" -std=c11 -Wall -Wextra -Wpedantic -Werror -fsyntax-only -I"$root/include" "$work/one.c" 2>"$work/log" ||
-        fail "$(cat "$work/log")"
-    if command -v c++ >/dev/null; then
-        c++ -fsyntax-only -x c++ -I"$root/include" "$work/one.c" 2>"$work/log" || fail "$(cat "$work/log")"
-    fi
+    for compiler in $c_compilers; do
+        # shellcheck disable=SC2086
+        "$compiler" -std=c11 $strict -I"$root/include" "$work/one.c" 2>"$work/log" || fail "$compiler: $(cat "$work/log")"
+    done
+    for compiler in $cxx_compilers; do
+        # shellcheck disable=SC2086
+        "$compiler" -std=c++17 $strict -x c++ -I"$root/include" "$work/one.c" 2>"$work/log" || fail "$compiler: $(cat "$work/log")"
+    done
 done
 
 programs='run_model:gpuc-runtime:runtime use:gpuc-runtime:runtime streams:gpuc-runtime:runtime'

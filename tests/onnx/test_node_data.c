@@ -45,7 +45,7 @@ static bool exists(const char *path)
 static Onnx__TensorProto *read_tensor(gpuc_ctx *ctx, const char *path)
 {
     gpuc_mapping m = map_file(ctx, path);
-    Onnx__TensorProto *t = onnx__tensor_proto__unpack(&plain, m.size, m.data);
+    Onnx__TensorProto *t = gpuc_onnx__tensor_proto__unpack(&plain, m.size, m.data);
     gpuc_file_unmap(&m);
     if (!t) gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s is not a tensor", path);
     return t;
@@ -82,7 +82,7 @@ static void check_outputs(gpuc_ctx *ctx, test_case *c, gpuc_rmodule *m, const ch
         Onnx__TensorProto *t = read_tensor(ctx, path);
         gpuc_rexpr *got = (size_t)i < outs.count ? outs.at[i] : NULL,
                    *want = to_constant(ctx, t, got ? got->type : NULL);
-        onnx__tensor_proto__free_unpacked(t, &plain);
+        gpuc_onnx__tensor_proto__free_unpacked(t, &plain);
         if (!got) gpuc_raise(ctx, GPUC_INTERNAL, "%s: there is no output %d", how, i);
         if (!gpuc_relay_rtype_equal(got->type, want->type)) {
             gpuc_buf text;
@@ -128,7 +128,7 @@ static void run_plain(gpuc_ctx *ctx, void *arg)
         Onnx__TensorProto *t = read_tensor(ctx, path);
         const gpuc_rtype *type = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"))->params[i]->type;
         args[i] = to_constant(ctx, t, type);
-        onnx__tensor_proto__free_unpacked(t, &plain);
+        gpuc_onnx__tensor_proto__free_unpacked(t, &plain);
         if (!gpuc_relay_rtype_equal(args[i]->type, type))
             gpuc_raise(ctx, GPUC_UNSUPPORTED, "data of another type than input %d", i);
     }
@@ -142,13 +142,13 @@ static void run_constant(gpuc_ctx *ctx, void *arg)
 {
     test_case *c = arg;
     gpuc_mapping file = map_file(ctx, gpuc_ctx_printf(ctx, "%s/model.onnx", c->dir));
-    Onnx__ModelProto *model = onnx__model_proto__unpack(&plain, file.size, file.data);
+    Onnx__ModelProto *model = gpuc_onnx__model_proto__unpack(&plain, file.size, file.data);
     gpuc_file_unmap(&file);
     if (!model || !model->graph) gpuc_raise(ctx, GPUC_INVALID_DATA, "no model");
     Onnx__GraphProto *g = model->graph;
     for (size_t i = 0; i < g->n_input; i++)
         if (g->input[i]->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) {
-            onnx__model_proto__free_unpacked(model, &plain);
+            gpuc_onnx__model_proto__free_unpacked(model, &plain);
             gpuc_raise(ctx, GPUC_UNSUPPORTED, "input %zu is not a tensor", i);
         }
     g->initializer = realloc(g->initializer, sizeof *g->initializer * (g->n_initializer + g->n_input + 1));
@@ -161,10 +161,10 @@ static void run_constant(gpuc_ctx *ctx, void *arg)
         if (g->input[i]->type->tensor_type->elem_type == 16) t->data_type = 16;
         g->initializer[g->n_initializer++] = t;
     }
-    size_t size = onnx__model_proto__get_packed_size(model);
+    size_t size = gpuc_onnx__model_proto__get_packed_size(model);
     uint8_t *bytes = gpuc_ctx_alloc(ctx, size);
-    onnx__model_proto__pack(model, bytes);
-    onnx__model_proto__free_unpacked(model, &plain);
+    gpuc_onnx__model_proto__pack(model, bytes);
+    gpuc_onnx__model_proto__free_unpacked(model, &plain);
     gpuc_onnx_options options = GPUC_ONNX_OPTIONS_INIT;
     options.constant_defaults = true;
     gpuc_rmodule *m = gpuc_onnx_load_bytes(ctx, bytes, size, "constant model", c->dir, &options);

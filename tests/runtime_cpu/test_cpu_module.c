@@ -7,9 +7,16 @@
 #include <cmocka.h>
 #include <dirent.h>
 #include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/inotify.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -245,6 +252,114 @@ static void descriptors_are_given_back(void **state)
     gpuc_runtime_release(rt);
 }
 
+/* ---- Loading without files, and without memory that is a file ---- */
+
+static const char *const temporary[] = {"/tmp", "/dev/shm", "/var/tmp"};
+
+/* The number of files that were made in the folders since it was opened; theirs alone have our name. */
+static int files_made(int watch)
+{
+    _Alignas(struct inotify_event) char events[16384];
+    int made = 0;
+    for (ssize_t n; (n = read(watch, events, sizeof events)) > 0;)
+        for (char *at = events; at < events + n;) {
+            const struct inotify_event *e = (const struct inotify_event *)at;
+            if (e->len && strncmp(e->name, "gpuc-", 5) == 0 && strlen(e->name) == 11) made++;
+            at += sizeof *e + e->len;
+        }
+    return made;
+}
+
+static int watch_folders(void)
+{
+    int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    for (size_t i = 0; watch >= 0 && i < sizeof temporary / sizeof *temporary; i++)
+        inotify_add_watch(watch, temporary[i], IN_CREATE); /* one that is missing gets no files */
+    return watch;
+}
+
+/* System calls that a process is denied from now on: of files in memory, and of new files. */
+static bool deny(bool memory, bool files)
+{
+    enum { CREATES = O_CREAT };
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, memory ? __NR_memfd_create : UINT32_MAX, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, files ? __NR_openat : UINT32_MAX, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CREATES, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EROFS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+enum { CANNOT_DENY = 77 };
+
+/* Loads and runs the module in a child, which is denied some calls. What it says goes to a pipe: the child ends without
+ * the test program's own end. */
+static int load_in_child(const gpuc_mapping *so, bool memory, bool files, char said[512])
+{
+    int ends[2], status;
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        const gpuc_kernel *kernels[] = {&answer, &loops};
+        gpuc_runtime *rt;
+        gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
+        gpuc_code_module *m;
+        desc.num_threads = 2;
+        gpuc_device *dev = open_cpu(&rt, &desc);
+        if ((memory || files) && !deny(memory, files)) _exit(CANNOT_DENY);
+        gpuc_status s = dev->api->module_load(dev, "cpu_so", so->data, so->size, kernels, 2, &m);
+        const char *text = s ? gpuc_status_message(s) : "";
+        ssize_t written = write(ends[1], text, strlen(text));
+        if (s || written < 0) _exit(1);
+        bool right = run_one(dev, m, "answer") == 7 && run_one(dev, m, "loops") == 99;
+        dev->api->module_release(dev, m);
+        gpuc_runtime_release(rt);
+        _exit(right ? 0 : 2);
+    }
+    close(ends[1]);
+    ssize_t n = read(ends[0], said, 511);
+    said[n > 0 ? n : 0] = 0;
+    close(ends[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void code_is_loaded_without_a_file_where_it_can_be(void **state)
+{
+    (void)state;
+    char said[512];
+    gpuc_mapping so = compile(7);
+    int watch = watch_folders();
+    if (watch < 0) skip();
+    setenv("TMPDIR", "/nowhere", 1); /* the runtime asks for no place */
+    assert_int_equal(load_in_child(&so, false, false, said), 0);
+    assert_int_equal(files_made(watch), 0);
+    int code = load_in_child(&so, false, true, said); /* as on disks that are read-only */
+    if (code != CANNOT_DENY) assert_int_equal(code, 0);
+    code = load_in_child(&so, true, false, said);
+    if (code != CANNOT_DENY) {
+        assert_int_equal(code, 0);
+        assert_int_equal(files_made(watch), 1); /* which is gone again */
+        code = load_in_child(&so, true, true, said);
+        assert_int_equal(code, 1);
+        if (!strstr(said, "memfd_create: Function not implemented") || !strstr(said, "/var/tmp") ||
+            !strstr(said, "Read-only file system"))
+            fail_msg("%s", said);
+    }
+    unsetenv("TMPDIR");
+    close(watch);
+    gpuc_file_unmap(&so);
+}
+
 static int loops_of_the_application;
 
 static void own_loop(void *user, int64_t begin, int64_t end,
@@ -253,6 +368,37 @@ static void own_loop(void *user, int64_t begin, int64_t end,
     assert_ptr_equal(user, &loops_of_the_application);
     loops_of_the_application++;
     for (int64_t i = begin; i < end; i++) body(arg, i, i + 1);
+}
+
+static int loops_of_a_plan;
+
+static void loop_of_plan(void *user, int64_t begin, int64_t end,
+                         void (*body)(void *arg, int64_t begin, int64_t end), void *arg)
+{
+    ++*(int *)user;
+    body(arg, begin, end);
+}
+
+static void plans_may_have_loops_of_their_own(gpuc_device *dev, gpuc_code_module *m)
+{
+    gpuc_buffer *b;
+    gpuc_plan *plan;
+    ok(dev->api->alloc_data_space(dev, 800, 0, &b));
+    const gpuc_step_tensor t = {.access = GPUC_ACCESS_WRITE, .size = 8};
+    const gpuc_step step = {.module = m, .num_tensors = 1, .tensors = &t, .launch = {1, 1, 1}};
+    ok(dev->api->plan_create(dev, &step, 1, 0, &plan));
+    const gpuc_binding binding = {.buffer = b, .size = 800};
+    const gpuc_bindings bindings = {.slots = &binding, .count = 1};
+    for (int i = 0; i < 3; i++) {
+        int before = loops_of_the_application;
+        dev->api->plan_set_parallel(
+            plan, i == 1 ? &(gpuc_parallel){.run = loop_of_plan, .user = &loops_of_a_plan} : NULL);
+        ok(dev->api->plan_run(plan, &bindings, NULL));
+        assert_int_equal(loops_of_the_application, before + (i != 1));
+        assert_int_equal(loops_of_a_plan, i > 0);
+    }
+    dev->api->plan_destroy(plan);
+    dev->api->free_data_space(dev, b);
 }
 
 static void the_application_may_run_the_loops(void **state)
@@ -269,6 +415,7 @@ static void the_application_may_run_the_loops(void **state)
     ok(dev->api->module_load(dev, "cpu_so", so.data, so.size, kernels, 1, &m));
     assert_int_equal(run_one(dev, m, "loops"), 99);
     assert_int_equal(loops_of_the_application, 1);
+    plans_may_have_loops_of_their_own(dev, m);
     dev->api->module_release(dev, m);
     gpuc_file_unmap(&so);
     gpuc_runtime_release(rt);
@@ -447,6 +594,7 @@ int main(void)
         cmocka_unit_test(a_kernel_that_fails_is_named),
         cmocka_unit_test(foreign_and_damaged_objects_are_refused),
         cmocka_unit_test(descriptors_are_given_back),
+        cmocka_unit_test(code_is_loaded_without_a_file_where_it_can_be),
         cmocka_unit_test(the_application_may_run_the_loops),
         cmocka_unit_test(streams_on_loops_of_the_application),
         cmocka_unit_test(children_go_on_with_streams),

@@ -10,7 +10,8 @@
 
 cl_spy spy;
 int64_t cl_live_bytes;
-static gpuc_cl_fns real;
+gpuc_cl_fns cl_real;
+#define real cl_real
 static void *library;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -68,7 +69,63 @@ static cl_int fakeGetDeviceInfo(cl_device_id d, cl_device_info what, size_t size
         if (out) snprintf(out, size, "%s", spy.version);
         return CL_SUCCESS;
     }
-    return real.GetDeviceInfo(d, what, size, out, got);
+    cl_int result = real.GetDeviceInfo(d, what, size, out, got);
+    if (what == CL_DEVICE_HOST_UNIFIED_MEMORY && spy.discrete && out) *(cl_bool *)out = CL_FALSE;
+    return result;
+}
+
+static cl_int retained(cl_int result)
+{
+    if (result == CL_SUCCESS) tally(&spy.objects, 1);
+    return result;
+}
+
+static cl_int fakeRetainDevice(cl_device_id d)
+{
+    FAIL(clRetainDevice);
+    return retained(real.RetainDevice(d));
+}
+
+static cl_int fakeReleaseDevice(cl_device_id d)
+{
+    return released(real.ReleaseDevice(d));
+}
+
+static cl_int fakeRetainContext(cl_context c)
+{
+    FAIL(clRetainContext);
+    return retained(real.RetainContext(c));
+}
+
+static cl_int fakeGetContextInfo(cl_context c, cl_context_info what, size_t size, void *out, size_t *got)
+{
+    FAIL(clGetContextInfo);
+    return real.GetContextInfo(c, what, size, out, got);
+}
+
+static cl_int fakeRetainCommandQueue(cl_command_queue q)
+{
+    FAIL(clRetainCommandQueue);
+    return retained(real.RetainCommandQueue(q));
+}
+
+static cl_int fakeGetCommandQueueInfo(cl_command_queue q, cl_command_queue_info what, size_t size, void *out,
+                                      size_t *got)
+{
+    FAIL(clGetCommandQueueInfo);
+    return real.GetCommandQueueInfo(q, what, size, out, got);
+}
+
+static cl_int fakeRetainMemObject(cl_mem m)
+{
+    FAIL(clRetainMemObject);
+    return retained(real.RetainMemObject(m));
+}
+
+static cl_int fakeGetMemObjectInfo(cl_mem m, cl_mem_info what, size_t size, void *out, size_t *got)
+{
+    FAIL(clGetMemObjectInfo);
+    return real.GetMemObjectInfo(m, what, size, out, got);
 }
 
 static cl_context fakeCreateContext(const cl_context_properties *p, cl_uint n, const cl_device_id *d,
@@ -124,6 +181,23 @@ static cl_int event_of(cl_int result, const cl_event *event)
 {
     if (result == CL_SUCCESS && event) tally(&spy.objects, 1);
     return result;
+}
+
+static void *fakeEnqueueMapBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, cl_map_flags flags,
+                                  size_t at, size_t n, cl_uint waits, const cl_event *wait, cl_event *event,
+                                  cl_int *error)
+{
+    FAIL_NULL(clEnqueueMapBuffer);
+    void *p = real.EnqueueMapBuffer(q, m, blocking, flags, at, n, waits, wait, event, error);
+    if (p && event) tally(&spy.objects, 1);
+    return p;
+}
+
+static cl_int fakeEnqueueUnmapMemObject(cl_command_queue q, cl_mem m, void *p, cl_uint waits,
+                                        const cl_event *wait, cl_event *event)
+{
+    FAIL(clEnqueueUnmapMemObject);
+    return event_of(real.EnqueueUnmapMemObject(q, m, p, waits, wait, event), event);
 }
 
 static cl_int fakeEnqueueReadBuffer(cl_command_queue q, cl_mem m, cl_bool blocking, size_t at, size_t n,
@@ -240,8 +314,14 @@ static cl_event fakeCreateUserEvent(cl_context c, cl_int *error)
 static cl_int fakeRetainEvent(cl_event e)
 {
     FAIL(clRetainEvent);
-    created(e);
-    return real.RetainEvent(e);
+    return retained(real.RetainEvent(e));
+}
+
+static cl_int fakeGetEventInfo(cl_event e, cl_event_info what, size_t size, void *out, size_t *got)
+{
+    cl_int result = real.GetEventInfo(e, what, size, out, got);
+    if (what == CL_EVENT_COMMAND_EXECUTION_STATUS && spy.event_state) *(cl_int *)out = spy.event_state;
+    return result;
 }
 
 static cl_int fakeWaitForEvents(cl_uint count, const cl_event *events)
@@ -255,7 +335,7 @@ static cl_int fakeReleaseEvent(cl_event e)
     return released(real.ReleaseEvent(e));
 }
 
-static void *find(void *user, const char *name)
+void *cl_find(void *user, const char *name)
 {
     (void)user;
     static const struct {
@@ -265,14 +345,24 @@ static void *find(void *user, const char *name)
 #define FAKE(f) {"cl" #f, (void *)fake##f}
         FAKE(GetPlatformIDs),
         FAKE(GetDeviceInfo),
+        FAKE(RetainDevice),
+        FAKE(ReleaseDevice),
         FAKE(CreateContext),
+        FAKE(RetainContext),
+        FAKE(GetContextInfo),
         FAKE(ReleaseContext),
         FAKE(CreateCommandQueue),
+        FAKE(RetainCommandQueue),
         FAKE(ReleaseCommandQueue),
+        FAKE(GetCommandQueueInfo),
         FAKE(Flush),
         FAKE(Finish),
         FAKE(CreateBuffer),
+        FAKE(RetainMemObject),
         FAKE(ReleaseMemObject),
+        FAKE(GetMemObjectInfo),
+        FAKE(EnqueueMapBuffer),
+        FAKE(EnqueueUnmapMemObject),
         FAKE(EnqueueReadBuffer),
         FAKE(EnqueueWriteBuffer),
         FAKE(EnqueueCopyBuffer),
@@ -289,6 +379,7 @@ static void *find(void *user, const char *name)
         FAKE(GetKernelInfo),
         FAKE(GetKernelWorkGroupInfo),
         FAKE(CreateUserEvent),
+        FAKE(GetEventInfo),
         FAKE(RetainEvent),
         FAKE(ReleaseEvent),
         FAKE(WaitForEvents),
@@ -351,7 +442,7 @@ gpuc_status cl_try_open(gpuc_runtime_desc *desc, gpuc_runtime **rt, gpuc_device 
 {
     *dev = NULL;
     GPUC_TRY(gpuc_runtime_create(desc, rt));
-    GPUC_TRY(gpuc_cl_register_with(*rt, find, NULL));
+    GPUC_TRY(gpuc_cl_register_with(*rt, cl_find, NULL));
     return gpuc_device_open(*rt, GPUC_DEVICE_OPENCL, 0, dev);
 }
 

@@ -22,12 +22,18 @@ typedef struct cl_spy {
     const char *failed;    /* the call that was made to fail */
     const char *missing;   /* a function that the library lacks */
     const char *version;   /* of the device, instead of its own */
+    bool discrete;         /* the device has memory of its own */
+    cl_int event_state;    /* of every event, instead of its own; 0: its own */
     int no_platforms;
     int objects; /* created and not released */
     int sources, binaries, set_args, blocking_writes, queued_writes, queues, builds;
 } cl_spy;
 
 extern cl_spy spy;
+/* The functions without the spy: the application's. */
+extern gpuc_cl_fns cl_real;
+/* Finds those with the spy. */
+void *cl_find(void *user, const char *name);
 
 /* A heap that counts. */
 extern int64_t cl_live_bytes;

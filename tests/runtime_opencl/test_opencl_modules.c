@@ -139,6 +139,16 @@ static void damaged_binaries_are_replaced(void **state)
         assert_int_equal(stores, 1);
         assert_int_equal(rejections, 1);
     }
+    uint32_t random = 99;
+    for (int i = 0; i < 20; i++) {
+        random = random * 1664525u + 1013904223u;
+        size_t bit = (random >> 4) % (8 * e->size);
+        e->bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        if (i % 5 == 4) e->size = (random >> 8) % e->size; /* cut off, perhaps to nothing */
+        load_and_run(NULL);
+        assert_int_equal(spy.binaries, 0);
+        assert_int_equal(spy.sources, 1);
+    }
     e->size = 3;
     load_and_run(NULL);
     assert_int_equal(spy.sources, 1);
@@ -146,6 +156,22 @@ static void damaged_binaries_are_replaced(void **state)
     assert_int_equal(spy.sources, 1);
     load_and_run(NULL);
     assert_int_equal(spy.sources, 0);
+    forget_entries();
+}
+
+/* A whole entry under the key of another program is none of it. */
+static void binaries_of_other_programs_are_refused(void **state)
+{
+    (void)state;
+    char key[64];
+    forget_entries();
+    load_and_run(NULL);
+    snprintf(key, sizeof key, "%s", entries[0].key);
+    entries[0].key[10] ^= 1;
+    size_t size;
+    assert_null(gpuc_cl_cache_open(entries[0].key, entries[0].bytes, entries[0].size, &size));
+    assert_int_equal(size, 0);
+    assert_non_null(gpuc_cl_cache_open(key, entries[0].bytes, entries[0].size, &size));
     forget_entries();
 }
 
@@ -304,6 +330,7 @@ int main(void)
         cmocka_unit_test(binaries_are_cached),
         cmocka_unit_test(drivers_with_a_cache_keep_theirs),
         cmocka_unit_test(damaged_binaries_are_replaced),
+        cmocka_unit_test(binaries_of_other_programs_are_refused),
         cmocka_unit_test(build_failures_show_the_log),
         cmocka_unit_test(kernels_are_checked_against_their_metadata),
         cmocka_unit_test(several_programs_in_one_module),

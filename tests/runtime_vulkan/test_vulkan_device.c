@@ -5,6 +5,7 @@
 
 #include <vulkan/vulkan.h>
 
+#include "base/map.h"
 #include "fixture.h"
 
 static int64_t attr(vk_fixture *f, gpuc_device_attr a)
@@ -159,7 +160,7 @@ typedef struct store {
     char key[256];
     uint8_t *bytes;
     size_t size;
-    int loads, stores;
+    int loads, stores, notes;
 } store;
 
 static bool cache_load(void *user, const char *key, const void **bytes, size_t *size)
@@ -193,6 +194,7 @@ static void load_vadd(store *s)
     f.desc.cache_user = s;
     vk_open(&f);
     f.api->module_release(f.dev, vk_module(&f, kernels, 1));
+    f.api->store_cache(f.dev);
     vk_close(&f);
 }
 
@@ -212,6 +214,69 @@ static void test_pipeline_cache(void **state)
     s.bytes[s.size - 1] ^= 1;      /* a damaged one is not handed to the driver */
     load_vadd(&s);
     assert_int_equal(s.stores, 2);
+    free(s.bytes);
+}
+
+static void cache_log(void *user, gpuc_log_level level, const char *id, const char *message)
+{
+    (void)level;
+    (void)message;
+    if (strcmp(id, "vulkan.cache") == 0) ((store *)user)->notes++;
+}
+
+/* Opens a device with a cache of these bytes: it must be refused, and said so. */
+static void refuse(store *s, const void *bytes, size_t size, const char *what)
+{
+    store damaged = {.bytes = malloc(size + 1), .size = size};
+    vk_fixture f;
+    snprintf(damaged.key, sizeof damaged.key, "%s", s->key);
+    memcpy(damaged.bytes, bytes, size);
+    vk_init(&f);
+    f.desc.cache_load = cache_load;
+    f.desc.cache_user = f.desc.log_user = &damaged;
+    f.desc.log = cache_log;
+    vk_open(&f);
+    vk_close(&f);
+    if (damaged.loads != 1 || damaged.notes != 1) fail_msg("%s: %d notes", what, damaged.notes);
+    free(damaged.bytes);
+}
+
+/* Only bytes that this very driver gave, and that nothing happened to, reach it. */
+static void test_damaged_caches(void **state)
+{
+    (void)state;
+    enum { WRAP = 16, HEADER = 32, ROOM = 1 << 20 };
+    static uint8_t bytes[ROOM];
+    store s = {0};
+    uint32_t random = 12345;
+    load_vadd(&s);
+    assert_true(s.size >= WRAP + HEADER && s.size < ROOM / 2);
+    for (int i = 0; i < 24; i++) { /* flipped bits */
+        memcpy(bytes, s.bytes, s.size);
+        for (int k = 0; k <= i % 3; k++) {
+            random = random * 1664525u + 1013904223u;
+            size_t bit = (random >> 4) % (8 * s.size);
+            bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        }
+        if (memcmp(bytes, s.bytes, s.size) != 0) refuse(&s, bytes, s.size, "flipped bits");
+    }
+    memcpy(bytes, s.bytes, s.size);
+    for (size_t size = 0; size < s.size; size += size < 20 ? 5 : s.size / 5)
+        refuse(&s, bytes, size, "cut off"); /* also empty */
+    refuse(&s, bytes, s.size + 1, "longer");
+    refuse(&s, bytes, ROOM, "huge");
+    static const size_t fields[] = {0, 4, 8, 12, 16, 31}; /* size, version, vendor, device, UUID */
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        memcpy(bytes, s.bytes, s.size);
+        if (fields[i] == 0)
+            bytes[WRAP] = 4; /* smaller than a header */
+        else
+            bytes[WRAP + fields[i]] ^= 0x21;
+        /* Of another driver, but whole: the checksum is right. */
+        uint64_t sum = gpuc_hash_bytes(bytes + WRAP, s.size - WRAP, 0);
+        memcpy(bytes + 8, &sum, sizeof sum);
+        refuse(&s, bytes, s.size, "another header");
+    }
     free(s.bytes);
 }
 
@@ -288,11 +353,12 @@ static void test_many_kernels(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_attributes),     cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_too_large),      cmocka_unit_test(test_registry),
-        cmocka_unit_test(test_given_loader),   cmocka_unit_test(test_empty_loader),
-        cmocka_unit_test(test_pipeline_cache), cmocka_unit_test(test_bad_modules),
-        cmocka_unit_test(test_many_kernels),   cmocka_unit_test(test_staging_asked_for),
+        cmocka_unit_test(test_attributes),        cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_too_large),         cmocka_unit_test(test_registry),
+        cmocka_unit_test(test_given_loader),      cmocka_unit_test(test_empty_loader),
+        cmocka_unit_test(test_pipeline_cache),    cmocka_unit_test(test_damaged_caches),
+        cmocka_unit_test(test_bad_modules),       cmocka_unit_test(test_many_kernels),
+        cmocka_unit_test(test_staging_asked_for),
     };
     return vk_run_tests(argc, argv, tests);
 }

@@ -140,7 +140,8 @@ static gpuc_status use_all(gpuc_device *dev, const void *blob, size_t size, pass
     GPUC_TRY(api->alloc_data_space(dev, sizeof values, 0, &o->out));
     GPUC_TRY(api->copy_data_from_to(dev, host, (gpuc_copy_end){.buffer = o->in}, sizeof values, NULL));
     GPUC_TRY(api->module_load(dev, "spirv", blob, size, kernels, 2, &o->module));
-    gpuc_step steps[] = {{o->module, 0, 3, 1, add, &n, {1, 1, 1}}, {o->module, 1, 2, 1, copy, &n, {1, 1, 1}}};
+    gpuc_step steps[] = {{o->module, 0, 3, 1, add, &n, {1, 1, 1}, NULL},
+                         {o->module, 1, 2, 1, copy, &n, {1, 1, 1}, NULL}};
     GPUC_TRY(api->plan_create(dev, steps, 2, GPUC_PLAN_PROFILING, &o->plan));
     gpuc_binding slots[] = {{o->in, 0, sizeof values}, {o->out, 0, sizeof values}};
     const gpuc_bindings bindings = {slots, 2};

@@ -50,7 +50,7 @@ static void *work(void *arg)
     int64_t scalars[2] = {0, N};
     memcpy(&scalars[0], &two, 8);
     gpuc_step_tensor tensors[] = {{0, 1, 0, 4 * N, NULL}, {1, 2, 0, 4 * N, NULL}};
-    gpuc_step step = {w->module, 0, 2, 2, tensors, scalars, {(N + 63) / 64, 1, 1}};
+    gpuc_step step = {w->module, 0, 2, 2, tensors, scalars, {(N + 63) / 64, 1, 1}, NULL};
     gpuc_plan *plan;
     w->error = w->f->api->plan_create(w->f->dev, &step, 1, 0, &plan);
     for (int round = 0; round < ROUNDS && !w->error; round++) w->error = round_of(w, plan, round);

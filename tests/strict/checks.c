@@ -19,7 +19,9 @@ static VkResult count_descriptors(const VkDescriptorSetLayoutCreateInfo *info, s
         switch ((int)b->descriptorType) {
         case VK_DESCRIPTOR_TYPE_STORAGE_BUFFER: out->storage += b->descriptorCount; break;
         case VK_DESCRIPTOR_TYPE_UNIFORM_BUFFER: out->uniform += b->descriptorCount; break;
+        case VK_DESCRIPTOR_TYPE_SAMPLED_IMAGE:
         case VK_DESCRIPTOR_TYPE_UNIFORM_TEXEL_BUFFER: out->sampled += b->descriptorCount; break;
+        case VK_DESCRIPTOR_TYPE_STORAGE_IMAGE: out->written += b->descriptorCount; break;
         default: return strict_violation("a descriptor of type %d", (int)b->descriptorType);
         }
     }
@@ -44,6 +46,7 @@ VKAPI_ATTR VkResult VKAPI_CALL strict_create_set_layout(VkDevice device,
     l->storage = counts.storage;
     l->uniform = counts.uniform;
     l->sampled = counts.sampled;
+    l->written = counts.written;
     return r;
 }
 
@@ -57,13 +60,14 @@ VKAPI_ATTR void VKAPI_CALL strict_destroy_set_layout(VkDevice device, VkDescript
 static VkResult check_stage(const VkPipelineLayoutCreateInfo *info)
 {
     const VkPhysicalDeviceLimits *max = &strict_limits;
-    uint64_t storage = 0, uniform = 0, sampled = 0, push = 0;
+    uint64_t storage = 0, uniform = 0, sampled = 0, written = 0, push = 0;
     for (uint32_t i = 0; i < info->setLayoutCount; i++) {
         const strict_object *l = strict_find(STRICT_SET_LAYOUT, STRICT_HANDLE(info->pSetLayouts[i]));
         if (!l) continue;
         storage += l->storage;
         uniform += l->uniform;
         sampled += l->sampled;
+        written += l->written;
     }
     for (uint32_t i = 0; i < info->pushConstantRangeCount; i++) {
         uint64_t end = (uint64_t)info->pPushConstantRanges[i].offset + info->pPushConstantRanges[i].size;
@@ -77,7 +81,8 @@ static VkResult check_stage(const VkPipelineLayoutCreateInfo *info)
         {storage, max->maxPerStageDescriptorStorageBuffers, "storage buffers of a stage"},
         {uniform, max->maxPerStageDescriptorUniformBuffers, "uniform buffers of a stage"},
         {sampled, max->maxPerStageDescriptorSampledImages, "texel buffers of a stage"},
-        {storage + uniform + sampled, max->maxPerStageResources, "resources of a stage"},
+        {written, max->maxPerStageDescriptorStorageImages, "storage images of a stage"},
+        {storage + uniform + sampled + written, max->maxPerStageResources, "resources of a stage"},
         {push, max->maxPushConstantsSize, "bytes of push constants"},
     };
     VkResult r = VK_SUCCESS;

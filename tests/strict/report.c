@@ -7,19 +7,23 @@
 
 /* The required limits of the specification, table "Required Limits". */
 const VkPhysicalDeviceLimits strict_limits = {
+    .maxImageDimension2D = 4096,
     .maxTexelBufferElements = 65536,
     .maxUniformBufferRange = 16384,
     .maxStorageBufferRange = 1 << 27,
     .maxPushConstantsSize = 128,
     .maxMemoryAllocationCount = 4096,
+    .bufferImageGranularity = 131072,
     .maxBoundDescriptorSets = 4,
     .maxPerStageDescriptorUniformBuffers = 12,
     .maxPerStageDescriptorStorageBuffers = 4,
     .maxPerStageDescriptorSampledImages = 16,
+    .maxPerStageDescriptorStorageImages = 4,
     .maxPerStageResources = 128,
     .maxDescriptorSetUniformBuffers = 72,
     .maxDescriptorSetStorageBuffers = 24,
     .maxDescriptorSetSampledImages = 96,
+    .maxDescriptorSetStorageImages = 24,
     .maxComputeSharedMemorySize = 16384,
     .maxComputeWorkGroupCount = {65535, 65535, 65535},
     .maxComputeWorkGroupInvocations = 128,

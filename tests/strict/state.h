@@ -22,11 +22,11 @@ typedef struct strict_object {
     struct strict_object *next;
     strict_kind kind;
     uint64_t handle;
-    VkDeviceSize size;                  /* memory, buffer */
-    uint32_t type;                      /* memory */
-    uint8_t *real, *shadow;             /* memory: the host sees the shadow, the device the real bytes */
-    bool mapped;                        /* memory */
-    uint32_t storage, uniform, sampled; /* descriptors of a set layout */
+    VkDeviceSize size;      /* memory, buffer */
+    uint32_t type;          /* memory */
+    uint8_t *real, *shadow; /* memory: the host sees the shadow, the device the real bytes */
+    bool mapped;            /* memory */
+    uint32_t storage, uniform, sampled, written; /* descriptors of a set layout */
 } strict_object;
 
 /* Functions of the system's loader that ours call. They serve any instance and device. */

@@ -130,6 +130,21 @@ static void c_strings_are_quoted(void **state)
     assert_string_equal(gpuc_target_text(ctx, parse(ctx, gpuc_target_json(ctx, t))), text);
 }
 
+static void levels_have_vectors(void **state)
+{
+    gpuc_ctx *ctx = *state;
+    assert_int_equal(parse(ctx, "c -mcpu=x86-64-v2")->vector_bits, 128);
+    assert_int_equal(parse(ctx, "c -mcpu=x86-64-v3")->vector_bits, 256);
+    assert_int_equal(parse(ctx, "c -mcpu=x86-64-v4")->vector_registers, 32);
+    assert_int_equal(parse(ctx, "c -mcpu=x86-64-v4 -vector_bits=256")->vector_bits, 256);
+    assert_int_equal(parse(ctx, "c -mcpu=skylake")->vector_bits, 0);
+    assert_int_equal(parse(ctx, "c -cc=aarch64-linux-gnu-gcc -mcpu=cortex-a72")->vector_bits, 128);
+    expect_error(ctx, "c -mcpu=x86-64-v2,skylake", "a list is of x86-64, x86-64-v2");
+    expect_error(ctx, "c -mcpu=x86-64-v2,", "which '' is not");
+    expect_error(ctx, "c -mcpu=x86-64-v2,x86-64-v3,x86-64-v2", "'x86-64-v2' stands in the list twice");
+    expect_error(ctx, "c -weight_block=12", "power of two");
+}
+
 static void native_is_resolved(void **state)
 {
     gpuc_ctx *ctx = *state;
@@ -186,8 +201,8 @@ static void features_are_bits(void **state)
 {
     gpuc_ctx *ctx = *state;
     assert_int_equal(gpuc_target_features(parse(ctx, "vulkan -float16=1 -int8=1")),
-                     GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_INT8);
-    assert_int_equal(gpuc_target_features(parse(ctx, "vulkan")), 0);
+                     GPUC_FEATURE_FLOAT16 | GPUC_FEATURE_INT8 | GPUC_FEATURE_IMAGES);
+    assert_int_equal(gpuc_target_features(parse(ctx, "vulkan")), GPUC_FEATURE_IMAGES);
     assert_true(gpuc_target_features(parse(ctx, "vulkan/llvmpipe")) & GPUC_FEATURE_FLOAT_CONTROLS);
     assert_true(gpuc_target_features(parse(ctx, "vulkan/desktop")) & GPUC_FEATURE_FLOAT_CONTROLS);
 }
@@ -243,6 +258,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_tag_survives_both_forms, setup, teardown),
         cmocka_unit_test_setup_teardown(overrides_follow_the_preset, setup, teardown),
         cmocka_unit_test_setup_teardown(c_strings_are_quoted, setup, teardown),
+        cmocka_unit_test_setup_teardown(levels_have_vectors, setup, teardown),
         cmocka_unit_test_setup_teardown(native_is_resolved, setup, teardown),
         cmocka_unit_test_setup_teardown(mistakes_name_the_nearest, setup, teardown),
         cmocka_unit_test_setup_teardown(wants_device_reads_the_index, setup, teardown),

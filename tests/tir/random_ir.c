@@ -196,7 +196,7 @@ static gpuc_stmt random_store(gen *g)
 {
     gpuc_expr index[4];
     const gpuc_tir_buffer *b = g->buffers[rng_below(&g->r, g->num_buffers)];
-    if (b->scope == GPUC_SCOPE_TEXTURE) b = g->buffers[0];
+    if (b->scope == GPUC_SCOPE_TEXEL) b = g->buffers[0];
     int lanes = b->ndim && chance(g, 3) ? 4 : 1;
     int n = random_index(g, b, lanes, 3, index);
     lanes = 1;
@@ -362,7 +362,7 @@ gpuc_tir_func *random_func(gpuc_ctx *ctx, uint64_t seed)
         g.vars[g.num_vars++] = scalars[i] = gpuc_var(ctx, random_name(&g), scalar_types[rng_below(&g.r, 3)]);
     f->num_buffers = 1 + rng_below(&g.r, 5);
     for (int i = 0; i < f->num_buffers; i++)
-        buffers[i] = random_buffer(&g, i && chance(&g, 4) ? GPUC_SCOPE_TEXTURE : GPUC_SCOPE_GLOBAL);
+        buffers[i] = random_buffer(&g, i && chance(&g, 4) ? GPUC_SCOPE_TEXEL : GPUC_SCOPE_GLOBAL);
     for (int i = 0; i < f->num_buffers; i++) g.buffers[g.num_buffers++] = buffers[i];
     f->scalars = scalars;
     f->buffers = buffers;

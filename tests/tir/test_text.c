@@ -93,7 +93,7 @@ static void test_random(void **state)
 }
 
 static const char everything[] =
-    "func test(A: float32[n, m] global, B: float16[n*m + 1] global.texture strides(4), I: int32[n] global "
+    "func test(A: float32[n, m] global, B: float16[n*m + 1] global.texel strides(4), I: int32[n] global "
     "non_temporal, "
     "n: int64, "
     "m: int64, k: int32, s: float32) label \"say \\\"hi\\\"\" aliased subgroup 32 {\n"

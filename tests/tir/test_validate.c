@@ -60,7 +60,16 @@ static void bad_texts(gpuc_ctx *ctx, void *arg)
          "not one store for each value of 'sum'"},
         {"func f" P "{ attr allreduce \"threadIdx.x\" with sum float32 { for i in 0..n { A[i] = 1.0 } } }",
          "not one store for each value of 'sum'"},
-        {"func f(A: float32[n] global.texture, n: int64) { A[0] = 1.0 }", "'A' is a texture"},
+        {"func f(A: float32[n] global.texel, n: int64) { A[0] = 1.0 }", "'A' is of scope global.texel"},
+        {"func f(A: float32[n, 4] global.texture, n: int64) { }", "an image has three dimensions"},
+        {"func f(A: float32[n] global.texture, n: int64) stage kernel { }", "it is of no image"},
+        {"func f(A: float32[4] global.texture image(1, 1, 4)) stage kernel { texture2d_store(&A, 0, 0, 1.0) "
+         "}",
+         "'texture2d_store' on 'A' has type"},
+        {"func f(A: uint8[4] global.texture image(1, 1, 4)) stage kernel { texture2d_store(&A, 0, 0, "
+         "texture2d_load(&A, 0)) }",
+         "'texture2d_load' takes 2 operands, not 1"},
+        {"func f(A: uint8[4] global) stage kernel { A[0] = texture2d_load(&A, 0, 0) }", "is of no image"},
         {"func f" P "{ I[0] = atomic_add<int32>(3, int32(4)) }", "'atomic_add' has no buffer"},
         {"func f" P "{ I[0] = atomic_cas(&I, 3, int32(4)) }", "'atomic_cas' takes 3 operands, not 2"},
         {"func f" P "{ I[0] = atomic_add(&I, 3, 4) }", "'atomic_add' on 'I' gets int64, not int32"},

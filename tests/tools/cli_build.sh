@@ -116,6 +116,23 @@ expect 0 'result  agrees' bench sum.gpuc --repeat 2
 expect 0 "output 1 'twice'" run sum.gpuc --inputs tests/good/test_data_set_0
 expect 0 'three.gpuc' build sum.onnx --target vulkan --target opencl --target c -o three.gpuc
 expect 0 "output 1 'twice'" run three.gpuc --random 3 --device cpu
+# Images.
+digits=$models/mnist_8/model.onnx
+expect 0 'open: Input3=Input3.height,Input3.width,4' build $digits --target c --input-image Input3=rgba8,range=255,crop=center -o image.gpuc
+expect 0 'Input3  uint8\[Input3.height,Input3.width,4\]  image rgba8$' inspect image.gpuc
+expect 0 '"name": "Input3".*"image": "rgba8"' inspect --json image.gpuc
+expect 0 '"name": "Plus214_Output_0".*"image": null' inspect --json image.gpuc
+expect 0 'images  *- ' inspect image.gpuc
+expect 0 'output 0' run image.gpuc --random 1 --shape Input3=40,64,4
+expect 1 'dimension 2 is 4 in the package' run image.gpuc --random 1 --shape Input3=40,64,3
+expect 0 'image.gpuc' build $digits --target vulkan --target c --input-image Input3=r8,size=30x20 -o image.gpuc
+expect 0 'Input3  uint8\[20,30,1\]  image r8$' inspect image.gpuc
+expect 0 'image.gpuc' build $models/espcn_x3/model.onnx --target vulkan --input-image input=r8 --output-image output=rgba8,alpha=0.5 -o image.gpuc
+expect 0 'output  uint8\[.*,4\]  image rgba8$' inspect image.gpuc
+expect 1 "input image 'Input3': there is no key 'men'; did you mean 'mean'" build $digits --target c --input-image Input3=r8,men=1 -o bad.gpuc
+expect 1 "input image 'Input2': the network has no input of this name; did you mean 'Input3'" build $digits --target c --input-image Input2=r8 -o bad.gpuc
+expect 1 "output image 'y': the network has no output of this name" build $digits --target c --output-image y=r8 -o bad.gpuc
+nothing_left
 # What a program asks of a device is in the package.
 expect 0 'm.gpuc' build "$models/mnist_cnn/model.onnx" --shape N=1 --target vulkan/llvmpipe --target vulkan -o m.gpuc
 expect 0 'requires:.* max_storage_buffers>=[0-9]+ max_buffer_range>=[0-9]+ max_texels>=[0-9]+' inspect m.gpuc
@@ -131,6 +148,26 @@ if [ "$(uname -m)" = x86_64 ]; then
         grep -q "'c -cflags=-mfma4': it was compiled for the instruction set" err || complain 'the fall to another program was not told'
     fi
 fi
+
+# Several levels of instruction sets are programs of one package, which share the weights.
+if [ "$(uname -m)" = x86_64 ] && grep -qw sse4_2 /proc/cpuinfo; then
+    levels="c -mcpu=x86-64-v2,x86-64-v4,x86-64-v3"
+    expect 0 'levels.gpuc' build "$models/mnist_cnn/model.onnx" --shape N=1 --target "$levels" -o levels.gpuc
+    expect 0 "^program 0: target 'c -mcpu=x86-64-v4 " inspect levels.gpuc
+    expect 0 '^  on this CPU: taken$' inspect levels.gpuc
+    grep -Eq '^  on this CPU: not taken: (program [01] is before it|it lacks avx)' out || complain 'why a level is not taken'
+    [ "$(grep -c '^  weights ' out)" = 1 ] || complain 'the levels share no weights'
+    expect 0 '"taken_by_cpu": true' inspect --json levels.gpuc
+    expect 0 'output 0' run levels.gpuc --inputs "$models/mnist_cnn/test_data_set_0"
+    expect 0 'apart.gpuc' build "$models/mnist_cnn/model.onnx" --shape N=1 --target "c -mcpu=x86-64-v3 -weight_block=8" \
+        --target "c -mcpu=x86-64 -weight_block=8" -o apart.gpuc
+    expect 0 "^program 1: target 'c -mcpu=x86-64 -weight_block=8 -vector_bits=128'" inspect apart.gpuc
+    [ "$(grep -c '^  weights ' out)" = 1 ] || complain 'targets with the same blocks share no weights'
+    expect 1 'a list is of x86-64, x86-64-v2' build sum.onnx --target "c -mcpu=x86-64-v2,skylake" -o bad.gpuc
+    nothing_left
+fi
+# CPU code is loaded from memory: no place for temporary files is asked for.
+TMPDIR=/nowhere expect 0 "output 1 'twice'" run cpu.gpuc --random 3 --device cpu
 
 # A package runs without the model, without a PATH, and without the loader of the first target: there is no driver, or
 # there is no library.

@@ -13,6 +13,8 @@ enum {
     OPT_EMIT = CLI_LONG,
     OPT_SHAPE,
     OPT_BIND,
+    OPT_INPUT_IMAGE,
+    OPT_OUTPUT_IMAGE,
     OPT_DEFAULTS,
     OPT_DISABLE,
     OPT_FOLD_LIMIT,
@@ -32,6 +34,14 @@ static const cli_option options[] = {
      "what is not given stays open; repeatable"},
     {"bind", OPT_BIND, "NAME=FILE",
      "the value of an input (.npy or .pb), which becomes a constant and no input of the package; repeatable"},
+    {"input-image", OPT_INPUT_IMAGE, "NAME=FORMAT,KEY=VALUE,...",
+     "the input is an image of this format (rgba8, rgba8_srgb, bgra8, bgra8_srgb, rgba16f, r32f, r8), which "
+     "the "
+     "package makes the network's tensor of: linear, nearest, size=WxH, crop=WxH+X+Y or crop=center, range=, "
+     "mean=, scale= or std=, order=rgb, bgr or gray, layout=nchw or nhwc; repeatable"},
+    {"output-image", OPT_OUTPUT_IMAGE, "NAME=FORMAT,KEY=VALUE,...",
+     "the output is an image of this format: range=, scale=, offset=, clamp, alpha=, order=, layout=; "
+     "repeatable"},
     {"constant-defaults", OPT_DEFAULTS, NULL,
      "inputs that have a default value in the model (initializers) are constants and no inputs of the "
      "package"},
@@ -50,6 +60,7 @@ typedef struct build_args {
     const char *model, *out, *emit;
     cli_strings targets, disabled, binds, logs;
     cli_shapes shapes;
+    cli_images images;
     int level, threads;
     int64_t fold_limit;
     bool constant_defaults, json, verbose;
@@ -65,6 +76,8 @@ static void parse(const cli_command *c, int argc, char **argv, build_args *b)
         case OPT_EMIT: b->emit = value; break;
         case OPT_SHAPE: cli_shapes_add(c, &b->shapes, value); break;
         case OPT_BIND: cli_strings_add(&b->binds, value); break;
+        case OPT_INPUT_IMAGE: cli_strings_add(&b->images.inputs, value); break;
+        case OPT_OUTPUT_IMAGE: cli_strings_add(&b->images.outputs, value); break;
         case OPT_DEFAULTS: b->constant_defaults = true; break;
         case 'O': b->level = (int)cli_int(c, "-O", value, 0, 3); break;
         case OPT_DISABLE: cli_strings_add(&b->disabled, value); break;
@@ -185,6 +198,7 @@ static gpuc_status build(const build_args *b, cli_runtime *r)
     c.binds = fixed.binds.at;
     c.num_binds = fixed.binds.count;
     c.constant_defaults = b->constant_defaults;
+    c.images = &b->images;
     if (!status) status = cli_compile_run(ctx, &c);
     cli_progress_end(&progress);
     if (!status && b->json)
@@ -215,6 +229,7 @@ static int run(const cli_command *c, int argc, char **argv)
     cli_strings_free(&b.binds);
     cli_strings_free(&b.logs);
     cli_shapes_free(&b.shapes);
+    cli_images_free(&b.images);
     return cli_report(status);
 }
 

@@ -65,6 +65,24 @@ gpuc_tuning *cli_tuning_load(gpuc_ctx *ctx, const cli_strings *logs)
     return logs && logs->count ? gpuc_tuning_load(ctx, logs->count, logs->at, cli_warn, NULL) : NULL;
 }
 
+void cli_images_apply(gpuc_ctx *ctx, gpuc_rmodule *m, const cli_images *images)
+{
+    for (int i = 0; images && i < images->inputs.count; i++) {
+        gpuc_image_input image = gpuc_image_input_parse(ctx, images->inputs.at[i]);
+        gpuc_rmodule_image_input(ctx, m, &image);
+    }
+    for (int i = 0; images && i < images->outputs.count; i++) {
+        gpuc_image_output image = gpuc_image_output_parse(ctx, images->outputs.at[i]);
+        gpuc_rmodule_image_output(ctx, m, &image);
+    }
+}
+
+void cli_images_free(cli_images *images)
+{
+    cli_strings_free(&images->inputs);
+    cli_strings_free(&images->outputs);
+}
+
 static void add_item(cli_text *list, const char *separator, const char *item)
 {
     cli_text_printf(list, "%s%s", list->size ? separator : "", item);
@@ -106,6 +124,7 @@ static void compile_body(gpuc_ctx *ctx, void *arg)
     gpuc_rmodule *module = gpuc_onnx_load(ctx, c->model, &onnx);
     double import = cli_now() - start;
     c->imported = true;
+    cli_images_apply(ctx, module, c->images);
     note_inputs(ctx, module, c);
     gpuc_build_package(ctx, module, c->num_targets, c->parsed, &c->options, c->out, &c->report);
     c->report.seconds_import = import;

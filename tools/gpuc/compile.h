@@ -8,6 +8,11 @@
 #include "cli.h"
 #include "text.h"
 
+/* What --input-image and --output-image say. */
+typedef struct cli_images {
+    cli_strings inputs, outputs;
+} cli_images;
+
 typedef struct cli_compile {
     const char *model, *out;
     const char *const *targets;  /* texts */
@@ -18,6 +23,7 @@ typedef struct cli_compile {
     const gpuc_onnx_bind *binds;
     int num_binds;
     bool constant_defaults;
+    const cli_images *images;       /* NULL: none */
     const cli_strings *tuning_logs; /* NULL: none */
     gpuc_build_options options;
     gpuc_build_report report;   /* set by cli_compile_run */
@@ -33,6 +39,9 @@ typedef struct cli_compile {
 GPUC_NODISCARD gpuc_status cli_ctx_create(cli_runtime *r, gpuc_ctx **out);
 GPUC_NODISCARD gpuc_status cli_compile_run(gpuc_ctx *ctx, cli_compile *c);
 void cli_compile_deinit(cli_compile *c);
+/* Makes images of the inputs and outputs that the options name. Raises. */
+void cli_images_apply(gpuc_ctx *ctx, gpuc_rmodule *m, const cli_images *images);
+void cli_images_free(cli_images *images);
 /* The configurations of logs, in the context; NULL without logs. Raises. */
 gpuc_tuning *cli_tuning_load(gpuc_ctx *ctx, const cli_strings *logs);
 void cli_warn(void *user, const char *text); /* as gpuc_build_options wants it */

@@ -27,6 +27,7 @@ GPUC_NODISCARD static inline gpuc_status cli_vulkan_register(gpuc_runtime *rt)
 GPUC_NODISCARD static inline gpuc_status cli_devices_register(gpuc_runtime *rt)
 {
     gpuc_status s = NULL;
+    (void)rt; /* where there is none */
 #if GPUC_HAVE_CPU
     s = gpuc_cpu_register(rt);
 #endif

@@ -71,6 +71,7 @@ gpuc_tir_buffer *gpuc_lower_buffer_like(gpuc_ctx *ctx, const gpuc_tir_buffer *b,
     out->double_buffer = b->double_buffer;
     out->require_scope = b->require_scope && scope == b->scope;
     out->non_temporal = b->non_temporal && scope == GPUC_SCOPE_GLOBAL;
+    out->image = scope == GPUC_SCOPE_TEXTURE ? b->image : NULL;
     return out;
 }
 
@@ -279,12 +280,13 @@ static bool access_expr(gpuc_expr e, void *arg)
         v->fn(&access, v->arg);
     } else if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->buffer) {
         const gpuc_tir_call_node *n = gpuc_as_call(e);
+        bool texture = gpuc_tir_is_texture_call(e), element = !texture && n->fn != GPUC_TIR_CALL_EXTERN;
         gpuc_lower_access access = {
             .buffer = n->buffer,
-            .index = n->fn == GPUC_TIR_CALL_EXTERN || n->n == 0 ? NULL : n->args[0],
-            .write = true,
-            .read = true,
-            .atomic = n->fn != GPUC_TIR_CALL_EXTERN,
+            .index = element && n->n > 0 ? n->args[0] : NULL,
+            .write = n->fn != GPUC_TIR_CALL_TEXTURE2D_LOAD,
+            .read = n->fn != GPUC_TIR_CALL_TEXTURE2D_STORE,
+            .atomic = element,
         };
         v->fn(&access, v->arg);
     }

@@ -131,8 +131,7 @@ static gpuc_stmt place_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     placer *t = (placer *)m;
     if (s->kind == GPUC_STMT_ALLOC) {
         const gpuc_tir_alloc_node *n = gpuc_as_alloc(s);
-        if (n->buffer->scope != GPUC_SCOPE_GLOBAL && n->buffer->scope != GPUC_SCOPE_TEXTURE)
-            return gpuc_tir_map_stmt_children(m, s);
+        if (!gpuc_scope_is_global(n->buffer->scope)) return gpuc_tir_map_stmt_children(m, s);
         placement *at = gpuc_new(m->ctx, placement);
         *at = place(t, n);
         gpuc_map_set(&t->placed, n->buffer, at);

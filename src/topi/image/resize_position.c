@@ -39,6 +39,15 @@ static int64_t common_divisor(int64_t a, int64_t b)
 /* Positions that may be negative are lifted by this many elements where they are unsigned. */
 enum { LIFT = 128 };
 
+/* Whether the bounds of the extents show that positions, in halves, fit 32 bits. */
+static bool fits_index(gpuc_ctx *ctx, gpuc_expr in, gpuc_expr out)
+{
+    gpuc_expr four = gpuc_int(ctx, 4), one = gpuc_int(ctx, 1);
+    gpuc_expr max = gpuc_mul(ctx, gpuc_mul(ctx, gpuc_add(ctx, in, one), gpuc_add(ctx, out, one)), four);
+    return gpuc_op_max_size(ctx, in) <= INT32_MAX && gpuc_op_max_size(ctx, out) <= INT32_MAX &&
+           gpuc_op_max_size(ctx, max) <= INT32_MAX;
+}
+
 gpuc_resize_scale gpuc_topi_resize_scaling(const gpuc_op_call *call, int axis)
 {
     gpuc_ctx *ctx = call->ctx;
@@ -61,7 +70,7 @@ gpuc_resize_scale gpuc_topi_resize_scaling(const gpuc_op_call *call, int axis)
         s.p = s.out;
         s.q = s.in;
     }
-    if (!known && (scale == 0 || corners)) s.t = GPUC_UINT64;
+    if (!known && (scale == 0 || corners) && (scale > 0 || !fits_index(ctx, s.in, s.out))) s.t = GPUC_UINT64;
     return s;
 }
 

@@ -29,14 +29,24 @@ int vadd(const gpuc_cpu_env *env, void *const *tensors, const int64_t *scalars)
     return 0;
 }
 
+struct affine_arg {
+    const float *x;
+    float *y;
+    float k;
+};
+
+static void affine_body(void *p, int64_t begin, int64_t end)
+{
+    struct affine_arg *arg = p;
+    for (int64_t i = begin; i < end; i++) arg->y[i] = arg->x[i] * arg->k + 1.0f;
+}
+
 int affine(const gpuc_cpu_env *env, void *const *tensors, const int64_t *scalars)
 {
-    const float *x = tensors[0];
-    float *y = tensors[1];
     double k;
-    (void)env;
     memcpy(&k, &scalars[0], sizeof k);
-    for (int64_t i = 0; i < scalars[1]; i++) y[i] = x[i] * (float)k + 1.0f;
+    struct affine_arg arg = {tensors[0], tensors[1], (float)k};
+    env->parallel_for(env, 0, scalars[1], affine_body, &arg);
     return 0;
 }
 
@@ -44,6 +54,15 @@ int affine(const gpuc_cpu_env *env, void *const *tensors, const int64_t *scalars
 int affine_host(const gpuc_cpu_env *env, void *const *tensors, const int64_t *scalars)
 {
     return affine(env, tensors, scalars);
+}
+
+/* A variant of affine, with another result, so that it can be seen to run. */
+int affine_rich(const gpuc_cpu_env *env, void *const *tensors, const int64_t *scalars)
+{
+    float *y = tensors[1];
+    int status = affine(env, tensors, scalars);
+    for (int64_t i = 0; i < scalars[1]; i++) y[i] += 1.0f;
+    return status;
 }
 
 int scalars(const gpuc_cpu_env *env, void *const *tensors, const int64_t *s)

@@ -13,6 +13,14 @@ void affine(__global const float *x, int ox, __global float *y, int oy, float k,
     if (i < n) y[oy + i] = x[ox + i] * k + 1.0f;
 }
 
+/* A variant of affine, with another result, so that it can be seen to run. */
+__kernel __attribute__((reqd_work_group_size(64, 1, 1)))
+void affine_rich(__global const float *x, int ox, __global float *y, int oy, float k, int n)
+{
+    int i = (int)get_global_id(0);
+    if (i < n) y[oy + i] = x[ox + i] * k + 2.0f;
+}
+
 __kernel __attribute__((reqd_work_group_size(1, 1, 1)))
 void scalars(__global int *out, int o, int a, long b, float c, int n)
 {

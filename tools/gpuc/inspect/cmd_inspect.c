@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <gpuc/devices.h>
+
 #include "cli.h"
 #include "inspect/inspect.h"
 
@@ -14,11 +16,25 @@ static const cli_option options[] = {
     {"json", OPT_JSON, NULL, "print JSON"},
 };
 
+static gpuc_status open_cpu(gpuc_runtime *rt, gpuc_device **out)
+{
+    *out = NULL;
+#if GPUC_HAVE_CPU
+    GPUC_TRY(gpuc_cpu_register(rt));
+    return gpuc_device_open(rt, GPUC_DEVICE_CPU, 0, out);
+#else
+    (void)rt;
+    return NULL;
+#endif
+}
+
 static gpuc_status inspect(gpuc_runtime *rt, const char *path, bool check, bool json)
 {
     gpuc_package_view *package;
+    gpuc_device *cpu;
+    GPUC_TRY(open_cpu(rt, &cpu));
     GPUC_TRY(gpuc_package_view_load(NULL, path, check, &package));
-    cli_inspected p = {.path = path, .rt = rt, .checked = check, .package = package};
+    cli_inspected p = {.path = path, .rt = rt, .checked = check, .package = package, .cpu = cpu};
     if (json)
         cli_inspect_json(&p);
     else

@@ -10,7 +10,12 @@ typedef struct cli_inspected {
     gpuc_runtime *rt; /* knows the names of devices */
     bool checked;     /* the weights, too */
     const gpuc_package_view *package;
+    gpuc_device *cpu; /* of this machine; NULL if gpuc was built without it */
 } cli_inspected;
+
+/* Whether the CPU device takes the program among those of the package: 1; 0: no, and why; -1: it is for other devices.
+ * The caller frees the text. */
+int cli_inspect_taken(const cli_inspected *p, uint32_t program, char **out_why_not);
 
 /* The name of a kind of device: of one whose plug-in is not loaded, that of the program's kind of target, which the
  * package has in words. In a static buffer. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints what a package holds as JSON. */
+#include <stdlib.h>
+
 #include "cli.h"
 #include "inspect/inspect.h"
 #include "json.h"
@@ -14,6 +16,7 @@ static void json_tensors(cli_json *j, const char *name, const gpuc_tensor_info *
         cli_json_string(j, "dtype", gpuc_dtype_name(t[i].dtype, dtype));
         cli_json_dims(j, "shape", t[i].ndim, t[i].dims, t[i].dim_names);
         cli_json_bool(j, "has_default", t[i].has_default);
+        cli_json_string(j, "image", t[i].image ? gpuc_image_format_name(t[i].image) : NULL);
         cli_json_end_object(j);
     }
     cli_json_end_array(j);
@@ -154,8 +157,19 @@ static void json_memory(cli_json *j, const gpuc_package_program *p)
     cli_json_end_object(j);
 }
 
-static void json_program(cli_json *j, gpuc_runtime *rt, const gpuc_package_program *p)
+static void json_taken(cli_json *j, const cli_inspected *all, uint32_t number)
 {
+    char *why_not;
+    int taken = cli_inspect_taken(all, number, &why_not);
+    if (taken >= 0) cli_json_bool(j, "taken_by_cpu", taken);
+    if (why_not) cli_json_string(j, "not_taken", why_not);
+    free(why_not);
+}
+
+static void json_program(cli_json *j, const cli_inspected *all, uint32_t number)
+{
+    gpuc_runtime *rt = all->rt;
+    const gpuc_package_program *p = &all->package->programs[number];
     cli_json_object(j, NULL);
     cli_json_string(j, "target", p->target);
     cli_json_string(j, "device", cli_inspect_device(rt, p, p->device));
@@ -167,10 +181,12 @@ static void json_program(cli_json *j, gpuc_runtime *rt, const gpuc_package_progr
     for (uint32_t i = 0; i < p->num_modules; i++) {
         cli_json_object(j, NULL);
         cli_json_string(j, "type", p->modules[i].type);
+        if (p->modules[i].machine) cli_json_string(j, "machine", p->modules[i].machine);
         cli_json_int(j, "bytes", (int64_t)p->modules[i].bytes);
         cli_json_end_object(j);
     }
     cli_json_end_array(j);
+    json_taken(j, all, number);
     cli_json_int(j, "steps", p->num_steps);
     if (p->num_functions) json_functions(j, p);
     json_kernels(j, p);
@@ -194,7 +210,7 @@ void cli_inspect_json(const cli_inspected *p)
         json_tensors(&j, "outputs", g->outputs, g->num_outputs);
     }
     cli_json_array(&j, "programs");
-    for (uint32_t i = 0; i < g->num_programs; i++) json_program(&j, p->rt, &g->programs[i]);
+    for (uint32_t i = 0; i < g->num_programs; i++) json_program(&j, p, i);
     cli_json_end_array(&j);
     cli_json_array(&j, "sections");
     for (uint32_t i = 0; i < g->num_sections; i++) {

@@ -19,8 +19,9 @@ static void print_tensors(const char *heading, const gpuc_tensor_info *t, uint32
     title(heading);
     for (uint32_t i = 0; i < count; i++) {
         char dtype[24], *dims = cli_dims_text(t[i].ndim, t[i].dims, t[i].dim_names);
-        printf("  %u  %s  %s[%s]%s\n", i, t[i].name, gpuc_dtype_name(t[i].dtype, dtype), dims,
-               t[i].has_default ? "  has a default value" : "");
+        const char *image = gpuc_image_format_name(t[i].image);
+        printf("  %u  %s  %s[%s]%s%s%s\n", i, t[i].name, gpuc_dtype_name(t[i].dtype, dtype), dims,
+               t[i].has_default ? "  has a default value" : "", *image ? "  image " : "", image);
         free(dims);
     }
 }
@@ -151,6 +152,14 @@ static void print_memory(const gpuc_package_program *p)
            cli_size_text(p->weight_bytes, (char[32]){0}), p->num_weights);
 }
 
+static void print_taken(const cli_inspected *p, uint32_t number)
+{
+    char *why_not;
+    int taken = cli_inspect_taken(p, number, &why_not);
+    if (taken >= 0) printf("  on this CPU: %s%s\n", taken ? "taken" : "not taken: ", taken ? "" : why_not);
+    free(why_not);
+}
+
 static void print_program(const cli_inspected *p, uint32_t number)
 {
     const gpuc_package_program *g = &p->package->programs[number];
@@ -163,7 +172,8 @@ static void print_program(const cli_inspected *p, uint32_t number)
     else
         printf("%u operators, %u steps, %u kernels\n", g->num_nodes, g->num_steps, g->num_kernels);
     for (uint32_t i = 0; i < g->num_modules; i++)
-        printf("  module %u: %s, %s\n", i, g->modules[i].type, cli_size_text(g->modules[i].bytes, size));
+        printf("  module %u: %s%s%s, %s\n", i, g->modules[i].type, g->modules[i].machine ? " for " : "",
+               g->modules[i].machine ? g->modules[i].machine : "", cli_size_text(g->modules[i].bytes, size));
     for (uint32_t i = 0; i < g->num_symbols; i++)
         printf("  symbol %s: dimension %u of input %u\n", g->symbols[i].name, g->symbols[i].dim,
                g->symbols[i].input);
@@ -174,6 +184,7 @@ static void print_program(const cli_inspected *p, uint32_t number)
         else
             printf(" %s>=%lld", g->requirements[i].name, (long long)g->requirements[i].at_least);
     printf("%s\n", g->num_requirements ? "" : " nothing beyond the specification's minimum");
+    print_taken(p, number);
     if (p->package->is_library) print_functions(g);
     print_kernels(g);
     if (p->package->is_library) return;

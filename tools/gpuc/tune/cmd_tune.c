@@ -25,6 +25,8 @@ enum {
     OPT_PROCESSES,
     OPT_SHAPE,
     OPT_BIND,
+    OPT_INPUT_IMAGE,
+    OPT_OUTPUT_IMAGE,
     OPT_PLANT
 };
 
@@ -53,6 +55,8 @@ static const cli_option options[] = {
      "4"},
     {"shape", OPT_SHAPE, "NAME=DIMS", "as for `gpuc build`; repeatable"},
     {"bind", OPT_BIND, "NAME=FILE", "as for `gpuc build`; repeatable"},
+    {"input-image", OPT_INPUT_IMAGE, "NAME=FORMAT,...", "as for `gpuc build`; repeatable"},
+    {"output-image", OPT_OUTPUT_IMAGE, "NAME=FORMAT,...", "as for `gpuc build`; repeatable"},
     {"optimize", 'O', "LEVEL", "0 to 3; default 3"},
     {"verbose", 'v', NULL, "a line for every trial"},
     {"plant", OPT_PLANT, "KIND:N", NULL}, /* for tests: a mistake in trial N */
@@ -61,6 +65,7 @@ static const cli_option options[] = {
 typedef struct tune_args {
     const char *model, *log;
     cli_shapes shapes;
+    cli_images images;
     cli_strings binds, picked;
     int level, gain;
     gpuc_tune_options search;
@@ -134,6 +139,8 @@ static void parse(const cli_command *c, int argc, char **argv, tune_args *a)
             break;
         case OPT_SHAPE: cli_shapes_add(c, &a->shapes, value); break;
         case OPT_BIND: cli_strings_add(&a->binds, value); break;
+        case OPT_INPUT_IMAGE: cli_strings_add(&a->images.inputs, value); break;
+        case OPT_OUTPUT_IMAGE: cli_strings_add(&a->images.outputs, value); break;
         case OPT_PLANT: plant_of(c, value, &a->setup.planted); break;
         case 'O': a->level = (int)cli_int(c, "-O", value, 0, 3); break;
         case 'v': a->setup.verbose = true; break;
@@ -282,6 +289,7 @@ static void extract(gpuc_ctx *ctx, tune_body_arg *t)
     onnx.keep_symbolic = true;
     build.opt_level = a->level;
     gpuc_rmodule *module = gpuc_onnx_load(ctx, a->model, &onnx);
+    cli_images_apply(ctx, module, &a->images);
     cli_progress_show(&t->run->line, "folding and fusing", 0, 0);
     gpuc_tune_extract(ctx, module, t->target, &build, &a->setup.tasks);
     cli_progress_clear(&t->run->line);
@@ -389,6 +397,7 @@ static int run(const cli_command *c, int argc, char **argv)
     cli_runtime_deinit(&r);
     cli_strings_free(&a.picked);
     cli_shapes_free(&a.shapes);
+    cli_images_free(&a.images);
     cli_strings_free(&a.binds);
     if (cli_interrupted) {
         gpuc_status_release(status);
