@@ -30,6 +30,11 @@ static PFN_vkGetDeviceProcAddr real_device_proc;
     X(allocations, VkResult, return, CreateBufferView,                                                       \
       (VkDevice d, const VkBufferViewCreateInfo *i, const VkAllocationCallbacks *c, VkBufferView *o),        \
       (d, i, c, o))                                                                                          \
+    X(allocations, VkResult, return, CreateImage,                                                            \
+      (VkDevice d, const VkImageCreateInfo *i, const VkAllocationCallbacks *c, VkImage *o), (d, i, c, o))    \
+    X(allocations, VkResult, return, CreateImageView,                                                        \
+      (VkDevice d, const VkImageViewCreateInfo *i, const VkAllocationCallbacks *c, VkImageView *o),          \
+      (d, i, c, o))                                                                                          \
     X(allocations, VkResult, return, CreateDescriptorPool,                                                   \
       (VkDevice d, const VkDescriptorPoolCreateInfo *i, const VkAllocationCallbacks *c,                      \
        VkDescriptorPool *o),                                                                                 \
@@ -49,6 +54,12 @@ static PFN_vkGetDeviceProcAddr real_device_proc;
       (VkCommandBuffer cb, VkBuffer b, VkDeviceSize o, VkDeviceSize s, const void *p), (cb, b, o, s, p))     \
     X(copies, void, , CmdCopyBuffer,                                                                         \
       (VkCommandBuffer cb, VkBuffer a, VkBuffer b, uint32_t n, const VkBufferCopy *r), (cb, a, b, n, r))     \
+    X(copies, void, , CmdCopyBufferToImage,                                                                  \
+      (VkCommandBuffer cb, VkBuffer a, VkImage b, VkImageLayout l, uint32_t n, const VkBufferImageCopy *r),  \
+      (cb, a, b, l, n, r))                                                                                   \
+    X(copies, void, , CmdCopyImageToBuffer,                                                                  \
+      (VkCommandBuffer cb, VkImage a, VkImageLayout l, VkBuffer b, uint32_t n, const VkBufferImageCopy *r),  \
+      (cb, a, l, b, n, r))                                                                                   \
     X(descriptor_writes, void, , UpdateDescriptorSets,                                                       \
       (VkDevice d, uint32_t n, const VkWriteDescriptorSet *w, uint32_t m, const VkCopyDescriptorSet *c),     \
       (d, n, w, m, c))                                                                                       \

@@ -22,8 +22,8 @@ enum {
 
 typedef struct options {
     const char *package, *out;
-    network_kind kind;
-    int frames; /* 0: until the window is closed */
+    bool colors; /* the network makes a gray picture */
+    int frames;  /* 0: until the window is closed */
     bool window, reference, validate, best_practices;
 } options;
 
@@ -47,8 +47,8 @@ typedef struct app {
     gpu gpu;
     scene scene;
     network network;
-    convert convert;
     image picture;
+    pass colors;
     overlay overlay;
     window *window;
     frame frames[IN_FLIGHT];
@@ -105,9 +105,9 @@ static options parse(int argc, char **argv)
             usage();
         else {
             if (!strcmp(name, "--style"))
-                o.package = value, o.kind = STYLE;
+                o.package = value, o.colors = false;
             else if (!strcmp(name, "--super-resolution"))
-                o.package = value, o.kind = SUPER_RESOLUTION;
+                o.package = value, o.colors = true;
             else if (!strcmp(name, "--frames"))
                 o.frames = atoi(value);
             else if (!strcmp(name, "--out"))
@@ -160,29 +160,32 @@ static void create_frames(app *a)
         VK(vkAllocateCommandBuffers(g->device, &commands, &f->commands));
         VK(vkCreateFence(g->device, &fence, NULL, &f->fence));
         VK(vkCreateQueryPool(g->device, &queries, NULL, &f->queries));
-        f->pixels = buffer_create(g, bytes, VK_BUFFER_USAGE_TRANSFER_DST_BIT, true);
+        f->pixels = buffer_create(g, bytes, VK_BUFFER_USAGE_TRANSFER_DST_BIT);
         f->number = -1;
     }
     for (int i = 0; a->options.reference && i < REFERENCES; i++)
         a->samples[i] = (sample){
             .frame = i * (a->options.frames - 1) / (REFERENCES - 1),
             .before = buffer_create(g, (VkDeviceSize)a->scene.color.width * a->scene.color.height * 4,
-                                    VK_BUFFER_USAGE_TRANSFER_DST_BIT, true),
-            .after = buffer_create(g, bytes, VK_BUFFER_USAGE_TRANSFER_DST_BIT, true)};
+                                    VK_BUFFER_USAGE_TRANSFER_DST_BIT),
+            .after = buffer_create(g, bytes, VK_BUFFER_USAGE_TRANSFER_DST_BIT)};
 }
 
 static void create(app *a)
 {
     create_gpu(a);
-    network_create(&a->network, &a->gpu, a->options.package, a->options.kind);
-    const int64_t *in = a->network.in, *out = a->network.out;
-    scene_create(&a->scene, &a->gpu, (uint32_t)in[3], (uint32_t)in[2]);
-    a->picture = image_create(&a->gpu, VK_FORMAT_R8G8B8A8_UNORM, (uint32_t)out[3], (uint32_t)out[2],
-                              VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT);
+    network *n = &a->network;
+    network_create(n, &a->gpu, a->options.package);
+    bool any = !n->in_width || !n->in_height; /* the network scales what it gets */
+    scene_create(&a->scene, &a->gpu, any ? n->out_width : n->in_width, any ? n->out_height : n->in_height);
+    a->picture =
+        image_create(&a->gpu, VK_FORMAT_R8G8B8A8_UNORM, n->out_width, n->out_height,
+                     VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_TRANSFER_SRC_BIT, VK_IMAGE_LAYOUT_GENERAL);
     VkCommandBuffer commands = gpu_begin(&a->gpu);
     image_layout(commands, &a->picture, VK_IMAGE_LAYOUT_UNDEFINED, VK_IMAGE_LAYOUT_GENERAL);
     gpu_finish(&a->gpu, commands);
-    convert_create(&a->convert, &a->gpu, a->options.kind, &a->scene.color, &a->network, &a->picture);
+    network_bind(n, &a->scene.color, &a->picture);
+    if (a->options.colors) a->colors = colors_create(&a->gpu, &a->scene, &a->picture);
     overlay_create(&a->overlay, &a->gpu, &a->picture);
     create_frames(a);
 #ifdef WITH_WINDOW
@@ -207,10 +210,10 @@ static void destroy(app *a)
         buffer_destroy(g, &a->samples[i].after);
     }
     overlay_destroy(&a->overlay, g);
-    convert_destroy(&a->convert, g);
+    if (a->options.colors) pass_destroy(g, &a->colors);
     image_destroy(g, &a->picture);
     scene_destroy(&a->scene, g);
-    network_destroy(&a->network, g);
+    network_destroy(&a->network);
     gpu_destroy(g);
 }
 
@@ -219,10 +222,10 @@ static void destroy(app *a)
 static void read_back(VkCommandBuffer commands, const image *from, const buffer *to)
 {
     VkBufferImageCopy copy = image_copy(from);
-    image_layout(commands, from, VK_IMAGE_LAYOUT_GENERAL, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
+    image_layout(commands, from, from->layout, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL);
     vkCmdCopyImageToBuffer(commands, from->handle, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, to->handle, 1,
                            &copy);
-    image_layout(commands, from, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, VK_IMAGE_LAYOUT_GENERAL);
+    image_layout(commands, from, VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL, from->layout);
     barrier(commands, VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT,
             VK_PIPELINE_STAGE_HOST_BIT, VK_ACCESS_HOST_READ_BIT);
 }
@@ -252,9 +255,8 @@ static void record(app *a, frame *f)
     mark(f, 0);
     scene_draw(&a->scene, f->commands, (float)f->number / 30);
     mark(f, 1);
-    convert_to_tensor(&a->convert, f->commands);
     network_record(&a->network, f->commands);
-    convert_to_picture(&a->convert, f->commands);
+    if (a->options.colors) colors_add(&a->colors, f->commands, &a->picture);
     mark(f, 2);
     take_samples(a, f);
     overlay_draw(&a->overlay, f->commands, &a->picture);
@@ -324,14 +326,20 @@ static int run_frames(app *a)
 
 /* ---- What came of it ------------------------------------------------------------------------- */
 
+static pixels pixels_of(const buffer *b, const image *i)
+{
+    return (pixels){b->mapped, i->width, i->height};
+}
+
 /* Whether the frames are what the CPU computes. */
 static bool compare(app *a)
 {
     bool good = true;
     for (int i = 0; i < REFERENCES; i++) {
         const sample *s = &a->samples[i];
-        int differ, worst = reference_compare(a->options.package, a->options.kind, &a->network,
-                                              s->before.mapped, s->after.mapped, &differ);
+        int differ, worst = reference_compare(a->options.package, a->options.colors,
+                                              pixels_of(&s->before, &a->scene.color),
+                                              pixels_of(&s->after, &a->picture), &differ);
         printf("frame %d: at most %d of 255 from the reference (allowed: %d), %d values differ\n", s->frame,
                worst, TOLERANCE, differ);
         good = good && worst <= TOLERANCE;

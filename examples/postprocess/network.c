@@ -4,6 +4,7 @@
 
 #include "postprocess.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- Before the device is made --------------------------------------------------------------- */
@@ -17,7 +18,7 @@ static void enable_extension(gpu *g, const char *name)
 }
 
 /* The features that this application knows; the others stay off, and kernels that want them are not used. */
-static void enable_feature(gpu *g, const char *name)
+static void enable_feature(gpu *g, const gpuc_vulkan_need *need)
 {
     const struct {
         const char *name;
@@ -26,14 +27,23 @@ static void enable_feature(gpu *g, const char *name)
         {"shaderInt64", &g->features.features.shaderInt64},
         {"shaderInt16", &g->features.features.shaderInt16},
         {"shaderFloat64", &g->features.features.shaderFloat64},
+        {"shaderStorageImageWriteWithoutFormat", &g->features.features.shaderStorageImageWriteWithoutFormat},
         {"storageBuffer16BitAccess", &g->features11.storageBuffer16BitAccess},
         {"shaderFloat16", &g->features12.shaderFloat16},
         {"shaderInt8", &g->features12.shaderInt8},
         {"storageBuffer8BitAccess", &g->features12.storageBuffer8BitAccess},
         {"vulkanMemoryModel", &g->features12.vulkanMemoryModel},
+        {"subgroupSizeControl", &g->features13.subgroupSizeControl},
+        {"computeFullSubgroups", &g->features13.computeFullSubgroups},
+        {"shaderIntegerDotProduct", &g->features13.shaderIntegerDotProduct},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (!strcmp(known[i].name, name)) *known[i].member = VK_TRUE;
+        if (!strcmp(known[i].name, need->name)) {
+            *known[i].member = VK_TRUE;
+            return;
+        }
+    if (need->optional)
+        fprintf(stderr, "postprocess: %s stays off, which is for %s\n", need->name, need->buys);
 }
 
 static gpuc_status ask(network *n, gpu *g, const char *package)
@@ -54,7 +64,7 @@ static gpuc_status ask(network *n, gpu *g, const char *package)
     for (uint32_t i = 0; i < count && i < 256; i++) {
         if (!needs[i].present) continue; /* if it must be there, loading the package tells */
         if (needs[i].kind == GPUC_VULKAN_NEED_EXTENSION) enable_extension(g, needs[i].name);
-        if (needs[i].kind == GPUC_VULKAN_NEED_FEATURE) enable_feature(g, needs[i].name);
+        if (needs[i].kind == GPUC_VULKAN_NEED_FEATURE) enable_feature(g, &needs[i]);
     }
     return NULL;
 }
@@ -85,43 +95,19 @@ static gpuc_status adopt(network *n, const gpu *g)
     return gpuc_vulkan_adopt(n->runtime, &desc, &n->device);
 }
 
-/* The extents of a tensor; an open first one (the batch) is 1. */
-static gpuc_status extents(gpuc_tensor_info info, int64_t channels, int64_t out[4])
+/* An input or output that is an image. */
+static gpuc_status extents(gpuc_tensor_info info, const char *option, uint32_t *out_width,
+                           uint32_t *out_height)
 {
-    if (info.ndim != 4 || info.dims[1] != channels || !gpuc_dtype_equal(info.dtype, GPUC_FLOAT32))
-        return gpuc_fail(GPUC_UNSUPPORTED, "%s is not float32 [1, %d, height, width]", info.name,
-                         (int)channels);
-    for (int i = 0; i < 4; i++) {
-        out[i] = i == 0 && info.dims[i] < 0 ? 1 : info.dims[i];
-        if (out[i] < 1)
-            return gpuc_fail(GPUC_UNSUPPORTED, "dimension %d of %s is open: gpuc build --shape %s=1,%d,H,W",
-                             i, info.name, info.name, (int)channels);
-    }
+    if (info.image != GPUC_IMAGE_RGBA8)
+        return gpuc_fail(GPUC_UNSUPPORTED, "%s is not an image: gpuc build --%s %s=rgba8", info.name, option,
+                         info.name);
+    *out_height = info.dims[0] < 0 ? 0 : (uint32_t)info.dims[0];
+    *out_width = info.dims[1] < 0 ? 0 : (uint32_t)info.dims[1];
     return NULL;
 }
 
-/* An array over a buffer of the application: nothing is copied. */
-static gpuc_status wrap(network *n, const buffer *b, const int64_t dims[4], gpuc_ndarray **out)
-{
-    gpuc_vulkan_buffer v = {
-        .buffer = b->handle, .size = b->size, .usage = b->usage, .owner_family = GPUC_VULKAN_SAME_FAMILY};
-    return gpuc_vulkan_wrap_buffer(n->device, &v, GPUC_FLOAT32, 4, dims, NULL, NULL, out);
-}
-
-/* The session reads and writes the buffers from now on. */
-static gpuc_status bind(network *n)
-{
-    gpuc_ndarray *in = NULL, *out = NULL;
-    gpuc_status status = wrap(n, &n->input, n->in, &in);
-    if (!status) status = wrap(n, &n->output, n->out, &out);
-    if (!status) status = gpuc_session_bind_input(n->session, 0, in);
-    if (!status) status = gpuc_session_bind_output(n->session, 0, out);
-    gpuc_ndarray_release(in); /* the session has its own reference */
-    gpuc_ndarray_release(out);
-    return status;
-}
-
-static gpuc_status create(network *n, gpu *g, const char *package, network_kind kind)
+static gpuc_status create(network *n, const gpu *g, const char *package)
 {
     gpuc_model_desc model = GPUC_MODEL_DESC_INIT;
     GPUC_TRY(adopt(n, g));
@@ -129,19 +115,42 @@ static gpuc_status create(network *n, gpu *g, const char *package, network_kind 
     model.device = n->device;
     GPUC_TRY(gpuc_model_load(n->runtime, &model, &n->model));
     GPUC_TRY(gpuc_session_create(n->model, &n->session));
-    GPUC_TRY(extents(gpuc_model_input(n->model, 0), kind == STYLE ? 3 : 1, n->in));
-    GPUC_TRY(extents(gpuc_model_output(n->model, 0), kind == STYLE ? 3 : 1, n->out));
-
-    const VkBufferUsageFlags usage =
-        VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT;
-    n->input = buffer_create(g, (VkDeviceSize)(n->in[1] * n->in[2] * n->in[3] * 4), usage, false);
-    n->output = buffer_create(g, (VkDeviceSize)(n->out[1] * n->out[2] * n->out[3] * 4), usage, false);
-    return bind(n);
+    gpuc_tensor_info out = gpuc_model_output(n->model, 0);
+    GPUC_TRY(extents(gpuc_model_input(n->model, 0), "input-image", &n->in_width, &n->in_height));
+    GPUC_TRY(extents(out, "output-image", &n->out_width, &n->out_height));
+    if (n->out_width && n->out_height) return NULL;
+    return gpuc_fail(GPUC_UNSUPPORTED, "the size of %s is open: gpuc build --shape", out.name);
 }
 
-void network_create(network *n, gpu *g, const char *package, network_kind kind)
+void network_create(network *n, const gpu *g, const char *package)
 {
-    gpuc_check(create(n, g, package, kind));
+    gpuc_check(create(n, g, package));
+}
+
+/* ---- Its images ------------------------------------------------------------------------------ */
+
+/* An array that is an image of the application: nothing is copied. */
+static gpuc_status wrap(network *n, const image *i, gpuc_ndarray **out)
+{
+    const gpuc_vulkan_image v = {.view = i->view,
+                                 .format = (uint32_t)i->format,
+                                 .layout = (uint32_t)i->layout,
+                                 .width = i->width,
+                                 .height = i->height,
+                                 .usage = i->usage,
+                                 .owner_family = GPUC_VULKAN_SAME_FAMILY};
+    return gpuc_vulkan_wrap_image(n->device, &v, NULL, NULL, out);
+}
+
+void network_bind(network *n, const image *in, const image *out)
+{
+    gpuc_ndarray *x, *y;
+    gpuc_check(wrap(n, in, &x));
+    gpuc_check(wrap(n, out, &y));
+    gpuc_check(gpuc_session_bind_input(n->session, 0, x));
+    gpuc_check(gpuc_session_bind_output(n->session, 0, y));
+    gpuc_ndarray_release(x); /* the session has its own reference */
+    gpuc_ndarray_release(y);
 }
 
 /* ---- In each frame --------------------------------------------------------------------------- */
@@ -151,16 +160,14 @@ void network_record(network *n, VkCommandBuffer commands)
     const gpuc_vulkan_sync sync = {.src_stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
                                    .src_access = VK_ACCESS_SHADER_WRITE_BIT,
                                    .dst_stages = VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
-                                   .dst_access = VK_ACCESS_SHADER_READ_BIT};
+                                   .dst_access = VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT};
     gpuc_check(gpuc_session_record(n->session, commands, &sync));
 }
 
-void network_destroy(network *n, gpu *g)
+void network_destroy(network *n)
 {
     gpuc_session_release(n->session);
     gpuc_model_release(n->model);
     gpuc_check(gpuc_device_close(n->device));
     gpuc_runtime_release(n->runtime);
-    buffer_destroy(g, &n->input);
-    buffer_destroy(g, &n->output);
 }

@@ -3,7 +3,7 @@
  *
  *     main.c       options, and the loop over frames
  *     network.c    gpuc: the network on this application's device, in its command buffer
- *     convert.c    from a picture to the network's tensors and back, by two compute shaders
+ *     colors.c     the scene's colors, for a network that makes a gray picture
  *     reference.c  the same on the CPU, to compare with
  *     count.c      counts what gpuc calls on the device
  *     vulkan.c     instance, device, images, buffers, compute shaders
@@ -44,9 +44,10 @@ typedef struct gpu {
     const char *extensions[16]; /* that the device was made with */
     uint32_t num_extensions;
     bool debug_utils;                   /* the instance has VK_EXT_debug_utils */
-    VkPhysicalDeviceFeatures2 features; /* that the device was made with, with the two in its chain */
+    VkPhysicalDeviceFeatures2 features; /* that the device was made with, with the three in its chain */
     VkPhysicalDeviceVulkan11Features features11;
     VkPhysicalDeviceVulkan12Features features12;
+    VkPhysicalDeviceVulkan13Features features13;
     double tick_ms; /* of a timestamp */
     VkPhysicalDeviceMemoryProperties memory;
     VkDebugUtilsMessengerEXT messenger;
@@ -59,7 +60,7 @@ typedef struct gpu_options {
     uint32_t num_instance_extensions;
 } gpu_options;
 
-#define API_VERSION VK_API_VERSION_1_2
+#define API_VERSION VK_API_VERSION_1_3
 
 /* The instance and the physical device. */
 void gpu_open(gpu *g, const gpu_options *options);
@@ -75,13 +76,17 @@ typedef struct image {
     VkImage handle;
     VkDeviceMemory memory;
     VkImageView view;
+    VkFormat format;
     uint32_t width, height;
+    VkImageUsageFlags usage;
+    VkImageLayout layout; /* that shaders use it in */
 } image;
 
-image image_create(gpu *g, VkFormat format, uint32_t width, uint32_t height, VkImageUsageFlags usage);
+image image_create(gpu *g, VkFormat format, uint32_t width, uint32_t height, VkImageUsageFlags usage,
+                   VkImageLayout layout);
 void image_destroy(gpu *g, image *i);
 /* Changes the layout of a color image, behind what used it and in front of what will use it: compute shaders in
- * VK_IMAGE_LAYOUT_GENERAL, else what the layout says. */
+ * VK_IMAGE_LAYOUT_GENERAL, shaders in VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL, else what the layout says. */
 void image_layout(VkCommandBuffer commands, const image *i, VkImageLayout from, VkImageLayout to);
 /* All of an RGBA8 image, for copies from or to a buffer. */
 VkBufferImageCopy image_copy(const image *i);
@@ -89,12 +94,11 @@ VkBufferImageCopy image_copy(const image *i);
 typedef struct buffer {
     VkBuffer handle;
     VkDeviceMemory memory;
-    VkDeviceSize size;
-    VkBufferUsageFlags usage;
-    void *mapped; /* NULL: the host does not see it */
+    void *mapped;
 } buffer;
 
-buffer buffer_create(gpu *g, VkDeviceSize size, VkBufferUsageFlags usage, bool host);
+/* A buffer that the host sees. */
+buffer buffer_create(gpu *g, VkDeviceSize size, VkBufferUsageFlags usage);
 void buffer_destroy(gpu *g, buffer *b);
 
 /* A memory barrier. */
@@ -114,10 +118,8 @@ typedef struct pass {
     VkPipeline pipeline;
 } pass;
 
-/* Binding i of set 0: a storage buffer, or an image: with a sampler in VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL,
- * without one in VK_IMAGE_LAYOUT_GENERAL. */
+/* Binding i of set 0: an image in its layout, with a sampler or as a storage image. */
 typedef struct binding {
-    const buffer *buffer;
     const image *image;
     VkSampler sampler;
 } binding;
@@ -137,7 +139,7 @@ void pass_destroy(gpu *g, pass *p);
 /* ---- scene.c ------------------------------------------------------------------------------- */
 
 typedef struct scene {
-    image color; /* RGBA8; between frames in VK_IMAGE_LAYOUT_GENERAL */
+    image color; /* RGBA8; outside of the render pass in VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL */
     image depth, texture;
     VkSampler sampler;
     VkRenderPass render_pass;
@@ -152,50 +154,42 @@ void scene_draw(const scene *s, VkCommandBuffer commands, float seconds);
 
 /* ---- network.c ----------------------------------------------------------------------------- */
 
-/* What the network makes of a picture. */
-typedef enum network_kind {
-    STYLE,           /* [1, 3, H, W] to the same, RGB from 0 to 255 */
-    SUPER_RESOLUTION /* [1, 1, H, W] to [1, 1, kH, kW], luminance from 0 to 1 */
-} network_kind;
-
 typedef struct network {
     gpuc_runtime *runtime;
     gpuc_device *device;
     gpuc_model *model;
     gpuc_session *session;
-    int64_t in[4], out[4]; /* extents of input and output */
-    buffer input, output;  /* of the application */
+    uint32_t in_width, in_height, out_width, out_height; /* of the pictures; in_ is 0 where any size goes */
 } network;
 
 /* Adds the extensions and features that the package makes use of to those that the device will be made with. */
 void network_ask(network *n, gpu *g, const char *package);
-void network_create(network *n, gpu *g, const char *package, network_kind kind);
-void network_destroy(network *n, gpu *g);
-/* Records the network. Compute shaders before it have written n->input, compute shaders behind it read n->output. */
+/* Loads the package. */
+void network_create(network *n, const gpu *g, const char *package);
+void network_destroy(network *n);
+/* The network reads one image and writes the other from now on. */
+void network_bind(network *n, const image *in, const image *out);
+/* Records the network, behind and in front of compute shaders that read and write the images. */
 void network_record(network *n, VkCommandBuffer commands);
 
-/* ---- convert.c ----------------------------------------------------------------------------- */
+/* ---- colors.c ------------------------------------------------------------------------------ */
 
-typedef struct convert {
-    pass to_tensor, to_picture;
-    network_kind kind;
-    uint32_t in_width, in_height, out_width, out_height;
-} convert;
-
-void convert_create(convert *c, gpu *g, network_kind kind, const image *from, const network *n,
-                    const image *to);
-void convert_destroy(convert *c, gpu *g);
-/* Writes the tensor of the network's input from the scene. */
-void convert_to_tensor(const convert *c, VkCommandBuffer commands);
-/* Writes the picture from the network's output, and for super-resolution the scene's colors. */
-void convert_to_picture(const convert *c, VkCommandBuffer commands);
+/* Gives a gray picture the colors of the scene. Compute shaders behind it see the picture. */
+pass colors_create(gpu *g, const scene *from, const image *to);
+void colors_add(const pass *p, VkCommandBuffer commands, const image *to);
 
 /* ---- reference.c --------------------------------------------------------------------------- */
 
-/* Computes what the c target makes of a rendered picture (in, RGBA8), and compares: the largest difference of a
- * channel, in steps of 8 bits. *out_differ is the number of channels that differ at all. */
-int reference_compare(const char *package, network_kind kind, const network *n, const uint8_t *in,
-                      const uint8_t *out, int *out_differ);
+/* An image's pixels on the CPU, RGBA8. */
+typedef struct pixels {
+    const uint8_t *rgba;
+    int64_t width, height;
+} pixels;
+
+/* Computes what the package's program for c makes of a rendered picture, with the scene's colors if colors is set, and
+ * compares: the largest difference of a channel, in steps of 8 bits. *out_differ is the number of channels that
+ * differ at all. */
+int reference_compare(const char *package, bool colors, pixels in, pixels out, int *out_differ);
 
 /* ---- count.c ------------------------------------------------------------------------------- */
 
@@ -203,7 +197,7 @@ int reference_compare(const char *package, network_kind kind, const network *n, 
 typedef struct counts {
     long submits, waits;
     long allocations; /* of device memory, of Vulkan objects, of memory of the host */
-    long copies;      /* of buffers, and between the host and the device */
+    long copies;      /* of buffers and images, and between the host and the device */
     long descriptor_writes, dispatches;
 } counts;
 extern counts counted;

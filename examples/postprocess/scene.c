@@ -34,9 +34,10 @@ static void create_texture(scene *s, gpu *g)
                                    .magFilter = VK_FILTER_LINEAR,
                                    .minFilter = VK_FILTER_LINEAR};
     s->texture = image_create(g, VK_FORMAT_R8G8B8A8_UNORM, TEXTURE, TEXTURE,
-                              VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT);
+                              VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_TRANSFER_DST_BIT,
+                              VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL);
     VK(vkCreateSampler(g->device, &sampler, NULL, &s->sampler));
-    buffer texels = buffer_create(g, TEXTURE * TEXTURE * 4, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, true);
+    buffer texels = buffer_create(g, TEXTURE * TEXTURE * 4, VK_BUFFER_USAGE_TRANSFER_SRC_BIT);
     VkBufferImageCopy copy = image_copy(&s->texture);
     paint(texels.mapped);
     VkCommandBuffer commands = gpu_begin(g);
@@ -64,7 +65,7 @@ static void create_render_pass(scene *s, gpu *g)
          .storeOp = VK_ATTACHMENT_STORE_OP_STORE,
          .stencilLoadOp = VK_ATTACHMENT_LOAD_OP_DONT_CARE,
          .stencilStoreOp = VK_ATTACHMENT_STORE_OP_DONT_CARE,
-         .finalLayout = VK_IMAGE_LAYOUT_GENERAL},
+         .finalLayout = s->color.layout},
         {.format = DEPTH_FORMAT,
          .samples = VK_SAMPLE_COUNT_1_BIT,
          .loadOp = VK_ATTACHMENT_LOAD_OP_CLEAR,
@@ -170,9 +171,11 @@ void scene_create(scene *s, gpu *g, uint32_t width, uint32_t height)
 {
     *s = (scene){0};
     s->color = image_create(g, VK_FORMAT_R8G8B8A8_UNORM, width, height,
-                            VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_STORAGE_BIT |
-                                VK_IMAGE_USAGE_TRANSFER_SRC_BIT);
-    s->depth = image_create(g, DEPTH_FORMAT, width, height, VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT);
+                            VK_IMAGE_USAGE_COLOR_ATTACHMENT_BIT | VK_IMAGE_USAGE_SAMPLED_BIT |
+                                VK_IMAGE_USAGE_TRANSFER_SRC_BIT,
+                            VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL);
+    s->depth = image_create(g, DEPTH_FORMAT, width, height, VK_IMAGE_USAGE_DEPTH_STENCIL_ATTACHMENT_BIT,
+                            VK_IMAGE_LAYOUT_DEPTH_STENCIL_ATTACHMENT_OPTIMAL);
     create_texture(s, g);
     create_render_pass(s, g);
     create_pipeline(s, g);

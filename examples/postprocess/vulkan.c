@@ -93,16 +93,18 @@ static void choose_device(gpu *g)
             return;
         }
     }
-    die("there is no Vulkan 1.2 device with a queue for graphics, compute and timestamps");
+    die("there is no Vulkan 1.3 device with a queue for graphics, compute and timestamps");
 }
 
 void gpu_open(gpu *g, const gpu_options *options)
 {
     *g = (gpu){.features = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2},
                .features11 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES},
-               .features12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES}};
+               .features12 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES},
+               .features13 = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES}};
     g->features.pNext = &g->features11;
     g->features11.pNext = &g->features12;
+    g->features12.pNext = &g->features13;
     create_instance(g, options);
     choose_device(g);
 }
@@ -181,9 +183,10 @@ static VkDeviceMemory allocate(gpu *g, VkMemoryRequirements need, VkMemoryProper
     die("the device has no memory of a type that is needed");
 }
 
-image image_create(gpu *g, VkFormat format, uint32_t width, uint32_t height, VkImageUsageFlags usage)
+image image_create(gpu *g, VkFormat format, uint32_t width, uint32_t height, VkImageUsageFlags usage,
+                   VkImageLayout layout)
 {
-    image out = {.width = width, .height = height};
+    image out = {.format = format, .width = width, .height = height, .usage = usage, .layout = layout};
     VkImageCreateInfo info = {.sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
                               .imageType = VK_IMAGE_TYPE_2D,
                               .format = format,
@@ -230,7 +233,8 @@ static use use_of(VkImageLayout layout)
     case VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL:
         return (use){VK_PIPELINE_STAGE_TRANSFER_BIT, VK_ACCESS_TRANSFER_WRITE_BIT};
     case VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL:
-        return (use){VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT, VK_ACCESS_SHADER_READ_BIT};
+        return (use){VK_PIPELINE_STAGE_FRAGMENT_SHADER_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT,
+                     VK_ACCESS_SHADER_READ_BIT};
     case VK_IMAGE_LAYOUT_PRESENT_SRC_KHR: return (use){VK_PIPELINE_STAGE_BOTTOM_OF_PIPE_BIT, 0};
     /* The wait for an image of the swapchain is at this stage. */
     case VK_IMAGE_LAYOUT_UNDEFINED: return (use){VK_PIPELINE_STAGE_TRANSFER_BIT, 0};
@@ -260,18 +264,17 @@ VkBufferImageCopy image_copy(const image *i)
                                .imageExtent = {i->width, i->height, 1}};
 }
 
-buffer buffer_create(gpu *g, VkDeviceSize size, VkBufferUsageFlags usage, bool host)
+buffer buffer_create(gpu *g, VkDeviceSize size, VkBufferUsageFlags usage)
 {
-    buffer out = {.size = size, .usage = usage};
+    buffer out;
     VkBufferCreateInfo info = {.sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO, .size = size, .usage = usage};
     VkMemoryRequirements need;
     VK(vkCreateBuffer(g->device, &info, NULL, &out.handle));
     vkGetBufferMemoryRequirements(g->device, out.handle, &need);
-    out.memory = allocate(g, need,
-                          host ? VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT
-                               : VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT);
+    out.memory =
+        allocate(g, need, VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT);
     VK(vkBindBufferMemory(g->device, out.handle, out.memory, 0));
-    if (host) VK(vkMapMemory(g->device, out.memory, 0, VK_WHOLE_SIZE, 0, &out.mapped));
+    VK(vkMapMemory(g->device, out.memory, 0, VK_WHOLE_SIZE, 0, &out.mapped));
     return out;
 }
 
@@ -293,27 +296,20 @@ void barrier(VkCommandBuffer commands, VkPipelineStageFlags from, VkAccessFlags 
 
 static VkDescriptorType type_of(const binding *b)
 {
-    return b->buffer    ? VK_DESCRIPTOR_TYPE_STORAGE_BUFFER
-           : b->sampler ? VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER
-                        : VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
+    return b->sampler ? VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER : VK_DESCRIPTOR_TYPE_STORAGE_IMAGE;
 }
 
 static void write_set(gpu *g, VkDescriptorSet set, const binding *bindings, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i++) {
         const binding *b = &bindings[i];
-        VkDescriptorBufferInfo buffer_info = {.range = VK_WHOLE_SIZE};
         VkDescriptorImageInfo image_info = {
-            .sampler = b->sampler,
-            .imageLayout = b->sampler ? VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL : VK_IMAGE_LAYOUT_GENERAL};
-        if (b->buffer) buffer_info.buffer = b->buffer->handle;
-        if (b->image) image_info.imageView = b->image->view;
+            .sampler = b->sampler, .imageView = b->image->view, .imageLayout = b->image->layout};
         VkWriteDescriptorSet write = {.sType = VK_STRUCTURE_TYPE_WRITE_DESCRIPTOR_SET,
                                       .dstSet = set,
                                       .dstBinding = i,
                                       .descriptorCount = 1,
                                       .descriptorType = type_of(b),
-                                      .pBufferInfo = &buffer_info,
                                       .pImageInfo = &image_info};
         vkUpdateDescriptorSets(g->device, 1, &write, 0, NULL);
     }
@@ -387,7 +383,7 @@ void compute_run(VkCommandBuffer commands, const pass *p, const void *push, uint
 {
     vkCmdBindPipeline(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->pipeline);
     vkCmdBindDescriptorSets(commands, VK_PIPELINE_BIND_POINT_COMPUTE, p->layout, 0, 1, &p->set, 0, NULL);
-    vkCmdPushConstants(commands, p->layout, SHADER_STAGES, 0, push_bytes, push);
+    if (push) vkCmdPushConstants(commands, p->layout, SHADER_STAGES, 0, push_bytes, push);
     vkCmdDispatch(commands, (width + 7) / 8, (height + 7) / 8, 1);
 }
 

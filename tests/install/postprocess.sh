@@ -27,10 +27,13 @@ run cmake -G Ninja -S "$work/app" -B "$work/app/build" -DCMAKE_PREFIX_PATH="$wor
 run cmake --build "$work/app/build"
 
 # Luminance, with real weights: a minute of lavapipe at most where nothing else runs.
-run "$gpuc" build "$models/super_resolution_10/model.onnx" -t vulkan/llvmpipe -t vulkan -t c --constant-defaults \
-    --shape batch_size=1 -o "$work/sr.gpuc"
+sr() { # TARGETS-AND-MORE...
+    run "$gpuc" build "$models/super_resolution_10/model.onnx" --constant-defaults --shape batch_size=1 "$@"
+}
+sr -t vulkan/llvmpipe -t vulkan -t c --input-image input=rgba8,size=224x224 --output-image output=rgba8 \
+    -o "$work/sr.gpuc"
 if ! "$app" --super-resolution "$work/sr.gpuc" --frames 60 --reference --validate --out "$work/sr" >"$work/out" 2>&1; then
-    if grep -q 'is not installed\|there is no Vulkan 1.2 device' "$work/out"; then skip "$(tail -n 1 "$work/out")"; fi
+    if grep -q 'is not installed\|there is no Vulkan 1.3 device' "$work/out"; then skip "$(tail -n 1 "$work/out")"; fi
     fail "$(cat "$work/out")"
 fi
 none='0 submits, 0 waits, 0 allocations, 0 host copies, 0 descriptor writes'
@@ -39,12 +42,15 @@ for words in '^60 frames' "$none" '^frame 59: at most [01] of 255' '^0 messages'
 cmp -s "$work/sr/frame_0020.png" "$work/sr/frame_0040.png" && fail "the picture stands still"
 
 # Colors; the weights are made up.
-run "$gpuc" build "$models/fast_style/model.onnx" -t vulkan/llvmpipe -t vulkan -t c -o "$work/style.gpuc"
+image=rgba8,range=255
+run "$gpuc" build "$models/fast_style/model.onnx" -t vulkan/llvmpipe -t vulkan -t c --input-image input=$image \
+    --output-image output=$image -o "$work/style.gpuc"
 run "$app" --style "$work/style.gpuc" --frames 5 --reference --validate --out "$work/style"
 for words in '^5 frames' "$none" '^frame 4: at most [01] of 255' '^0 messages'; do says "$words"; done
 
 # What it is not for.
-refuses 'float32 \[1, 3, height, width\]' "$app" --style "$work/sr.gpuc" --out "$work/none"
+sr -t vulkan -o "$work/tensors.gpuc"
+refuses 'input is not an image: gpuc build --input-image input=rgba8' "$app" --style "$work/tensors.gpuc" --out "$work/none"
 refuses 'cannot open' "$app" --style "$work/nothing.gpuc" --out "$work/none"
-run "$gpuc" build "$models/super_resolution_10/model.onnx" -t c -o "$work/c.gpuc"
+sr -t c -o "$work/c.gpuc"
 refuses 'no program' "$app" --super-resolution "$work/c.gpuc" --out "$work/none"
