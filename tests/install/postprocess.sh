@@ -45,7 +45,7 @@ cmp -s "$work/sr/frame_0020.png" "$work/sr/frame_0040.png" && fail "the picture 
 image=rgba8,range=255
 run "$gpuc" build "$models/fast_style/model.onnx" -t vulkan/llvmpipe -t vulkan -t c --input-image input=$image \
     --output-image output=$image -o "$work/style.gpuc"
-run "$app" --style "$work/style.gpuc" --frames 5 --reference --validate --out "$work/style"
+run "$app" --style "$work/style.gpuc" --frames 5 --reference --best-practices --out "$work/style"
 for words in '^5 frames' "$none" '^frame 4: at most [01] of 255' '^0 messages'; do says "$words"; done
 
 # What it is not for.
