@@ -160,6 +160,17 @@ typedef struct gpuc_bindings {
     uint32_t count;            /* of slots */
 } gpuc_bindings;
 
+/* A part of a plan, in the middle of an inference that is queued in parts. A step has units, pieces that may run at
+ * different times (plan_units); a launch has ranges of its work-groups. */
+typedef struct gpuc_plan_part {
+    uint32_t step, unit;         /* where it begins: a unit of a step */
+    uint32_t end_step, end_unit; /* behind its last unit; unit 0 of a step: behind the step before */
+    /* Out: by step of the plan, nanoseconds that the whole step takes, where it has been measured since the last part;
+     * others are left alone. */
+    double *step_ns;
+    double device_ns; /* out: the time of those parts that are newly known to be done; 0: of none */
+} gpuc_plan_part;
+
 /* How an application runs parallel loops. */
 typedef struct gpuc_parallel {
     /* Calls body on disjoint ranges that cover [begin, end), on any threads, and returns when all are done. */
@@ -255,6 +266,13 @@ typedef struct gpuc_device_api {
                                gpuc_plan **out);
     /* Queues the plan. Bindings are resolved now; buffers must live until the stream is synced. */
     gpuc_status (*plan_run)(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
+    /* (optional) With plan_run_part. The units of a step, 1 at least. */
+    uint32_t (*plan_units)(const gpuc_plan *plan, uint32_t step);
+    /* (optional) Queues a part of the plan, and hands it to the device; does not wait. Parts of one run come in order, with
+     * the same bindings, and cover all units. Default, for devices without plans: steps are launched. NULL with plans of
+     * the device's own: a plan is run as a whole. */
+    gpuc_status (*plan_run_part)(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_plan_part *part,
+                                 gpuc_stream *stream);
     /* (optional) default: nothing, for devices whose kernels have no loops on the host. Later runs of the plan have
      * their parallel loops run by `loops`, which is copied; NULL: as the runtime's description says. */
     void (*plan_set_parallel)(gpuc_plan *plan, const gpuc_parallel *loops);

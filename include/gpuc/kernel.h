@@ -7,10 +7,12 @@
  *           share one); texel views come after, at `texel_binding`, and images, at `binding`: sampled images
  *           if they are read, storage images if they are written. Then the parameter block.
  *   OpenCL  kernel arguments in order: for each tensor `__global T *`, or image2d_t, and `int offset`
- *           (elements); then the scalars.
+ *           (elements); then the scalars. A launch may be a part of one, at a global offset, where
+ *           the source names get_global_offset: it numbers work-groups from there on.
  *   C       int f(const gpuc_cpu_env *env, void *const *tensors, const int64_t *scalars):
  *           tensors[t] points at the first element (offset applied); a float scalar is the bits of
- *           a double in its int64. Returns 0. `launch` is 1,1,1.
+ *           a double in its int64. Returns 0. `launch` is N,1,1: N above 1 says that the function only calls
+ *           env->parallel_for, once, for N iterations; any of them may run at any time.
  * Parameter block (Vulkan): the element offset of each tensor as int32, then the scalars in order,
  * each at a multiple of its size (int32 and float 4 bytes, int64 8). It is push constants if it fits
  * the target's limit (params_in_buffer false), else a uniform buffer at the binding after

@@ -390,11 +390,15 @@ typedef struct gpuc_session gpuc_session;
 
 /* What to load, and how. Start from GPUC_MODEL_DESC_INIT. */
 typedef struct gpuc_model_desc {
-    uint32_t struct_size;   /* set by GPUC_MODEL_DESC_INIT */
-    const char *path;       /* of the package, which is mapped; NULL: it lies in bytes */
-    const void *bytes;      /* a package in memory, which must outlive the model; not used with a path */
-    size_t size;            /* of bytes */
-    gpuc_device *device;    /* run here; NULL: the first program whose device can be opened */
+    uint32_t struct_size; /* set by GPUC_MODEL_DESC_INIT */
+    const char *path;     /* of the package, which is mapped; NULL: it lies in bytes */
+    const void *bytes;    /* a package in memory, which must outlive the model; not used with a path */
+    size_t size;          /* of bytes */
+    gpuc_device *device;  /* run here; NULL: the first program whose device can be opened */
+    /* Keep the weights in this array, of uint8 on `device`: a buffer of the application, for example. Retained by the model,
+     * which fills it when it is loaded. Where it is too small the message says how many bytes are needed; NULL: the model
+     * allocates memory. */
+    gpuc_ndarray *weight_memory;
     bool allow_native_code; /* load CPU code from the package */
     bool check_weights;     /* checksum the weights too */
     bool profiling;         /* record device timestamps per kernel */
@@ -514,6 +518,25 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_sync(gpuc_session *s);
 /* Borrowed device array of output i; valid after run, until the next change of input shapes. INVALID_ARGUMENT
  * where the last run failed, and for an output that was bound after it. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_get_output(gpuc_session *s, int i, gpuc_ndarray **out);
+
+/* ---- An inference in slices: for those who draw frames with the same device ---- */
+
+/* How far an inference is that runs in slices. */
+typedef struct gpuc_slice_progress {
+    int operators, num_operators; /* queued so far, and of all (gpuc_model_num_nodes) */
+    double fraction; /* of the estimated time that has been queued; it never falls, and is 1 at the end */
+    bool complete; /* all is queued, as gpuc_session_run leaves it: the next call begins another inference */
+    double
+        device_us; /* microseconds of earlier slices on the device, of those that were found done; 0: none */
+} gpuc_slice_progress;
+/* Queues as much of the current inference as the device takes so many microseconds for, the rest in later calls; a
+ * kernel that takes longer is cut along its work-groups where the device can. At least a piece is queued, whatever
+ * the budget. Times are those that earlier slices took, and estimates at first. Else it is like
+ * gpuc_session_run: the first call reads what is set and bound then, and the call waits where that waits. Setting or
+ * binding an input or an output, another way of running, and an error end the inference: the next call begins one.
+ * *out may be NULL. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_run_slice(gpuc_session *s, uint32_t budget_us,
+                                                           gpuc_slice_progress *out);
 
 /* ---- Operator by operator: for those who look for a wrong kernel ---- */
 

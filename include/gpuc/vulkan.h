@@ -224,6 +224,55 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_wrap_image(gpuc_device *dev, con
                                                            void (*released)(void *user), void *user,
                                                            gpuc_ndarray **out);
 
+/* ---- Memory and semaphores that others share ------------------------------------------------ */
+
+/* How something is shared. */
+typedef enum gpuc_vulkan_share {
+    GPUC_VULKAN_SHARE_FD = 1,       /* memory as an opaque file descriptor (VK_KHR_external_memory_fd) */
+    GPUC_VULKAN_SHARE_DMA_BUF = 2,  /* memory as a dma-buf (VK_EXT_external_memory_dma_buf) */
+    GPUC_VULKAN_SHARE_HOST = 4,     /* memory of the host (VK_EXT_external_memory_host) */
+    GPUC_VULKAN_SHARE_SEMAPHORE = 8 /* semaphores as file descriptors (VK_KHR_external_semaphore_fd) */
+} gpuc_vulkan_share;
+/* The bits of what a Vulkan device can share; 0 for other devices. */
+GPUC_API uint32_t gpuc_vulkan_shares(gpuc_device *dev);
+
+/* Memory on its way from one device to another: of another VkDevice, process or API. */
+typedef struct gpuc_vulkan_shared {
+    gpuc_vulkan_share how; /* FD or DMA_BUF */
+    int fd;                /* who has it closes it, or imports it */
+    uint64_t memory_size;  /* bytes of the allocation */
+    uint64_t buffer_size;  /* bytes of the VkBuffer that it was allocated for */
+    uint64_t offset;       /* bytes of the first element */
+} gpuc_vulkan_shared;
+/* Makes an array with memory of its own that others can import, and the descriptor of that memory, which is the caller's.
+ * UNSUPPORTED where the device does not share so. In gpuc_session_record and gpuc_session_submit arrays that are shared
+ * are acquired from, and released to, the queue family EXTERNAL; two devices are put in order by semaphores, or by the
+ * host, which waits. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_create_shared(gpuc_device *dev, gpuc_vulkan_share how,
+                                                              gpuc_dtype dtype, int ndim, const int64_t *dims,
+                                                              gpuc_vulkan_shared *out_memory,
+                                                              gpuc_ndarray **out);
+/* Makes an array of memory that another device has exported. The descriptor is the driver's afterwards, unless it fails. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_import_shared(gpuc_device *dev,
+                                                              const gpuc_vulkan_shared *memory,
+                                                              gpuc_dtype dtype, int ndim, const int64_t *dims,
+                                                              gpuc_ndarray **out);
+/* Makes an array over memory of the host, without a copy: also over that which another API uses, as
+ * gpuc_opencl_wrap_host does. Address and size are multiples of what the device says (minImportedHostPointerAlignment;
+ * 4096 is enough for most). The memory must stay until released(user), which may be NULL, is called. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_wrap_host(gpuc_device *dev, void *memory, size_t size,
+                                                          gpuc_dtype dtype, int ndim, const int64_t *dims,
+                                                          void (*released)(void *user), void *user,
+                                                          gpuc_ndarray **out);
+/* Makes a binary semaphore of the device's VkDevice, for gpuc_session_submit, and a descriptor that another device imports.
+ * *out_fd is the caller's. UNSUPPORTED where the device does not share semaphores. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_create_semaphore(gpuc_device *dev, int *out_fd,
+                                                                 VkSemaphore *out);
+/* Makes a semaphore of one that another device has exported. The descriptor is the driver's afterwards, unless it fails. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_import_semaphore(gpuc_device *dev, int fd, VkSemaphore *out);
+/* Destroys one of these two, after the work that uses it; 0 does nothing. */
+GPUC_API void gpuc_vulkan_destroy_semaphore(gpuc_device *dev, VkSemaphore semaphore);
+
 /* ---- A network in the application's command buffer ---------------------------------------- */
 
 /* What is before and behind a recording, in the words of vkCmdPipelineBarrier: VkPipelineStageFlags and VkAccessFlags.

@@ -114,6 +114,14 @@ static void emit_operator(emitter *m, gpuc_expr e)
         emit(m, x);
         put(m, GPUC_XOP_CONST, INT64_C(1) << c, 0);
         put(m, GPUC_XOP_MUL, 0, 2);
+    } else if (op == GPUC_TIR_SHR && arith_const(y, &c) && c >= 0 && c < 62) {
+        emit(m, x);
+        put(m, GPUC_XOP_CONST, INT64_C(1) << c, 0);
+        put(m, GPUC_XOP_FLOORDIV, 0, 2);
+    } else if (op == GPUC_TIR_BITAND && arith_const(y, &c) && c > 0 && (c & (c + 1)) == 0 && c < INT64_MAX) {
+        emit(m, x);
+        put(m, GPUC_XOP_CONST, c + 1, 0);
+        put(m, GPUC_XOP_FLOORMOD, 0, 2);
     } else {
         refuse(m, e, "an operator that size expressions lack");
     }

@@ -53,7 +53,14 @@ static void print_offsets(gpuc_clike *p)
     }
 }
 
-static void print_threads(gpuc_clike *p)
+/* Numbers of work-groups go on from the offset of the launch, which may be a part of one. */
+static void print_group(gpuc_clike *p, int axis, uint32_t size)
+{
+    gpuc_put(p, "get_group_id(%d) + get_global_offset(%d)", axis, axis);
+    if (size > 1) gpuc_put(p, " / %u", size);
+}
+
+static void print_threads(gpuc_clike *p, const uint32_t *sizes)
 {
     for (int i = 0; i < p->func->num_threads; i++) {
         const gpuc_tir_thread *t = &p->func->threads[i];
@@ -61,8 +68,13 @@ static void print_threads(gpuc_clike *p)
         if (!p->func->body || !gpuc_tir_stmt_uses_var(p->ctx, p->func->body, t->var)) continue;
         gpuc_put(p, "    const ");
         p->lang->type(p, t->var->dtype);
-        gpuc_put(p, " %s = %s(%d);\n", gpuc_clike_var(p, t->var), block ? "get_group_id" : "get_local_id",
-                 (int)t->tag - (int)(block ? GPUC_BLOCK_X : GPUC_THREAD_X));
+        int axis = (int)t->tag - (int)(block ? GPUC_BLOCK_X : GPUC_THREAD_X);
+        gpuc_put(p, " %s = ", gpuc_clike_var(p, t->var));
+        if (block)
+            print_group(p, axis, sizes[axis]);
+        else
+            gpuc_put(p, "get_local_id(%d)", axis);
+        gpuc_put(p, ";\n");
     }
 }
 
@@ -117,7 +129,7 @@ static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
     print_parameters(p);
     gpuc_put(p, "{\n");
     print_offsets(p);
-    print_threads(p);
+    print_threads(p, size);
     if (p->uses->has_decision) define_decision(p, size[0]);
     print_body(p);
     gpuc_put(p, "}\n");

@@ -79,6 +79,10 @@ gpuc_status gpuc_model_choose(gpuc_model *m, const gpuc_model_desc *desc)
 {
     if (desc->device && desc->device->runtime != m->rt)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "the device belongs to another runtime");
+    if (desc->weight_memory && (!desc->device || gpuc_ndarray_device(desc->weight_memory) != desc->device))
+        return gpuc_fail(
+            GPUC_INVALID_ARGUMENT,
+            "gpuc_model_desc.weight_memory must lie on gpuc_model_desc.device, which must be given");
     gpuc_buf reasons;
     gpuc_buf_init(&reasons, m->allocator);
     gpuc_status s = choose(m, desc, &reasons);

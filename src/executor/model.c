@@ -87,6 +87,7 @@ gpuc_status gpuc_model_load(gpuc_runtime *rt, const gpuc_model_desc *desc, gpuc_
     m->label = "network";
     m->fallback_reason = "";
     m->profiling = known.profiling;
+    m->weight_memory = gpuc_ndarray_retain(known.weight_memory);
     gpuc_arena_init(&m->arena, a);
     gpuc_runtime_pin(rt);
     gpuc_status s = load(m, &known);

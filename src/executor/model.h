@@ -14,7 +14,7 @@
 
 typedef struct gpuc_program_device {
     gpuc_loaded code;     /* and the device */
-    gpuc_buffer **chunks; /* weights */
+    gpuc_binding *chunks; /* weights: buffers of the model, or parts of the application's array */
     uint32_t num_chunks;
 } gpuc_program_device;
 
@@ -33,7 +33,8 @@ struct gpuc_model {
     const char **step_nodes;      /* by step: name of its node, or "" */
     gpuc_ndarray **defaults;      /* by input, on its device; NULL: it has none */
     uint64_t weight_bytes;
-    const char *label; /* what the model is called, for messages and debuggers */
+    gpuc_ndarray *weight_memory; /* of the application, for the first device; NULL: none */
+    const char *label;           /* what the model is called, for messages and debuggers */
     const char *fallback_reason;
     bool profiling;
     atomic_bool warm; /* a preparation has run it */

@@ -53,7 +53,8 @@ gpuc_status gpuc_session_profile(gpuc_session *s, gpuc_step_profile *out, int *i
     if (!s->model->profiling)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "the model was loaded without profiling");
     if (!s->has_run)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "the session has not been run, or its last run failed");
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "the session has not been run, or its last run failed or was in slices");
     if (room == 0) return NULL;
     GPUC_TRY(gpuc_session_sync(s));
     for (uint32_t p = 0; p < s->states->num_parts; p++)

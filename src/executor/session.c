@@ -184,24 +184,36 @@ static gpuc_status choose_state(gpuc_session *s)
     return s->num_states > GPUC_MAX_STATES ? drop_oldest_state(s) : NULL;
 }
 
+void gpuc_session_end_inference(gpuc_session *s)
+{
+    s->next_node = s->next_recorded = 0;
+    s->slices.under_way = false;
+}
+
 void gpuc_session_note_work(gpuc_session *s)
 {
     s->pending = true;
     s->marked = false;
 }
 
-static gpuc_status run_segment(gpuc_session *s, gpuc_segment *segment)
+void gpuc_session_set_loops(const gpuc_session *s, const gpuc_segment *segment)
+{
+    const gpuc_device_api *api = s->model->devices[segment->device].code.dev->api;
+    if (api->plan_set_parallel) api->plan_set_parallel(segment->plan, s->parallel.run ? &s->parallel : NULL);
+}
+
+gpuc_status gpuc_session_run_segment(gpuc_session *s, gpuc_segment *segment)
 {
     gpuc_session_note_work(s);
     if (!segment->plan) return gpuc_session_transfer(s, segment);
     const gpuc_device_api *api = s->model->devices[segment->device].code.dev->api;
     const gpuc_bindings bindings = {.slots = s->bindings, .count = s->model->exec->num_slots};
-    if (api->plan_set_parallel) api->plan_set_parallel(segment->plan, s->parallel.run ? &s->parallel : NULL);
+    gpuc_session_set_loops(s, segment);
     return api->plan_run(segment->plan, &bindings, NULL);
 }
 
 /* Makes the plans of the part for the current symbols. */
-static gpuc_status prepare_part(gpuc_session *s, gpuc_part *part)
+gpuc_status gpuc_session_prepare_part(gpuc_session *s, gpuc_part *part)
 {
     gpuc_shape_state *state = s->states;
     size_t bytes = s->model->exec->num_symbols * sizeof *state->symbols;
@@ -224,18 +236,23 @@ static gpuc_status read_symbol(gpuc_session *s, const gpuc_exec_step *step)
     return gpuc_session_bind_late(s);
 }
 
+gpuc_status gpuc_session_end_part(gpuc_session *s, const gpuc_part *part)
+{
+    return gpuc_error_prefix(read_symbol(s, &s->model->exec->steps[part->end_step]), "step %u",
+                             part->end_step);
+}
+
 gpuc_status gpuc_session_run_to(gpuc_session *s, uint32_t end)
 {
-    const gpuc_exec *e = s->model->exec;
     for (; s->next_part < s->states->num_parts; s->next_part++, s->next_segment = 0) {
         gpuc_part *part = &s->states->parts[s->next_part];
-        GPUC_TRY(prepare_part(s, part));
+        GPUC_TRY(gpuc_session_prepare_part(s, part));
         for (; s->next_segment < part->num_segments; s->next_segment++) {
             if (part->segments[s->next_segment].first_step >= end) return NULL;
-            GPUC_TRY(run_segment(s, &part->segments[s->next_segment]));
+            GPUC_TRY(gpuc_session_run_segment(s, &part->segments[s->next_segment]));
         }
         if (part->end_step >= end) return NULL;
-        GPUC_TRY(gpuc_error_prefix(read_symbol(s, &e->steps[part->end_step]), "step %u", part->end_step));
+        GPUC_TRY(gpuc_session_end_part(s, part));
     }
     return NULL;
 }
@@ -292,7 +309,7 @@ gpuc_status gpuc_session_prepare(gpuc_session *s)
 {
     const gpuc_exec *e = s->model->exec;
     s->has_run = false;
-    s->next_node = s->next_recorded = 0;
+    gpuc_session_end_inference(s);
     for (uint32_t i = 0; i < e->num_outputs; i++) s->outputs[i].computed = false;
     GPUC_TRY(check_inputs(s));
     if (s->shapes_changed || !s->states) {
@@ -331,7 +348,7 @@ gpuc_status gpuc_session_plan(gpuc_session *s, const int64_t *const *dims)
     GPUC_REQUIRE(s);
     GPUC_REQUIRE(dims);
     s->planned = dims;
-    s->next_node = s->next_recorded = 0;
+    gpuc_session_end_inference(s);
     gpuc_status status = plan(s);
     s->planned = NULL;
     s->shapes_changed = true; /* the next run looks for its own */

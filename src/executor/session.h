@@ -46,6 +46,12 @@ typedef struct gpuc_state_output {
     bool late;   /* its extents follow from values that the program computes */
 } gpuc_state_output;
 
+/* What a step takes, for slices. */
+typedef struct gpuc_step_cost {
+    double ops; /* estimated operations */
+    double ns;  /* as measured; 0: not yet */
+} gpuc_step_cost;
+
 typedef struct gpuc_shape_state {
     struct gpuc_shape_state *next; /* used less recently */
     gpuc_arena arena;
@@ -62,8 +68,18 @@ typedef struct gpuc_shape_state {
     uint32_t num_parts;
     gpuc_plan *outputs_plan; /* record.c: copies of outputs that lie elsewhere; NULL: not made, or none */
     uint32_t num_output_copies;
-    uint64_t recording; /* the last one with these plans; 0: none */
+    uint64_t recording;    /* the last one with these plans; 0: none */
+    gpuc_step_cost *costs; /* by step of the program; NULL: no slice was asked for */
+    double *measured;      /* scratch, by step */
 } gpuc_shape_state;
+
+/* An inference that runs in slices (slice.c). */
+typedef struct gpuc_slices {
+    bool under_way;
+    uint32_t step, unit; /* of the next segment, that come next */
+    double fraction;     /* told last */
+    double ops, ns;      /* of all steps that have been measured */
+} gpuc_slices;
 
 typedef struct gpuc_session_array {
     gpuc_ndarray *array;
@@ -115,8 +131,9 @@ struct gpuc_session {
     uint32_t in_flight;            /* recordings that may be pending */
     uint64_t recording;            /* number of the last one; 0: none */
     uint32_t next_recorded;        /* operator that goes on with it; 0: none is under way */
-    gpuc_device *recordable;       /* the device whose command buffers take the program; NULL: not checked */
-    gpuc_parallel parallel;        /* zeros: the loops run as the runtime says */
+    gpuc_slices slices;
+    gpuc_device *recordable; /* the device whose command buffers take the program; NULL: not checked */
+    gpuc_parallel parallel;  /* zeros: the loops run as the runtime says */
 };
 
 /* shapes.c: symbols from the inputs, checked against the program's dims and assertions. */
@@ -175,6 +192,14 @@ bool gpuc_session_is_in_flight(const gpuc_session *s, uint64_t recording);
 GPUC_NODISCARD gpuc_status gpuc_session_begin(gpuc_session *s);
 GPUC_NODISCARD gpuc_status gpuc_session_run_to(gpuc_session *s, uint32_t end);
 GPUC_NODISCARD gpuc_status gpuc_session_finish(gpuc_session *s);
+/* session.c: what run_to does for each part and each of its segments. */
+GPUC_NODISCARD gpuc_status gpuc_session_prepare_part(gpuc_session *s, gpuc_part *part);
+GPUC_NODISCARD gpuc_status gpuc_session_run_segment(gpuc_session *s, gpuc_segment *segment);
+/* Before a plan runs: who runs its parallel loops. */
+void gpuc_session_set_loops(const gpuc_session *s, const gpuc_segment *segment);
+GPUC_NODISCARD gpuc_status gpuc_session_end_part(gpuc_session *s, const gpuc_part *part);
+/* Ends an inference that runs operator by operator, in slices, or in recordings. */
+void gpuc_session_end_inference(gpuc_session *s);
 /* Takes tickets for what the session has queued. */
 GPUC_NODISCARD gpuc_status gpuc_session_mark(gpuc_session *s);
 /* Waits if memory that is about to go may be in use. */

@@ -79,7 +79,7 @@ static gpuc_device *device_of(const gpuc_session *s, uint32_t value)
 static gpuc_status replace(gpuc_session *s, gpuc_session_array *at, gpuc_ndarray *array, bool bound)
 {
     gpuc_ndarray *old = at->array;
-    s->next_node = s->next_recorded = 0;
+    gpuc_session_end_inference(s);
     *at = (gpuc_session_array){.array = array, .bound = bound};
     return gpuc_session_retire(s, old);
 }
@@ -106,7 +106,7 @@ gpuc_status gpuc_session_set_input(gpuc_session *s, int i, const gpuc_ndarray *v
             "input '%s'", sig->inputs[i].name));
         GPUC_TRY(replace_input(s, i, own, false));
     }
-    s->next_node = s->next_recorded = 0; /* as in replace */
+    gpuc_session_end_inference(s); /* as in replace */
     gpuc_session_note_work(s);
     return gpuc_error_prefix(gpuc_ndarray_copy(value, in->array), "input '%s'", sig->inputs[i].name);
 }
@@ -160,7 +160,7 @@ gpuc_status gpuc_session_bind_workspace(gpuc_session *s, gpuc_ndarray *memory)
     if (memory) GPUC_TRY(gpuc_session_drop_memory(s, 0));
     gpuc_ndarray *old = s->workspace;
     s->workspace = gpuc_ndarray_retain(memory);
-    s->next_node = s->next_recorded = 0;
+    gpuc_session_end_inference(s);
     return gpuc_session_retire(s, old);
 }
 

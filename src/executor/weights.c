@@ -2,6 +2,7 @@
 /* Uploads weights to a few chunks per device. Weights that are neighbours both in the file and in a chunk are
  * copied together, straight from the mapped file. */
 #include "abi/scope.h"
+#include "base/size.h"
 #include "executor/chunks.h"
 #include "executor/model.h"
 
@@ -34,14 +35,34 @@ static gpuc_status place_weight(upload *u, uint32_t i)
     return gpuc_executor_chunks_add(&u->chunks[slot->device], (uint64_t)size, &u->places[i]);
 }
 
+/* Chunks behind one another in the application's array. */
+static gpuc_status use_memory(gpuc_model *m, gpuc_program_device *d, const gpuc_chunks *c)
+{
+    const gpuc_binding all = gpuc_ndarray_binding(m->weight_memory);
+    uint64_t need = 0;
+    for (uint32_t i = 0; i < c->count; i++) {
+        d->chunks[i] = (gpuc_binding){.buffer = all.buffer, .offset = all.offset + need};
+        need += gpuc_align_up(c->sizes[i], GPUC_SLOT_ALIGN);
+        m->weight_bytes += c->sizes[i];
+    }
+    if (need <= all.size && all.offset % GPUC_SLOT_ALIGN == 0) return NULL;
+    return gpuc_fail(
+        GPUC_INVALID_ARGUMENT,
+        "gpuc_model_desc.weight_memory has %llu bytes from %llu of its buffer: the weights need %llu, from a "
+        "multiple of %d",
+        (unsigned long long)all.size, (unsigned long long)all.offset, (unsigned long long)need,
+        GPUC_SLOT_ALIGN);
+}
+
 static gpuc_status alloc_chunks(gpuc_model *m, gpuc_program_device *d, const gpuc_chunks *c)
 {
     d->chunks = gpuc_arena_alloc_array(&m->arena, c->count, sizeof *d->chunks);
     if (!d->chunks) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the weights");
     d->num_chunks = c->count;
+    if (m->weight_memory && d == m->devices) return use_memory(m, d, c);
     for (uint32_t i = 0; i < c->count; i++) {
-        GPUC_TRY(
-            d->code.dev->api->alloc_data_space(d->code.dev, c->sizes[i], GPUC_SLOT_ALIGN, &d->chunks[i]));
+        GPUC_TRY(d->code.dev->api->alloc_data_space(d->code.dev, c->sizes[i], GPUC_SLOT_ALIGN,
+                                                    &d->chunks[i].buffer));
         m->weight_bytes += c->sizes[i];
     }
     return NULL;
@@ -50,7 +71,8 @@ static gpuc_status alloc_chunks(gpuc_model *m, gpuc_program_device *d, const gpu
 static gpuc_status copy_in(gpuc_program_device *d, const void *bytes, uint32_t chunk, uint64_t offset,
                            uint64_t size)
 {
-    gpuc_copy_end from = {.host = (void *)bytes}, to = {.buffer = d->chunks[chunk], .offset = offset};
+    const gpuc_binding *c = &d->chunks[chunk];
+    gpuc_copy_end from = {.host = (void *)bytes}, to = {.buffer = c->buffer, .offset = c->offset + offset};
     return d->code.dev->api->copy_data_from_to(d->code.dev, from, to, size, NULL);
 }
 
@@ -91,10 +113,9 @@ static void bind(upload *u)
     for (uint32_t i = 0; i < e->num_weights; i++) {
         uint32_t slot = e->values[e->weights[i].value].slot;
         const gpuc_place *p = &u->places[i];
+        const gpuc_binding *chunk = &u->model->devices[e->slots[slot].device].chunks[p->chunk];
         u->model->weights[slot] =
-            (gpuc_binding){.buffer = u->model->devices[e->slots[slot].device].chunks[p->chunk],
-                           .offset = p->offset,
-                           .size = p->size};
+            (gpuc_binding){.buffer = chunk->buffer, .offset = chunk->offset + p->offset, .size = p->size};
     }
 }
 
@@ -138,8 +159,10 @@ void gpuc_model_unload_weights(gpuc_model *m)
     for (uint32_t i = 0; m->exec && i < m->exec->num_devices; i++) {
         gpuc_program_device *d = &m->devices[i];
         for (uint32_t c = 0; c < d->num_chunks; c++)
-            if (d->chunks[c]) d->code.dev->api->free_data_space(d->code.dev, d->chunks[c]);
+            if (d->chunks[c].buffer && (i || !m->weight_memory))
+                d->code.dev->api->free_data_space(d->code.dev, d->chunks[c].buffer);
     }
+    gpuc_ndarray_release(m->weight_memory);
 }
 
 /* ---- Default values of inputs ---- */

@@ -130,13 +130,33 @@ static gpuc_status plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_
     return status;
 }
 
-static gpuc_status plan_run(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_stream *stream)
+static gpuc_status launch_steps(const step_plan *plan, uint32_t first, uint32_t end,
+                                const gpuc_bindings *bindings, gpuc_stream *stream)
 {
-    const step_plan *plan = (const step_plan *)p;
-    for (uint32_t i = 0; i < plan->count; i++)
+    for (uint32_t i = first; i < end; i++)
         GPUC_TRY(gpuc_error_prefix(plan->dev->api->launch(plan->dev, stream, &plan->steps[i], bindings),
                                    "step %u", i));
     return NULL;
+}
+
+static gpuc_status plan_run(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_stream *stream)
+{
+    return launch_steps((const step_plan *)p, 0, ((const step_plan *)p)->count, bindings, stream);
+}
+
+static uint32_t plan_units(const gpuc_plan *plan, uint32_t step)
+{
+    (void)plan;
+    (void)step;
+    return 1;
+}
+
+static gpuc_status plan_run_part(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_plan_part *part,
+                                 gpuc_stream *stream)
+{
+    const step_plan *plan = (const step_plan *)p;
+    GPUC_TRY(launch_steps(plan, part->step, part->end_step, bindings, stream));
+    return plan->dev->api->stream_flush(plan->dev, stream);
 }
 
 /* ---- Completing a table ---- */
@@ -212,6 +232,10 @@ gpuc_status gpuc_runtime_complete_api(const char *name, const gpuc_device_api *a
     GPUC_TRY(complete(name, out, &default_streams, streams, NUM(streams)));
     GPUC_TRY(complete(name, out, &default_plans, plans, NUM(plans)));
     if (!out->read_later) out->read_later = read_later;
+    if (out->plan_create == plan_create) {
+        out->plan_units = plan_units;
+        out->plan_run_part = plan_run_part;
+    }
     if (!out->alloc_image) out->alloc_image = alloc_image;
     return NULL;
 }

@@ -129,6 +129,9 @@ gpuc_status gpuc_cpu_ticket_wait(gpuc_device *dev, uint64_t ticket, int64_t time
 gpuc_status gpuc_cpu_plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, uint32_t flags,
                                  gpuc_plan **out);
 gpuc_status gpuc_cpu_plan_run(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
+uint32_t gpuc_cpu_plan_units(const gpuc_plan *plan, uint32_t step);
+gpuc_status gpuc_cpu_plan_run_part(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_plan_part *part,
+                                   gpuc_stream *stream);
 void gpuc_cpu_plan_set_parallel(gpuc_plan *plan, const gpuc_parallel *loops);
 gpuc_status gpuc_cpu_plan_profile(gpuc_plan *plan, double *out_ns, uint32_t count);
 void gpuc_cpu_plan_destroy(gpuc_plan *plan);

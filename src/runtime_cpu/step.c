@@ -8,10 +8,10 @@ static gpuc_status check_launch(const gpuc_step *step, const gpuc_kernel *k)
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
                          "kernel '%s' takes %u tensors and %u scalars, the step has %u and %u", k->name,
                          k->num_tensors, k->num_scalars, step->num_tensors, step->num_scalars);
-    for (int i = 0; i < 3; i++)
+    for (int i = 1; i < 3; i++)
         if (step->launch[i] > 1)
             return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                             "kernel '%s': a launch on the CPU device is 1,1,1, not %u,%u,%u", k->name,
+                             "kernel '%s': a launch on the CPU device is N,1,1, not %u,%u,%u", k->name,
                              step->launch[0], step->launch[1], step->launch[2]);
     return NULL;
 }

@@ -323,6 +323,7 @@ typedef struct gpuc_cl_kernel {
     const gpuc_kernel *meta;
     const gpuc_opencl_function *function; /* that it is: several kernels may be one */
     cl_program program;
+    bool based;          /* its code adds the global offset to the numbers of work-groups */
     gpuc_cl_site *sites; /* of launches that are over; as many as threads launched it at once */
 } gpuc_cl_kernel;
 
@@ -370,8 +371,15 @@ GPUC_NODISCARD gpuc_status gpuc_cl_site_create(const gpuc_cl_device *dev, const 
 void gpuc_cl_site_release(const gpuc_cl_device *dev, gpuc_cl_site *site); /* NULL is fine */
 GPUC_NODISCARD gpuc_status gpuc_cl_site_set_scalars(const gpuc_cl_device *dev, const gpuc_kernel *k,
                                                     gpuc_cl_site *site, const int64_t *scalars);
+/* Work-groups [first, end) along an axis. */
+typedef struct gpuc_cl_groups {
+    int axis;
+    uint32_t first, end;
+} gpuc_cl_groups;
+/* groups NULL: all. */
 GPUC_NODISCARD gpuc_status gpuc_cl_launch_enqueue(gpuc_cl_device *dev, const gpuc_cl_launch *launch,
-                                                  gpuc_cl_site *site, const gpuc_step_tensor *tensors,
+                                                  const gpuc_cl_groups *groups, gpuc_cl_site *site,
+                                                  const gpuc_step_tensor *tensors,
                                                   const gpuc_bindings *bindings, gpuc_cl_queue *queue,
                                                   cl_event *out_event);
 /* A copy of tensors[0] to tensors[1]. */
@@ -387,6 +395,9 @@ gpuc_status gpuc_cl_launch_step(gpuc_device *dev, gpuc_stream *stream, const gpu
 gpuc_status gpuc_cl_plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, uint32_t flags,
                                 gpuc_plan **out);
 gpuc_status gpuc_cl_plan_run(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_stream *stream);
+uint32_t gpuc_cl_plan_units(const gpuc_plan *plan, uint32_t step);
+gpuc_status gpuc_cl_plan_run_part(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_plan_part *part,
+                                  gpuc_stream *stream);
 gpuc_status gpuc_cl_plan_profile(gpuc_plan *plan, double *out_ns, uint32_t count);
 void gpuc_cl_plan_destroy(gpuc_plan *plan);
 

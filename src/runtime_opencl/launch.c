@@ -150,7 +150,8 @@ static gpuc_status set_tensor(const gpuc_cl_device *dev, const gpuc_kernel *k, g
 
 /* ---- Enqueuing ---- */
 
-gpuc_status gpuc_cl_launch_enqueue(gpuc_cl_device *dev, const gpuc_cl_launch *launch, gpuc_cl_site *site,
+gpuc_status gpuc_cl_launch_enqueue(gpuc_cl_device *dev, const gpuc_cl_launch *launch,
+                                   const gpuc_cl_groups *groups, gpuc_cl_site *site,
                                    const gpuc_step_tensor *tensors, const gpuc_bindings *bindings,
                                    gpuc_cl_queue *queue, cl_event *out_event)
 {
@@ -161,10 +162,17 @@ gpuc_status gpuc_cl_launch_enqueue(gpuc_cl_device *dev, const gpuc_cl_launch *la
         if (!status) status = set_tensor(dev, k, site, t, place, tensors[t].size);
         if (status) return gpuc_error_prefix(status, "tensor %u", t);
     }
+    size_t offset[3] = {0}, global[3];
+    memcpy(global, launch->global, sizeof global);
+    if (groups) {
+        offset[groups->axis] = groups->first * launch->local[groups->axis];
+        global[groups->axis] = (groups->end - groups->first) * launch->local[groups->axis];
+    }
     gpuc_cl_turn turn;
     gpuc_cl_turn_begin(queue, out_event, &turn);
-    cl_int error = dev->fn->EnqueueNDRangeKernel(queue->handle, site->handle, 3, NULL, launch->global,
-                                                 launch->local, turn.num_waits, turn.waits, turn.place);
+    cl_int error =
+        dev->fn->EnqueueNDRangeKernel(queue->handle, site->handle, 3, groups ? offset : NULL, global,
+                                      launch->local, turn.num_waits, turn.waits, turn.place);
     GPUC_CL_TRY("clEnqueueNDRangeKernel", gpuc_cl_turn_end(dev, queue, &turn, error, out_event));
     __atomic_fetch_add(&dev->base.launches, 1, __ATOMIC_RELAXED);
     return NULL;
@@ -229,7 +237,8 @@ static gpuc_status launch_kernel(gpuc_cl_device *dev, const gpuc_step *step, con
         if (site) {
             status = gpuc_cl_site_set_scalars(dev, launch.kernel->meta, site, step->scalars);
             if (!status)
-                status = gpuc_cl_launch_enqueue(dev, &launch, site, step->tensors, bindings, &s->queue, NULL);
+                status = gpuc_cl_launch_enqueue(dev, &launch, NULL, site, step->tensors, bindings, &s->queue,
+                                                NULL);
             give_site(dev, launch.kernel, site);
         }
     }

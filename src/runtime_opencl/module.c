@@ -63,6 +63,7 @@ static gpuc_status find_program(gpuc_cl_module *m, const gpuc_opencl_module *cod
     gpuc_cl_program *p = &m->programs[source - code->programs];
     if (!p->handle) GPUC_TRY(gpuc_cl_program_build(m->dev, p));
     k->program = p->handle;
+    k->based = strstr(source->text, "get_global_offset(") != NULL;
     return keep_function(m, function, &k->function);
 }
 

@@ -38,9 +38,17 @@ void gpuc_vk_raw_destroy(gpuc_vk_device *dev, gpuc_vk_raw_buffer *raw)
     *raw = (gpuc_vk_raw_buffer){0};
 }
 
-static const VkBufferUsageFlags tensor_usage =
-    VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |
-    VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT;
+void gpuc_vk_buffer_fill(gpuc_vk_device *dev, gpuc_vk_buffer *b, size_t bytes)
+{
+    VkMemoryPropertyFlags f = gpuc_vk_span_flags(dev, &b->raw.span);
+    b->id = __atomic_add_fetch(&dev->next_buffer_id, 1, __ATOMIC_RELAXED);
+    b->usage = GPUC_VK_TENSOR_USAGE;
+    b->owner_family = GPUC_VULKAN_SAME_FAMILY;
+    b->direct = b->raw.mapped && !dev->force_staging;
+    b->cached = (f & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0;
+    b->base = (gpuc_buffer){.device = &dev->base, .size = bytes};
+    if (b->direct && (f & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)) b->base.host = b->raw.mapped;
+}
 
 gpuc_status gpuc_vk_buffer_create(gpuc_device *device, size_t bytes, size_t alignment, gpuc_buffer **out)
 {
@@ -56,7 +64,8 @@ gpuc_status gpuc_vk_buffer_create(gpuc_device *device, size_t bytes, size_t alig
     gpuc_vk_buffer *b = gpuc_mem_alloc(dev->allocator, sizeof(*b));
     if (!b) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     VkDeviceSize size = bytes ? gpuc_align_up(bytes, GPUC_VK_SIZE_ROUND) : GPUC_VK_SIZE_ROUND;
-    gpuc_status s = gpuc_vk_raw_create(dev, size, alignment, tensor_usage, GPUC_VK_USE_TENSOR, &b->raw);
+    gpuc_status s =
+        gpuc_vk_raw_create(dev, size, alignment, GPUC_VK_TENSOR_USAGE, GPUC_VK_USE_TENSOR, &b->raw);
     if (gpuc_status_code(s) == GPUC_OUT_OF_DEVICE_MEMORY) {
         /* Freed memory that the device still uses may be enough: wait for it. */
         gpuc_status waited = gpuc_vk_wait_all(dev);
@@ -64,21 +73,14 @@ gpuc_status gpuc_vk_buffer_create(gpuc_device *device, size_t bytes, size_t alig
             gpuc_status_release(waited);
         } else {
             gpuc_status_release(s);
-            s = gpuc_vk_raw_create(dev, size, alignment, tensor_usage, GPUC_VK_USE_TENSOR, &b->raw);
+            s = gpuc_vk_raw_create(dev, size, alignment, GPUC_VK_TENSOR_USAGE, GPUC_VK_USE_TENSOR, &b->raw);
         }
     }
     if (s) {
         gpuc_mem_free(dev->allocator, b, sizeof(*b));
         return s;
     }
-    VkMemoryPropertyFlags f = gpuc_vk_span_flags(dev, &b->raw.span);
-    b->id = __atomic_add_fetch(&dev->next_buffer_id, 1, __ATOMIC_RELAXED);
-    b->usage = tensor_usage;
-    b->owner_family = GPUC_VULKAN_SAME_FAMILY;
-    b->direct = b->raw.mapped && !dev->force_staging;
-    b->cached = (f & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0;
-    b->base = (gpuc_buffer){.device = device, .size = bytes};
-    if (b->direct && (f & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)) b->base.host = b->raw.mapped;
+    gpuc_vk_buffer_fill(dev, b, bytes);
     *out = &b->base;
     return NULL;
 }

@@ -48,6 +48,12 @@ typedef struct gpuc_vk_wrap {
     void *user;
 } gpuc_vk_wrap;
 
+#define GPUC_VK_TENSOR_USAGE                                                                                 \
+    (VK_BUFFER_USAGE_STORAGE_BUFFER_BIT | VK_BUFFER_USAGE_UNIFORM_TEXEL_BUFFER_BIT |                         \
+     VK_BUFFER_USAGE_TRANSFER_SRC_BIT | VK_BUFFER_USAGE_TRANSFER_DST_BIT)
+
+/* Fills what is not raw, of a buffer of gpuc's with memory. */
+void gpuc_vk_buffer_fill(gpuc_vk_device *dev, gpuc_vk_buffer *b, size_t bytes);
 gpuc_status gpuc_vk_buffer_create(gpuc_device *dev, size_t bytes, size_t alignment, gpuc_buffer **out);
 /* Frees the buffer at once if the device no longer uses it, else later, when that is noticed. */
 void gpuc_vk_buffer_free(gpuc_device *dev, gpuc_buffer *buffer);

@@ -101,6 +101,27 @@ static void query_multiprocessors(const gpuc_vk *vk, VkPhysicalDevice physical, 
         caps->multiprocessors = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
+/* What of the device others can have, and what it can have of others. */
+static void query_shares(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk_caps *caps,
+                         const ext_list *list)
+{
+    VkPhysicalDeviceExternalMemoryHostPropertiesEXT host = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_EXTERNAL_MEMORY_HOST_PROPERTIES_EXT};
+    VkPhysicalDeviceProperties2 props = {.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PROPERTIES_2,
+                                         .pNext = &host};
+    if (use(caps, list, VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, 0)) {
+        caps->shares |= GPUC_VULKAN_SHARE_FD;
+        if (use(caps, list, VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, 0))
+            caps->shares |= GPUC_VULKAN_SHARE_DMA_BUF;
+    }
+    if (use(caps, list, VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME, 0))
+        caps->shares |= GPUC_VULKAN_SHARE_SEMAPHORE;
+    if (!use(caps, list, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, 0)) return;
+    vk->fn.GetPhysicalDeviceProperties2(physical, &props);
+    caps->shares |= GPUC_VULKAN_SHARE_HOST;
+    caps->host_align = host.minImportedHostPointerAlignment;
+}
+
 static void query_properties(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk_caps *caps,
                              const ext_list *list, const gpuc_vk_features *f,
                              VkPhysicalDeviceSubgroupProperties *subgroup)
@@ -189,6 +210,7 @@ static gpuc_status query_all(const gpuc_vk *vk, VkPhysicalDevice physical, const
     query_properties(vk, physical, caps, list, features, &subgroup);
     query_multiprocessors(vk, physical, caps, list);
     caps->memory_budget = use(caps, list, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, 0);
+    query_shares(vk, physical, caps, list);
     caps->features |= feature_bits(features, &subgroup);
     bool in_compute = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
     caps->subgroup_size = in_compute && subgroup.subgroupSize ? subgroup.subgroupSize : 1;

@@ -19,7 +19,7 @@ typedef struct gpuc_vk_features {
     VkPhysicalDeviceCooperativeMatrixFeaturesKHR coopmat;
 } gpuc_vk_features;
 
-#define GPUC_VK_MAX_EXTENSIONS 16
+#define GPUC_VK_MAX_EXTENSIONS 24
 
 typedef struct gpuc_vk_caps {
     VkPhysicalDeviceProperties props;
@@ -34,6 +34,8 @@ typedef struct gpuc_vk_caps {
     uint32_t max_push_descriptors;
     uint64_t max_allocation;
     bool memory_budget;       /* the driver tells what memory is free */
+    uint32_t shares;          /* gpuc_vulkan_share bits */
+    uint64_t host_align;      /* of memory of the host that is imported */
     uint32_t multiprocessors; /* 0: not told */
     uint32_t features;        /* gpuc_feature bits */
     uint32_t queue_family, timestamp_bits;

@@ -116,7 +116,9 @@ static void count_block(gpuc_vk_device *dev, const gpuc_vk_block *b)
     dev->memory.allocated_bytes += b->size;
 }
 
-static gpuc_status block_create(gpuc_vk_device *dev, uint32_t type, VkDeviceSize size, gpuc_vk_block **out)
+/* next: the chain of vkAllocateMemory. */
+static gpuc_status block_create(gpuc_vk_device *dev, uint32_t type, VkDeviceSize size, const void *next,
+                                gpuc_vk_block **out)
 {
     *out = NULL;
     GPUC_TRY(check_budget(dev, size));
@@ -126,7 +128,11 @@ static gpuc_status block_create(gpuc_vk_device *dev, uint32_t type, VkDeviceSize
     if (!b) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     b->free_ranges[b->num_free++] = (gpuc_vk_range){0, size};
     VkMemoryAllocateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = size, .memoryTypeIndex = type};
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO,
+        .pNext = next,
+        .allocationSize = size,
+        .memoryTypeIndex = type,
+    };
     const char *call = "vkAllocateMemory";
     VkResult r = dev->fn.AllocateMemory(dev->handle, &info, dev->host, &b->memory);
     if (r >= 0)
@@ -136,7 +142,7 @@ static gpuc_status block_create(gpuc_vk_device *dev, uint32_t type, VkDeviceSize
     if (r >= 0 && (type_flags(dev, type) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
         call = "vkMapMemory";
         r = dev->fn.MapMemory(dev->handle, b->memory, 0, VK_WHOLE_SIZE, 0, (void **)&b->mapped);
-        if (r >= 0 && dev->caps.props.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
+        if (r >= 0 && !next && dev->caps.props.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
             gpuc_mem_ask_huge_pages(b->mapped, size);
     }
     if (r < 0) {
@@ -230,11 +236,11 @@ static gpuc_status alloc_of_type(gpuc_vk_device *dev, uint32_t type, VkDeviceSiz
     if (block_size > dev->caps.max_allocation) block_size = dev->caps.max_allocation;
     bool dedicated = size > block_size / 2;
     gpuc_vk_block *b;
-    gpuc_status s = block_create(dev, type, dedicated ? size : block_size, &b);
+    gpuc_status s = block_create(dev, type, dedicated ? size : block_size, NULL, &b);
     if (!dedicated && gpuc_status_code(s) == GPUC_OUT_OF_DEVICE_MEMORY) {
         gpuc_status_release(s);
         dedicated = true;
-        s = block_create(dev, type, size, &b);
+        s = block_create(dev, type, size, NULL, &b);
     }
     GPUC_TRY(s);
     b->dedicated = dedicated;
@@ -266,6 +272,31 @@ static gpuc_status explain(const gpuc_vk_device *dev, gpuc_status s, VkDeviceSiz
                              (unsigned long long)size, (unsigned long long)dev->memory.allocated_bytes,
                              (unsigned long long)m->memoryHeaps[m->memoryTypes[type].heapIndex].size,
                              dev->caps.props.deviceName);
+}
+
+gpuc_status gpuc_vk_memory_alloc_shared(gpuc_vk_device *dev, const VkMemoryRequirements *need,
+                                        gpuc_vk_use use, const void *next, gpuc_vk_span *out)
+{
+    gpuc_vk_memory *m = &dev->memory;
+    gpuc_vk_block *b = NULL;
+    uint32_t i = 0;
+    *out = (gpuc_vk_span){0};
+    while (i < m->num_ranked[use] && !(need->memoryTypeBits >> m->ranking[use][i] & 1)) i++;
+    if (i == m->num_ranked[use])
+        return gpuc_fail(GPUC_UNSUPPORTED, "%s has no memory type for sharing this",
+                         dev->caps.props.deviceName);
+    pthread_mutex_lock(&m->lock);
+    gpuc_status s = block_create(dev, m->ranking[use][i], need->size, next, &b);
+    if (!s) {
+        b->dedicated = true;
+        b->num_free = 0;
+        b->num_live = 1;
+        b->next = m->blocks[b->type];
+        m->blocks[b->type] = b;
+        *out = (gpuc_vk_span){b, 0, need->size};
+    }
+    pthread_mutex_unlock(&m->lock);
+    return s;
 }
 
 static gpuc_status check_hooked(const gpuc_vk_device *dev, const gpuc_vk_block *b,

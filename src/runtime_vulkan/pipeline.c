@@ -76,7 +76,7 @@ static gpuc_status create_one(gpuc_vk_device *dev, gpuc_vk_kernel *k)
                 .module = module,
                 .pName = k->code->name,
             },
-        .flags = gpuc_vk_has_windows(k->meta) ? VK_PIPELINE_CREATE_DISPATCH_BASE : 0,
+        .flags = VK_PIPELINE_CREATE_DISPATCH_BASE, /* windows and parts of plans cut launches */
         .layout = k->layout->pipeline,
     };
     VkResult r = dev->fn.CreateComputePipelines(dev->handle, dev->cache, 1, &info, dev->host, &k->pipeline);
@@ -89,8 +89,7 @@ static gpuc_status create_one(gpuc_vk_device *dev, gpuc_vk_kernel *k)
 
 static bool same_pipeline(const gpuc_vk_kernel *a, const gpuc_vk_kernel *b)
 {
-    return a->code == b->code && a->layout == b->layout && a->meta->subgroup_size == b->meta->subgroup_size &&
-           gpuc_vk_has_windows(a->meta) == gpuc_vk_has_windows(b->meta);
+    return a->code == b->code && a->layout == b->layout && a->meta->subgroup_size == b->meta->subgroup_size;
 }
 
 gpuc_status gpuc_vk_pipelines_create(gpuc_vk_module *m)

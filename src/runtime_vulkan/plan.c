@@ -139,6 +139,7 @@ void gpuc_vk_plan_destroy(gpuc_plan *p)
         plan->bounds = b->next;
         gpuc_vk_bound_destroy(plan, b);
     }
+    gpuc_vk_timers_destroy(plan);
     gpuc_vk_views_destroy(dev, &plan->views);
     if (plan->pool) dev->fn.DestroyCommandPool(dev->handle, plan->pool, dev->host);
     gpuc_arena_deinit(&plan->arena);
@@ -147,7 +148,7 @@ void gpuc_vk_plan_destroy(gpuc_plan *p)
 
 /* ---- Running --------------------------------------------------------------------------------- */
 
-static void note_use_locked(const gpuc_vk_plan *plan, const gpuc_bindings *bindings, uint64_t serial)
+void gpuc_vk_note_use_locked(const gpuc_vk_plan *plan, const gpuc_bindings *bindings, uint64_t serial)
 {
     for (uint32_t i = 0; i < plan->num_slots; i++) {
         if (!plan->slot_access[i]) continue;
@@ -169,7 +170,7 @@ gpuc_status gpuc_vk_plan_run(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_s
     uint64_t serial;
     pthread_mutex_lock(&dev->queue.lock);
     gpuc_status s = gpuc_vk_submit_locked(dev, b->commands, plan->num_cuts, &serial);
-    if (!s) note_use_locked(plan, bindings, serial);
+    if (!s) gpuc_vk_note_use_locked(plan, bindings, serial);
     if (!s) gpuc_vk_stream_of(dev, stream)->last = serial;
     pthread_mutex_unlock(&dev->queue.lock);
     GPUC_TRY(s);

@@ -64,6 +64,15 @@ typedef struct gpuc_vk_bound {
     uint64_t recorded_at;
 } gpuc_vk_bound;
 
+/* Timestamps of a part of a plan: in front of it, and behind each of its steps. */
+typedef struct gpuc_vk_timer {
+    VkQueryPool pool;               /* made at its first use */
+    uint64_t serial;                /* of the part; 0: nothing to read */
+    uint32_t step, end;             /* that were given */
+    double first_share, last_share; /* that the part had of its first and its last step */
+} gpuc_vk_timer;
+#define GPUC_VK_TIMERS 3 /* parts of a plan that are measured while in flight */
+
 typedef struct gpuc_vk_plan {
     gpuc_vk_device *dev;
     gpuc_arena arena;
@@ -85,6 +94,8 @@ typedef struct gpuc_vk_plan {
     uint64_t recordings; /* number of the last recording into a command buffer of the application */
     uint32_t in_flight;  /* that may still run, up to that one; 0: all */
     gpuc_vk_slot *scratch;
+    gpuc_vk_timer timers[GPUC_VK_TIMERS];
+    uint64_t *ticks; /* scratch for timers; NULL: none was used */
 } gpuc_vk_plan;
 
 gpuc_status gpuc_vk_plan_create(gpuc_device *dev, const gpuc_step *steps, uint32_t count, uint32_t flags,
@@ -94,6 +105,14 @@ gpuc_status gpuc_vk_plan_record(gpuc_plan *plan, const gpuc_bindings *bindings, 
                                 uint32_t count, const gpuc_recording *recording);
 gpuc_status gpuc_vk_plan_profile(gpuc_plan *plan, double *out_ns, uint32_t count);
 void gpuc_vk_plan_destroy(gpuc_plan *plan);
+/* All slots of the plan are in use up to the serial. */
+void gpuc_vk_note_use_locked(const gpuc_vk_plan *plan, const gpuc_bindings *bindings, uint64_t serial);
+
+/* part.c */
+uint32_t gpuc_vk_plan_units(const gpuc_plan *plan, uint32_t step);
+gpuc_status gpuc_vk_plan_run_part(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_plan_part *part,
+                                  gpuc_stream *stream);
+void gpuc_vk_timers_destroy(gpuc_vk_plan *plan);
 
 /* submit.c */
 gpuc_status gpuc_vk_submit_end(gpuc_device *dev, const gpuc_bindings *bindings,
@@ -115,7 +134,6 @@ double gpuc_vk_step_cost(const gpuc_vk_step *step);
 double gpuc_vk_copy_cost(uint64_t bytes);
 /* windows.c: the steps of one launch. */
 GPUC_NODISCARD gpuc_status gpuc_vk_add_launch(gpuc_vk_steps *steps, const gpuc_vk_step *step);
-bool gpuc_vk_has_windows(const gpuc_kernel *k);
 
 /* What the binding of a step takes from: a plan with one set of bindings, or the open batch. */
 typedef struct gpuc_vk_binder {

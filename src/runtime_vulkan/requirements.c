@@ -68,6 +68,10 @@ static const struct {
 } extensions[] = {
     {VK_KHR_PUSH_DESCRIPTOR_EXTENSION_NAME, "recording with new buffers without allocating descriptors"},
     {VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, "gpuc_vulkan_report_memory knows what memory is free"},
+    {VK_KHR_EXTERNAL_MEMORY_FD_EXTENSION_NAME, "arrays shared as file descriptors"},
+    {VK_EXT_EXTERNAL_MEMORY_DMA_BUF_EXTENSION_NAME, "arrays shared as dma-bufs"},
+    {VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME, "arrays over memory of the host"},
+    {VK_KHR_EXTERNAL_SEMAPHORE_FD_EXTENSION_NAME, "semaphores shared as file descriptors"},
 };
 
 typedef struct answer {

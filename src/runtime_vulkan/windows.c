@@ -42,7 +42,7 @@ static gpuc_status add_part(void *user, const gpuc_groups *g)
     return NULL;
 }
 
-bool gpuc_vk_has_windows(const gpuc_kernel *k)
+static bool has_windows(const gpuc_kernel *k)
 {
     for (uint32_t t = 0; t < k->num_tensors; t++)
         if (k->tensors[t].windowed) return true;
@@ -68,7 +68,7 @@ gpuc_status gpuc_vk_add_launch(gpuc_vk_steps *steps, const gpuc_vk_step *step)
     /* Less than a slot's alignment may come before a tensor, where the application binds it. */
     gpuc_window_limits limits = {.range = device->maxStorageBufferRange - GPUC_SLOT_ALIGN,
                                  .texels = device->maxTexelBufferElements - GPUC_SLOT_ALIGN};
-    if (step->empty || !gpuc_vk_has_windows(k) || !is_large(step, limits)) {
+    if (step->empty || !has_windows(k) || !is_large(step, limits)) {
         gpuc_vk_step *out;
         GPUC_TRY(gpuc_vk_add_step(steps, &out));
         *out = *step;

@@ -87,6 +87,11 @@ static gpuc_scope need_scope(const gpuc_stage *st, const char *scope, const char
                         "%s: there is no storage scope '%s'; use global, global.texel, global.texture, "
                         "shared, warp or local",
                         primitive, scope);
+    if (value == GPUC_SCOPE_TEXTURE)
+        gpuc_stage_fail(st,
+                        "%s: only a parameter of the function can be an image (global.texture); use "
+                        "global.texel",
+                        primitive);
     return value;
 }
 
@@ -97,10 +102,6 @@ gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *tensor, const char *
     gpuc_stage *st = gpuc_schedule_stage(s, tensor);
     gpuc_tensor *t = gpuc_schedule_current(s, tensor);
     gpuc_scope value = need_scope(st, scope, "cache_read");
-    if (value == GPUC_SCOPE_TEXTURE)
-        gpuc_stage_fail(st,
-                        "cache_read: only a parameter of the function can be an image (global.texture); use "
-                        "global.texel");
     if (num_readers < 1) gpuc_stage_fail(st, "cache_read: no readers are given");
     gpuc_stage_need(st, readers, "cache_read", "list of readers");
     for (int i = 0; i < num_readers; i++) {

@@ -49,7 +49,9 @@ static int64_t parse_int(gpuc_ctx *ctx, const char *name, const char *text)
 {
     char *end;
     errno = 0;
-    long long v = strtoll(text, &end, 0);
+    const char *digits = text + (*text == '-' || *text == '+');
+    bool hexadecimal = digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X'); /* 010 is ten */
+    long long v = strtoll(text, &end, hexadecimal ? 16 : 10);
     if (end == text || *end || errno || is_space(*text))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target attribute '%s' needs an integer, not '%s'", name,
                    text);
@@ -235,6 +237,8 @@ static void set_item(gpuc_target_draft *d, const cJSON *item)
 static void from_json(gpuc_ctx *ctx, gpuc_target_draft *d, const char *text)
 {
     const char *end = NULL;
+    if (strstr(text, "\\u0000")) /* strings of cJSON would end there */
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target '%s' has \\u0000 in a string", text);
     cJSON *json = cJSON_ParseWithOpts(text, &end, true);
     if (!json)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "target is not valid JSON at byte %d: '%s'",

@@ -100,7 +100,9 @@ static gpuc_status check_alias(const gpuc_target_kind_row *kind, const gpuc_targ
 static gpuc_status check_row(const gpuc_target_kind_row *kind)
 {
     if (!gpuc_target_is_name(kind->name, "_", MAX_KIND))
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "a name has letters, digits and '_', at most %d", MAX_KIND);
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "a name begins with a letter or a digit, and has those and '_', at most %d",
+                         MAX_KIND);
     if (!kind->device || !gpuc_device_type_named(kind->device))
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
                          "it has no device; write the name of the devices that run it");

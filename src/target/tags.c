@@ -84,7 +84,8 @@ gpuc_status gpuc_target_tag_register(gpuc_runtime *rt, const gpuc_target_tag_row
     GPUC_REQUIRE(tag->target);
     if (!gpuc_target_is_name(tag->name, "_-./", MAX_NAME))
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "target tag '%s': a name has letters, digits, '_', '-', '.' and '/', at most %d",
+                         "target tag '%s': a name begins with a letter or a digit, and has those, '_', '-', "
+                         "'.' and '/', at most %d",
                          tag->name, MAX_NAME);
     GPUC_TRY(gpuc_target_check_free(rt, "tag", tag->name));
     GPUC_TRY(gpuc_error_prefix(gpuc_target_try(rt, try_text, (void *)tag), "target tag '%s'", tag->name));

@@ -124,9 +124,10 @@ static void bad_executables_are_refused(void **state)
     REFUSE(p.values[1].dims = ((gpuc_xexpr[]){CODE(K(INT64_MAX))}), "exceeds 64 bits");
     REFUSE(p.values[1].dims = ((gpuc_xexpr[]){CODE(S(0))}),
            "weight 0 ('w'): its dimensions are not constant");
-    REFUSE(p.values[0].dims = ((gpuc_xexpr[]){CODE(S(1)), CODE(K(4))}),
+    REFUSE(p.values[0].dims = ((gpuc_xexpr[]){CODE(S(1)), CODE(K(4)), CODE(K(1))}),
            "value 0: size expression: symbol 1 of 1");
-    REFUSE(p.values[0].dims = ((gpuc_xexpr[]){CODE(S(0), K(1), X(ADD)), CODE(K(4))}), "another expression");
+    REFUSE(p.values[0].dims = ((gpuc_xexpr[]){CODE(S(0), K(1), X(ADD)), CODE(K(4)), CODE(K(1))}),
+           "another expression");
     REFUSE(p.input = 9, "slot 0: input 0 does not lie in it");
     REFUSE(p.input = 2, "slot 0: input 0 does not lie in it");
     REFUSE(p.output = 4, "slot 3: output 0 does not lie in it");

@@ -20,6 +20,8 @@ static void arithmetic(fixture *f)
     expect(f, gpuc_div(c, f->n, I(f, 4)), -7, 0, -1);
     expect(f, gpuc_mod(c, f->n, I(f, 4)), -7, 0, -3);
     expect(f, gpuc_div(c, f->n, I(f, 4)), 7, 0, 1);
+    expect(f, gpuc_tir_make(c, GPUC_TIR_SHR, f->n, I(f, 2), NULL), -7, 0, -2);
+    expect(f, gpuc_tir_make(c, GPUC_TIR_BITAND, f->n, I(f, 7), NULL), -7, 0, 1);
     expect(f, gpuc_call1(c, "abs", f->n), -7, 0, 7);
     expect(f, gpuc_max(c, gpuc_min(c, f->n, f->m), I(f, 2)), 9, 5, 5);
     expect(f, gpuc_cast(c, GPUC_INDEX, gpuc_cast(c, GPUC_INT32, f->n)), 9, 5, 9);

@@ -11,6 +11,7 @@ static gpuc_device *device;
 static gpuc_model *model;
 static gpuc_session *session;
 static void *last;
+static size_t last_bytes;
 
 static gpuc_status open_device(void)
 {
@@ -129,10 +130,46 @@ gpuc_status run_set_input(gpuc_session *s, int i, const run_array *a)
     return status;
 }
 
-gpuc_status run_session(int n, const run_array *inputs)
+static gpuc_status prepare_session(int n, const run_array *inputs)
 {
     if (!session) GPUC_TRY(gpuc_session_create(model, &session));
     for (int i = 0; i < n; i++) GPUC_TRY(run_set_input(session, i, &inputs[i]));
+    return NULL;
+}
+
+static gpuc_status count_slices(int n, const run_array *inputs, uint32_t budget_us, int *out)
+{
+    GPUC_TRY(prepare_session(n, inputs));
+    *out = 0;
+    for (gpuc_slice_progress p = {0}; !p.complete; ++*out)
+        GPUC_TRY(gpuc_session_run_slice(session, budget_us, &p));
+    return gpuc_session_sync(session);
+}
+
+gpuc_status run_slices(int n, const run_array *inputs, uint32_t budget_us)
+{
+    int slices;
+    return count_slices(n, inputs, budget_us, &slices);
+}
+
+int run_same_in_pieces(int n, const run_array *inputs)
+{
+    int ndim, slices;
+    const int64_t *dims;
+    run_output(0, &ndim, &dims);
+    void *whole = last;
+    size_t bytes = last_bytes;
+    last = NULL;
+    gpuc_status status = count_slices(n, inputs, 0, &slices);
+    if (status) fail_msg("in slices: %s", gpuc_status_message(status));
+    assert_memory_equal(run_output(0, &ndim, &dims), whole, bytes);
+    free(whole);
+    return slices;
+}
+
+gpuc_status run_session(int n, const run_array *inputs)
+{
+    GPUC_TRY(prepare_session(n, inputs));
     GPUC_TRY(gpuc_session_run(session));
     return gpuc_session_sync(session);
 }
@@ -148,6 +185,7 @@ const void *run_output(int i, int *ndim, const int64_t **dims)
     for (int d = 0; d < *ndim; d++) bytes *= (size_t)(*dims)[d];
     free(last);
     last = malloc(bytes + 1);
+    last_bytes = bytes;
     status = gpuc_ndarray_read(a, last, bytes);
     if (status) fail_msg("%s", gpuc_status_message(status));
     return last;

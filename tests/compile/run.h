@@ -28,6 +28,10 @@ gpuc_model *run_model(void);
 gpuc_status run_set_input(gpuc_session *s, int i, const run_array *a);
 /* A session of the model; outputs are read with run_output. */
 gpuc_status run_session(int n, const run_array *inputs);
+/* The same in slices of so many microseconds. */
+gpuc_status run_slices(int n, const run_array *inputs, uint32_t budget_us);
+/* After a run: the same in slices of a piece each, which must give the same output 0. Returns how many. */
+int run_same_in_pieces(int n, const run_array *inputs);
 /* Extents of output i, and its bytes, which stay until the next call. */
 const void *run_output(int i, int *ndim, const int64_t **dims);
 void run_end(void);

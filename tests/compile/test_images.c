@@ -190,6 +190,8 @@ static gpuc_rmodule *input_module(gpuc_ctx *ctx, const input_case *k)
     return fx_module(ctx, x, 1, &x);
 }
 
+static int pieces; /* of all runs in pieces */
+
 static void check_input(const input_case *k, const gpuc_image_input *s, const picture *p)
 {
     const run_array in = {gpuc_image_format_dtype(s->format),
@@ -223,6 +225,7 @@ static void check_input(const input_case *k, const gpuc_image_input *s, const pi
                     fail_msg("%s, %dx%d pixels: channel %d at (%d, %d) is %.9g, not %.9g", k->text, p->width,
                              p->height, c, j, i, v, want);
             }
+    pieces += run_same_in_pieces(1, &in);
 }
 
 static void inputs_of_any_size(gpuc_ctx *ctx, void *arg)
@@ -249,6 +252,7 @@ static void inputs_of_any_size(gpuc_ctx *ctx, void *arg)
             free(p.bytes);
         }
     }
+    assert_true(run_target()[0] == 'c' || pieces > (int)(LEN(inputs) * LEN(sizes))); /* kernels were cut */
 }
 
 static void inputs_of_known_size(gpuc_ctx *ctx, void *arg)
@@ -358,6 +362,7 @@ static void networks_of_any_size(gpuc_ctx *ctx, void *arg)
             assert_int_equal(got[4 * k + 2], p.bytes[4 * k]);
             assert_int_equal(got[4 * k + 3], 255);
         }
+        run_same_in_pieces(1, &in);
         free(p.bytes);
     }
 }
@@ -473,6 +478,7 @@ static void output_images(gpuc_ctx *ctx, void *arg)
         assert_int_equal(gpuc_model_output(run_model(), 0).image, s.format);
         for (int i = 0; i < count / channels; i++)
             check_pixel(k, &s, values, got, i, count / channels, channels);
+        run_same_in_pieces(1, &in);
         free(values);
     }
 }

@@ -66,7 +66,7 @@ static gpuc_status register_devices(gpuc_runtime *rt)
 gpuc_status cts_try_open(cts *c)
 {
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
-    desc.num_threads = 4;
+    desc.num_threads = cts_simulated ? 1 : 4; /* the simulator compiles on one thread */
     return cts_try_open_with(c, desc);
 }
 

@@ -137,8 +137,8 @@ gpuc_ndarray *cts_array(cts *c, gpuc_device *dev, const float *values, int64_t n
 
 /* The files of the suite. */
 extern const struct CMUnitTest cts_memory_tests[], cts_plan_tests[], cts_stream_tests[], cts_session_tests[],
-    cts_fault_tests[], cts_loop_tests[], cts_prepare_tests[], cts_hazard_tests[];
+    cts_slice_tests[], cts_fault_tests[], cts_loop_tests[], cts_prepare_tests[], cts_hazard_tests[];
 extern const size_t cts_num_memory_tests, cts_num_plan_tests, cts_num_stream_tests, cts_num_session_tests,
-    cts_num_fault_tests, cts_num_loop_tests, cts_num_prepare_tests, cts_num_hazard_tests;
+    cts_num_slice_tests, cts_num_fault_tests, cts_num_loop_tests, cts_num_prepare_tests, cts_num_hazard_tests;
 
 #endif

@@ -65,10 +65,14 @@ static const gpuc_kernel cpu_kernels[] = {
     {AFFINE_AS("affine_rich"), .local_size = {1, 1, 1}, .launch = {ONE, ONE, ONE}},
 };
 
+/* Its iterations may run one by one. */
+static const gpuc_kernel cpu_vadd = {VADD, .local_size = {1, 1, 1}, .launch = {GROUPS_OF(0), ONE, ONE}};
+
 /* Those of the CPU and of devices that a program brings loop over all items. */
 const gpuc_kernel *cts_kernel(gpuc_device_type type, int which)
 {
     bool loops = type == GPUC_DEVICE_CPU || type >= GPUC_DEVICE_USER_FIRST;
+    if (type == GPUC_DEVICE_CPU && which == CTS_VADD) return &cpu_vadd;
     if (loops) return &cpu_kernels[which];
     return which == CTS_AFFINE_RICH ? &gpu_kernels[GPU_KERNELS - 1] : &gpu_kernels[which];
 }

@@ -18,6 +18,7 @@ int main(int argc, char **argv)
         {"plans", cts_plan_tests, cts_num_plan_tests},
         {"streams", cts_stream_tests, cts_num_stream_tests},
         {"sessions", cts_session_tests, cts_num_session_tests},
+        {"slices", cts_slice_tests, cts_num_slice_tests},
         {"faults", cts_fault_tests, cts_num_fault_tests},
         {"loops", cts_loop_tests, cts_num_loop_tests},
         {"prepare", cts_prepare_tests, cts_num_prepare_tests},

@@ -52,6 +52,8 @@ static gpuc_status try_session(cts *c, gpuc_model *m, gpuc_session **out)
 {
     GPUC_TRY(gpuc_session_create(m, out));
     GPUC_TRY(set_inputs(c, *out));
+    for (gpuc_slice_progress p = {0}; !p.complete;) GPUC_TRY(gpuc_session_run_slice(*out, 0, &p));
+    GPUC_TRY(check_result(*out));
     GPUC_TRY(gpuc_session_run(*out));
     return check_result(*out);
 }

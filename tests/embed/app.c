@@ -3,9 +3,11 @@
 #include "app.h"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../tools/gpuc/sanitize.h"
 
@@ -46,11 +48,6 @@ static PFN_vkGetDeviceProcAddr real_device_proc;
     X(waits, WaitForFences, (VkDevice d, uint32_t n, const VkFence *f, VkBool32 all, uint64_t t),            \
       (d, n, f, all, t))                                                                                     \
     X(waits, QueueWaitIdle, (VkQueue q), (q))                                                                \
-    X(allocations, AllocateMemory,                                                                           \
-      (VkDevice d, const VkMemoryAllocateInfo *i, const VkAllocationCallbacks *c, VkDeviceMemory *m),        \
-      (d, i, c, m))                                                                                          \
-    X(creations, CreateBuffer,                                                                               \
-      (VkDevice d, const VkBufferCreateInfo *i, const VkAllocationCallbacks *c, VkBuffer *o), (d, i, c, o))  \
     X(creations, CreateDescriptorPool,                                                                       \
       (VkDevice d, const VkDescriptorPoolCreateInfo *i, const VkAllocationCallbacks *c,                      \
        VkDescriptorPool *o),                                                                                 \
@@ -142,9 +139,106 @@ static VKAPI_ATTR void VKAPI_CALL counted_CmdPipelineBarrier(VkCommandBuffer cb,
     real_CmdPipelineBarrier(cb, from, to, flags, n, memory, m, same, k, same_images);
 }
 
+/* ---- Sharing: the mock stands on opaque descriptors of memory ---- */
+
+static bool mock_sharing;
+
+/* The structures that may hang at the call, with dma-bufs as opaque descriptors. */
+typedef struct unmocked {
+    VkExportMemoryAllocateInfo exported;
+    VkImportMemoryFdInfoKHR imported;
+    VkExternalMemoryBufferCreateInfo external;
+} unmocked;
+
+static const void *without_dma_bufs(const void *next, unmocked *u)
+{
+    const VkBaseInStructure *s = next;
+    if (!mock_sharing || !s) return next;
+    switch ((int)s->sType) {
+    case VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO:
+        u->exported = *(const VkExportMemoryAllocateInfo *)next;
+        u->exported.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+        return &u->exported;
+    case VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR:
+        u->imported = *(const VkImportMemoryFdInfoKHR *)next;
+        u->imported.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+        return &u->imported;
+    case VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO:
+        u->external = *(const VkExternalMemoryBufferCreateInfo *)next;
+        u->external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+        return &u->external;
+    default: return next;
+    }
+}
+
+static PFN_vkAllocateMemory real_AllocateMemory;
+static VKAPI_ATTR VkResult VKAPI_CALL counted_AllocateMemory(VkDevice d, const VkMemoryAllocateInfo *i,
+                                                             const VkAllocationCallbacks *c,
+                                                             VkDeviceMemory *m)
+{
+    unmocked u;
+    VkMemoryAllocateInfo info = *i;
+    __atomic_fetch_add(&app_counted.allocations, 1, __ATOMIC_RELAXED);
+    info.pNext = without_dma_bufs(i->pNext, &u);
+    return real_AllocateMemory(d, &info, c, m);
+}
+
+static PFN_vkCreateBuffer real_CreateBuffer;
+static VKAPI_ATTR VkResult VKAPI_CALL counted_CreateBuffer(VkDevice d, const VkBufferCreateInfo *i,
+                                                           const VkAllocationCallbacks *c, VkBuffer *b)
+{
+    unmocked u;
+    VkBufferCreateInfo info = *i;
+    __atomic_fetch_add(&app_counted.creations, 1, __ATOMIC_RELAXED);
+    info.pNext = without_dma_bufs(i->pNext, &u);
+    return real_CreateBuffer(d, &info, c, b);
+}
+
+static PFN_vkGetMemoryFdKHR real_GetMemoryFdKHR;
+static VKAPI_ATTR VkResult VKAPI_CALL counted_GetMemoryFdKHR(VkDevice d, const VkMemoryGetFdInfoKHR *i,
+                                                             int *fd)
+{
+    VkMemoryGetFdInfoKHR info = *i;
+    if (mock_sharing) info.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+    return real_GetMemoryFdKHR(d, &info, fd);
+}
+
+static PFN_vkCreateSemaphore real_CreateSemaphore;
+static VKAPI_ATTR VkResult VKAPI_CALL counted_CreateSemaphore(VkDevice d, const VkSemaphoreCreateInfo *i,
+                                                              const VkAllocationCallbacks *c, VkSemaphore *s)
+{
+    VkSemaphoreCreateInfo info = *i;
+    if (mock_sharing) info.pNext = NULL; /* it is to be exported */
+    return real_CreateSemaphore(d, &info, c, s);
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL mock_GetSemaphoreFdKHR(VkDevice d, const VkSemaphoreGetFdInfoKHR *i,
+                                                             int *fd)
+{
+    (void)d, (void)i;
+    if (app_counted.fail_sharing) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    *fd = open("/dev/null", O_RDONLY);
+    return VK_SUCCESS;
+}
+
+/* It takes the descriptor, as a driver does. */
+static VKAPI_ATTR VkResult VKAPI_CALL mock_ImportSemaphoreFdKHR(VkDevice d,
+                                                                const VkImportSemaphoreFdInfoKHR *i)
+{
+    (void)d;
+    if (app_counted.fail_sharing) return VK_ERROR_INVALID_EXTERNAL_HANDLE;
+    app_counted.imported_semaphores++;
+    close(i->fd);
+    return VK_SUCCESS;
+}
+
 static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, const char *name)
 {
     PFN_vkVoidFunction f = real_device_proc(device, name);
+    if (mock_sharing && !strcmp(name, "vkGetSemaphoreFdKHR"))
+        return (PFN_vkVoidFunction)mock_GetSemaphoreFdKHR;
+    if (mock_sharing && !strcmp(name, "vkImportSemaphoreFdKHR"))
+        return (PFN_vkVoidFunction)mock_ImportSemaphoreFdKHR;
 #define COUNT(fn)                                                                                            \
     if (f && !strcmp(name, "vk" #fn)) {                                                                      \
         real_##fn = (PFN_vk##fn)f;                                                                           \
@@ -153,6 +247,10 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, con
 #define X(count, name, parameters, arguments) COUNT(name)
     COUNTED(X)
 #undef X
+    COUNT(AllocateMemory)
+    COUNT(CreateBuffer)
+    COUNT(GetMemoryFdKHR)
+    COUNT(CreateSemaphore)
     COUNT(UpdateDescriptorSets)
     COUNT(CmdDispatch)
     COUNT(CmdPipelineBarrier)
@@ -258,7 +356,7 @@ static void find_device(app *a)
 static void choose_features(app *a, bool plain)
 {
     static const char *const wanted[] = {"VK_KHR_push_descriptor", "VK_EXT_shader_atomic_float",
-                                         "VK_EXT_memory_budget"};
+                                         "VK_EXT_memory_budget", "VK_KHR_external_memory_fd"};
     uint32_t count = 256;
     a->features12 = (VkPhysicalDeviceVulkan12Features){
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .timelineSemaphore = VK_TRUE};
@@ -311,6 +409,11 @@ void app_open(app *a, app_options options)
     find_device(a);
     choose_features(a, options.plain);
     make_device(a);
+    mock_sharing = options.mock_sharing;
+    if (mock_sharing) { /* the device does not know of these */
+        a->extensions[a->num_extensions++] = "VK_EXT_external_memory_dma_buf";
+        a->extensions[a->num_extensions++] = "VK_KHR_external_semaphore_fd";
+    }
     own_family = a->family;
     current = a;
     memset(&app_counted, 0, sizeof app_counted);

@@ -24,6 +24,8 @@ typedef struct app_counts {
     /* Barriers that move a buffer from one queue family to another, or back; the device has one family, so that the
      * driver does not see them. */
     int lose_after; /* the device is lost at this submission or wait, counted from 1; 0: never */
+    int imported_semaphores;
+    bool fail_sharing; /* the functions of the mock fail */
     int taken, given;
     uint32_t other_family; /* of the last one */
 } app_counts;
@@ -31,6 +33,9 @@ extern app_counts app_counted;
 
 typedef struct app_options {
     bool plain; /* no extension and no feature is enabled */
+    /* gpuc is told of dma-bufs and of semaphores as file descriptors, whose functions are a mock: a dma-buf is an opaque
+     * descriptor, and a semaphore's one is a file that holds nothing. */
+    bool mock_sharing;
 } app_options;
 
 #define APP_FUNCTIONS(X)                                                                                     \
@@ -39,16 +44,17 @@ typedef struct app_options {
     X(CreateBuffer)                                                                                          \
     X(DestroyBuffer)                                                                                         \
     X(GetBufferMemoryRequirements)                                                                           \
-    X(AllocateMemory) X(FreeMemory) X(BindBufferMemory) X(MapMemory) X(CreateCommandPool)                    \
-        X(DestroyCommandPool) X(AllocateCommandBuffers) X(BeginCommandBuffer) X(EndCommandBuffer)            \
-            X(ResetCommandPool) X(CmdPipelineBarrier) X(CmdCopyBuffer) X(CmdFillBuffer) X(QueueSubmit)       \
-                X(QueueWaitIdle) X(CreateFence) X(DestroyFence) X(WaitForFences) X(ResetFences)              \
-                    X(CreateSemaphore) X(DestroySemaphore) X(CreateQueryPool) X(DestroyQueryPool)            \
-                        X(GetQueryPoolResults) X(CreatePipelineCache) X(DestroyPipelineCache)                \
-                            X(GetPipelineCacheData) X(SignalSemaphore) X(WaitSemaphores) X(CreateImage)      \
-                                X(DestroyImage) X(GetImageMemoryRequirements) X(BindImageMemory)             \
-                                    X(CreateImageView) X(DestroyImageView) X(CmdClearColorImage)             \
-                                        X(CmdCopyBufferToImage) X(CmdCopyImageToBuffer)
+    X(AllocateMemory)                                                                                        \
+    X(FreeMemory)                                                                                            \
+    X(BindBufferMemory) X(MapMemory) X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers)    \
+        X(BeginCommandBuffer) X(EndCommandBuffer) X(ResetCommandPool) X(CmdPipelineBarrier) X(CmdCopyBuffer) \
+            X(CmdFillBuffer) X(QueueSubmit) X(QueueWaitIdle) X(CreateFence) X(DestroyFence) X(WaitForFences) \
+                X(ResetFences) X(CreateSemaphore) X(DestroySemaphore) X(CreateQueryPool) X(DestroyQueryPool) \
+                    X(GetQueryPoolResults) X(CreatePipelineCache) X(DestroyPipelineCache)                    \
+                        X(GetPipelineCacheData) X(SignalSemaphore) X(WaitSemaphores) X(CreateImage)          \
+                            X(DestroyImage) X(GetImageMemoryRequirements) X(BindImageMemory)                 \
+                                X(CreateImageView) X(DestroyImageView) X(CmdClearColorImage)                 \
+                                    X(CmdCopyBufferToImage) X(CmdCopyImageToBuffer)
 
 typedef struct app {
     VkInstance instance;

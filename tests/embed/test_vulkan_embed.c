@@ -1093,6 +1093,51 @@ static void test_workspace(void **state)
     close_world(&w);
 }
 
+static void test_weight_memory(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, (app_options){0});
+    app_buffer b = app_buffer_make(&w.a, 1 << 20, APP_USAGE);
+    gpuc_model_desc d = GPUC_MODEL_DESC_INIT;
+    gpuc_ndarray *small, *memory, *host;
+    gpuc_model *model;
+    int64_t few = 64, many = (1 << 20) - 512;
+    gpuc_vulkan_buffer v = app_wrap(&b, 256, (1 << 20) - 256);
+    ok(gpuc_vulkan_wrap_buffer(w.dev, &v, GPUC_UINT8, 1, &many, NULL, NULL, &memory));
+    ok(gpuc_ndarray_create(w.rt, w.dev, GPUC_UINT8, 1, &few, &small));
+    ok(gpuc_ndarray_create(w.rt, NULL, GPUC_UINT8, 1, &many, &host));
+    d.path = package;
+    d.weight_memory = memory;
+    fails(gpuc_model_load(w.rt, &d, &model), GPUC_INVALID_ARGUMENT, "which must be given");
+    d.device = w.dev;
+    d.weight_memory = host;
+    fails(gpuc_model_load(w.rt, &d, &model), GPUC_INVALID_ARGUMENT, "must lie on gpuc_model_desc.device");
+    d.weight_memory = small;
+    fails(gpuc_model_load(w.rt, &d, &model), GPUC_INVALID_ARGUMENT, "has 64 bytes");
+    d.weight_memory = memory;
+    ok(gpuc_model_load(w.rt, &d, &model));
+    gpuc_ndarray_release(memory);
+    bool found = false; /* the weights lie in the application's buffer */
+    for (size_t i = 64; i < (1 << 18) && !found; i++) found = b.floats[i] != 0; /* it was zeros */
+    assert_true(found);
+    gpuc_session *s;
+    io o = make_io(&w);
+    ok(gpuc_session_create(model, &s));
+    bind(s, &o);
+    fill(o.x.floats, ROWS * IN, 4);
+    ok(gpuc_session_run(s));
+    ok(gpuc_session_sync(s));
+    check_io(&o);
+    gpuc_session_release(s);
+    free_io(&w, &o);
+    gpuc_model_release(model);
+    gpuc_ndarray_release(small);
+    gpuc_ndarray_release(host);
+    app_buffer_destroy(&w.a, &b);
+    close_world(&w);
+}
+
 /* The application's own pipeline cache gets the pipelines. */
 static void test_pipeline_cache(void **state)
 {
@@ -1131,6 +1176,6 @@ int main(void)
         cmocka_unit_test(test_features),      cmocka_unit_test(test_threads),
         cmocka_unit_test(test_memory_hook),   cmocka_unit_test(test_budget),
         cmocka_unit_test(test_loss),          cmocka_unit_test(test_workspace),
-        cmocka_unit_test(test_pipeline_cache)};
+        cmocka_unit_test(test_weight_memory), cmocka_unit_test(test_pipeline_cache)};
     return app_available() ? cmocka_run_group_tests(tests, make_package, remove_package) : 77;
 }

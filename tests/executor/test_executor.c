@@ -60,6 +60,13 @@ static gpuc_status plan_run(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc
     return own->plan_run(plan, bindings, stream);
 }
 
+static gpuc_status plan_run_part(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_plan_part *part,
+                                 gpuc_stream *stream)
+{
+    if (lose_device) return gpuc_fail(GPUC_DEVICE_LOST, "the device is gone");
+    return own->plan_run_part(plan, bindings, part, stream);
+}
+
 static void open_watched(cts *c)
 {
     cts_open(c);
@@ -71,6 +78,7 @@ static void open_watched(cts *c)
     watched.ticket_wait = ticket_wait;
     watched.plan_create = plan_create;
     watched.plan_run = plan_run;
+    watched.plan_run_part = plan_run_part;
     c->dev->api = c->api = &watched;
     plans = copies = syncs = allocations = 0;
     largest_allocation = 0;
@@ -274,6 +282,41 @@ static void a_lost_device_is_a_status(void **state)
     close_session(&c, m, s);
 }
 
+/* The inference is over, and the next slice begins another. */
+static void a_slice_fails(void **state)
+{
+    (void)state;
+    cts c;
+    gpuc_model *m;
+    gpuc_slice_progress p;
+    gpuc_session *s = open_session(&c, CTS_CHAIN, &m);
+    set_input(&c, s, 0, CTS_N);
+    for (int i = 0; i < 20; i++) cts_ok(gpuc_session_run_slice(s, 0, &p));
+    assert_int_equal(p.operators, 1);
+    lose_device = true;
+    cts_fails(gpuc_session_run_slice(s, 0, &p), GPUC_DEVICE_LOST, "gone");
+    assert_true(p.fraction == 0 && !p.complete);
+    lose_device = false;
+    cts_ok(gpuc_session_run_slice(s, 0, &p));
+    assert_int_equal(p.operators, 0);
+    close_session(&c, m, s);
+}
+
+/* A device may run whole plans only. */
+static void plans_without_parts_run_whole(void **state)
+{
+    (void)state;
+    cts c;
+    gpuc_model *m;
+    gpuc_slice_progress p;
+    gpuc_session *s = open_session(&c, CTS_CHAIN, &m);
+    watched.plan_run_part = NULL;
+    set_input(&c, s, 0, CTS_N);
+    cts_ok(gpuc_session_run_slice(s, 0, &p));
+    assert_true(p.complete);
+    close_session(&c, m, s);
+}
+
 static void old_descriptors_are_short(void **state)
 {
     (void)state;
@@ -407,6 +450,8 @@ int main(void)
         cmocka_unit_test(a_run_waits_for_nothing),
         cmocka_unit_test(rebinding_waits_for_nothing),
         cmocka_unit_test(a_lost_device_is_a_status),
+        cmocka_unit_test(a_slice_fails),
+        cmocka_unit_test(plans_without_parts_run_whole),
         cmocka_unit_test(old_descriptors_are_short),
         cmocka_unit_test(requirements_of_every_limit),
         cmocka_unit_test(variants_run_where_they_can),

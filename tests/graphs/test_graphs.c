@@ -2,7 +2,7 @@
 /* Random ONNX graphs give the same numbers by their definitions, operator by operator, and
  * - as kernels for targets in the evaluator: test_graphs evaluator [graphs [first seed]]
  * - the same for targets with random limits, which are near the sizes of the graphs: test_graphs limits [...]
- * - built and run on a device: test_graphs TARGET [graphs [first seed]]
+ * - built and run on a device, half of them in slices: test_graphs TARGET [graphs [first seed]]
  * with fixed and with open extents. A graph that fails is printed as small as dropping nodes makes it. */
 #include "../compile/run.h"
 
@@ -123,7 +123,8 @@ static gpuc_rexpr *device_output(gpuc_ctx *ctx, int i, const gpuc_rexpr *like)
     return gpuc_relay_const_bytes(ctx, like->type->tensor.dtype, ndim, dims, bytes);
 }
 
-static void run_on_device(gpuc_ctx *ctx, gpuc_rmodule *m, int n, gpuc_rexpr *const *args,
+/* Every second seed in slices. */
+static void run_on_device(gpuc_ctx *ctx, gpuc_rmodule *m, uint64_t seed, int n, gpuc_rexpr *const *args,
                           const gpuc_ptrs *like, gpuc_ptrs *outs)
 {
     run_array inputs[8];
@@ -134,7 +135,8 @@ static void run_on_device(gpuc_ctx *ctx, gpuc_rmodule *m, int n, gpuc_rexpr *con
             (run_array){.dtype = t->dtype, .ndim = t->ndim, .bytes = gpuc_as_rconstant(args[i])->data->bytes};
         gpuc_relay_tensor_type_static(t, inputs[i].dims);
     }
-    GPUC_RAISE_IF(ctx, run_session(n, inputs));
+    static const uint32_t budgets[] = {0, 20, 300};
+    GPUC_RAISE_IF(ctx, seed % 2 ? run_slices(n, inputs, budgets[seed % 3]) : run_session(n, inputs));
     for (size_t i = 0; i < like->count; i++)
         gpuc_ptrs_push(ctx, outs, device_output(ctx, (int)i, like->at[i]));
 }
@@ -152,7 +154,7 @@ static void check(gpuc_ctx *ctx, void *arg)
     if (j->target)
         evaluate_module(ctx, m, gpuc_target_parse(ctx, j->target, NULL), args, &got);
     else
-        run_on_device(ctx, m, n, args, &want, &got);
+        run_on_device(ctx, m, j->g->seed, n, args, &want, &got);
     GPUC_CHECK(want.count == got.count);
     for (size_t i = 0; i < want.count; i++) compare(ctx, (int)i, want.at[i], got.at[i]);
 }

@@ -56,7 +56,7 @@ for header in "$root"/include/gpuc/*.h; do
     done
 done
 
-programs='run_model:gpuc-runtime:runtime use:gpuc-runtime:runtime streams:gpuc-runtime:runtime'
+programs='run_model:gpuc-runtime:runtime use:gpuc-runtime:runtime streams:gpuc-runtime:runtime slices:gpuc-runtime:runtime'
 [ "$has_compiler" = 1 ] && programs="$programs vector_add:gpuc:gpuc export:gpuc:gpuc"
 
 export PKG_CONFIG_PATH=$libdir/pkgconfig
@@ -90,7 +90,7 @@ fi
 
 # They start, and say what is wrong with a package that is none.
 echo nothing >"$work/none.gpuc"
-for program in "$work/run_model-static" "$work/app/build/run_model-runtime"; do
+for program in "$work/run_model-static" "$work/app/build/run_model-runtime" "$work/slices-static"; do
     if "$program" "$work/none.gpuc" >"$work/out" 2>&1; then fail "$program took a text file for a package"; fi
     [ -s "$work/out" ] || fail "$program says nothing about a text file"
 done
@@ -109,6 +109,16 @@ if [ "$has_compiler" = 1 ]; then
         grep -q 'cpu *ok' "$work/out" || fail "$program: $(cat "$work/out")"
     done
 fi
+# A network in slices, beside frames.
+if [ "$has_compiler" = 1 ]; then
+    "$root/bin/gpuc" build "$source/tests/models/mnist_8/model.onnx" --target c -o "$work/net.gpuc" >"$work/out" 2>&1 ||
+        fail "$(cat "$work/out")"
+    for program in "$work/slices-static" "$work/app/build/slices-runtime"; do
+        "$program" "$work/net.gpuc" 500 10 >"$work/out" 2>&1 || fail "$program: $(cat "$work/out")"
+        grep -q '^frames: 10,' "$work/out" || fail "$program: $(cat "$work/out")"
+    done
+fi
+
 # A plug-in of somebody else, linked with the program's library or with none.
 plugin() { # source, package, words, command...
     plugin_source=$source/$1 plugin_package=$2 words=$3

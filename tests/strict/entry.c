@@ -131,6 +131,7 @@ VKAPI_ATTR VkResult VKAPI_CALL strict_fence_status(VkDevice device, VkFence fenc
              (device, info, callbacks, out))
 
 MAY_CREATE(strict_create_fence, Fence)
+MAY_CREATE(strict_create_semaphore, Semaphore)
 MAY_CREATE(strict_create_command_pool, CommandPool)
 MAY_CREATE(strict_create_query_pool, QueryPool)
 MAY_CREATE(strict_create_cache, PipelineCache)

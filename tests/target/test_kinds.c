@@ -250,6 +250,8 @@ static void mistakes_are_named(void **state)
     fixture *f = *state;
     expect_error(f, "fooo", "did you mean 'foo'");
     expect_error(f, "foo -lanes=eight", "'lanes' needs an integer, not 'eight'");
+    expect_error(f, "foo -lanes=08x", "'lanes' needs an integer, not '08x'");
+    assert_true(gpuc_target_equal(parse(f, "foo -lanes=016"), parse(f, "foo -lanes=16")));
     expect_error(f, "foo -lanes", "'lanes' needs an integer, not a bool");
     expect_error(f, "foo -lanes=6", "'lanes': must be a power of two, not 6");
     expect_error(f, "foo -turbo=2", "'turbo' needs a bool (0 or 1), not '2'");
@@ -263,6 +265,7 @@ static void mistakes_are_named(void **state)
     expect_error(f, "{\"kind\":\"foo\",\"lanes\":true}", "'lanes' needs an integer, not a bool");
     expect_error(f, "{\"kind\":\"foo\",\"lanes\":1.5}", "'lanes' needs an integer");
     expect_error(f, "{\"kind\":\"foo\",\"lanes\":[4]}", "'lanes' needs an integer");
+    expect_error(f, "{\"kind\":\"foo\",\"mode\":\"a\\u0000b\"}", "has \\u0000 in a string");
     expect_error(f, "{\"kind\":\"foo\",\"lanes\":null}", "'lanes' needs an integer");
     expect_error(f, "{\"kind\":\"foo\",\"lanes\":\"x\"}", "'lanes' needs an integer, not 'x'");
     expect_error(f, "{\"kind\":\"foo\",\"turbo\":2}", "'turbo' needs a bool");

@@ -6,7 +6,7 @@ void casts(__global const float *restrict A, int A_offset,
     A += A_offset;
     C += C_offset;
     D += D_offset;
-    const int i = get_group_id(0);
+    const int i = get_group_id(0) + get_global_offset(0);
     const float8 v = vload8(0, A + i * 8);
     const float8 t = 0.0f < v ? v : (float8)(0.0f);
     vstore8(convert_uchar8(convert_int8(t < 255.0f ? t : (float8)(255.0f))), 0, C + i * 8);

@@ -13,7 +13,7 @@ void floats(__global const float *restrict A, int A_offset,
     B += B_offset;
     C += C_offset;
     D += D_offset;
-    const int i = get_group_id(0);
+    const int i = get_group_id(0) + get_global_offset(0);
     const float v = A[i];
     const float v_1 = B[i];
     const float s = gpuc_exact_f32(v + v_1);

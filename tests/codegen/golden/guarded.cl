@@ -4,7 +4,7 @@ void guarded(__global const float *restrict A, int A_offset,
 {
     A += A_offset;
     C += C_offset;
-    const int bx = get_group_id(0);
+    const int bx = get_group_id(0) + get_global_offset(0) / 64;
     const int tx = get_local_id(0);
 #ifdef GPUC_POCL
 #define holds (get_local_id(0) < 64)

@@ -8,7 +8,7 @@ void odds(__global const float *restrict A, int A_offset,
     I += I_offset;
     P += P_offset;
     C += C_offset;
-    const int i = get_group_id(0);
+    const int i = get_group_id(0) + get_global_offset(0);
     const float x = 3 <= i && (i < 60 || P[i] != 0) ? A[i - 3] : -1.0f;
     if (P[i] != 0)
         C[i] = x * 0.5f + exp(A[i]);

@@ -6,7 +6,7 @@ void tile(__global const float *restrict A, int A_offset,
     A += A_offset;
     B += B_offset;
     C += C_offset;
-    const int i = get_group_id(0);
+    const int i = get_group_id(0) + get_global_offset(0);
     float16 acc[2];
     acc[0] = (float16)(0.0f);
     acc[1] = (float16)(0.0f);

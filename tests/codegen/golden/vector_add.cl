@@ -7,7 +7,7 @@ void vector_add(__global const float *restrict A, int A_offset,
     A += A_offset;
     B += B_offset;
     C += C_offset;
-    const int bx = get_group_id(0);
+    const int bx = get_group_id(0) + get_global_offset(0) / 64;
     const int tx = get_local_id(0);
     const int i = bx * 64 + tx;
     if (i < n)

@@ -14,18 +14,19 @@ struct gpuc_cpu_env {
 struct vadd_arg {
     const float *a, *b;
     float *c;
+    int64_t n;
 };
 
 static void vadd_body(void *p, int64_t begin, int64_t end)
 {
     struct vadd_arg *arg = p;
-    for (int64_t i = begin; i < end; i++) arg->c[i] = arg->a[i] + arg->b[i];
+    for (int64_t i = begin * 64; i < end * 64 && i < arg->n; i++) arg->c[i] = arg->a[i] + arg->b[i];
 }
 
 int vadd(const gpuc_cpu_env *env, void *const *tensors, const int64_t *scalars)
 {
-    struct vadd_arg arg = {tensors[0], tensors[1], tensors[2]};
-    env->parallel_for(env, 0, scalars[0], vadd_body, &arg);
+    struct vadd_arg arg = {tensors[0], tensors[1], tensors[2], scalars[0]};
+    env->parallel_for(env, 0, (scalars[0] + 63) / 64, vadd_body, &arg);
     return 0;
 }
 

@@ -2,7 +2,7 @@
 __kernel __attribute__((reqd_work_group_size(64, 1, 1)))
 void vadd(__global const float *a, int oa, __global const float *b, int ob, __global float *c, int oc, int n)
 {
-    int i = (int)get_global_id(0);
+    int i = ((int)get_group_id(0) + (int)get_global_offset(0) / 64) * 64 + (int)get_local_id(0);
     if (i < n) c[oc + i] = a[oa + i] + b[ob + i];
 }
 
