@@ -47,7 +47,9 @@ static uint32_t clamp(uint32_t x, uint32_t min, uint32_t max)
 static void choose_format(window *w)
 {
     VkSurfaceFormatKHR all[64];
-    uint32_t count = 64;
+    uint32_t count;
+    VK(vkGetPhysicalDeviceSurfaceFormatsKHR(w->gpu->physical, w->surface, &count, NULL));
+    count = count > 64 ? 64 : count;
     VK(vkGetPhysicalDeviceSurfaceFormatsKHR(w->gpu->physical, w->surface, &count, all));
     w->format = all[0];
     for (uint32_t i = 0; i < count; i++)
@@ -83,9 +85,9 @@ static void create_swapchain(window *w)
         .oldSwapchain = old};
     VK(vkCreateSwapchainKHR(g->device, &info, NULL, &w->swapchain));
     vkDestroySwapchainKHR(g->device, old, NULL);
-    w->num_images = MAX_IMAGES;
-    if (vkGetSwapchainImagesKHR(g->device, w->swapchain, &w->num_images, w->images))
-        die("the swapchain has more than %d images", MAX_IMAGES);
+    VK(vkGetSwapchainImagesKHR(g->device, w->swapchain, &w->num_images, NULL));
+    if (w->num_images > MAX_IMAGES) die("the swapchain has more than %d images", MAX_IMAGES);
+    VK(vkGetSwapchainImagesKHR(g->device, w->swapchain, &w->num_images, w->images));
 }
 
 void window_attach(window *w, gpu *g)

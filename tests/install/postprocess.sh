@@ -48,6 +48,17 @@ run "$gpuc" build "$models/fast_style/model.onnx" -t vulkan/llvmpipe -t vulkan -
 run "$app" --style "$work/style.gpuc" --frames 5 --reference --best-practices --out "$work/style"
 for words in '^5 frames' "$none" '^frame 4: at most [01] of 255' '^0 messages'; do says "$words"; done
 
+# In a window, where there can be one.
+if command -v Xvfb >/dev/null && pkg-config --exists sdl2; then
+    Xvfb -displayfd 3 -screen 0 800x800x24 3>"$work/display" >/dev/null 2>&1 &
+    server=$!
+    trap 'kill $server; rm -rf "$work"' EXIT
+    for _ in 1 2 3 4 5 6 7 8 9 10; do [ -s "$work/display" ] || sleep 1; done
+    run env DISPLAY=":$(cat "$work/display")" SDL_VIDEODRIVER=x11 "$app" --style "$work/style.gpuc" --window --frames 6 \
+        --best-practices
+    for words in '^6 frames' "$none" '^0 messages'; do says "$words"; done
+fi
+
 # What it is not for.
 sr -t vulkan -o "$work/tensors.gpuc"
 refuses 'input is not an image: gpuc build --input-image input=rgba8' "$app" --style "$work/tensors.gpuc" --out "$work/none"
