@@ -37,6 +37,8 @@ GPUC_NODISCARD gpuc_status orders_of_chains(launches *l, const bare *b);
 GPUC_NODISCARD gpuc_status orders_of_sessions(gpuc_runtime *rt, gpuc_device *dev);
 /* record.c: a network in a command buffer of the application. */
 GPUC_NODISCARD gpuc_status frames_of_network(launches *l, const bare *b);
+/* image.c: a network that takes an image of a Vulkan device. */
+GPUC_NODISCARD gpuc_status images_of_network(gpuc_device *dev);
 double bench_now(void);                /* seconds */
 double bench_median(double *t, int n); /* sorts them */
 

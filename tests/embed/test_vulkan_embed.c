@@ -433,6 +433,102 @@ static void test_submit(void **state)
     close_world(&w);
 }
 
+typedef struct shared_queue {
+    pthread_mutex_t mutex;
+    int locks;
+} shared_queue;
+
+static void lock_queue(void *user)
+{
+    shared_queue *q = user;
+    pthread_mutex_lock(&q->mutex);
+    q->locks++;
+}
+
+static void unlock_queue(void *user)
+{
+    pthread_mutex_unlock(&((shared_queue *)user)->mutex);
+}
+
+/* Slices until the inference is complete; each is one submission, and waits for nothing. */
+static int run_in_slices(world *w, gpuc_session *s, uint32_t budget_us)
+{
+    gpuc_slice_progress p;
+    for (int count = 1;; count++) {
+        memset(&app_counted, 0, sizeof app_counted);
+        ok(gpuc_session_run_slice(s, budget_us, &p));
+        assert_true(app_counted.submits <= 1 + p.complete); /* the copy of the input may follow */
+        assert_int_equal(app_counted.waits, 0);
+        assert_true(count < 1000);
+        if (p.complete) return count;
+        app_run(&w->a, app_begin(&w->a)); /* the application's own on the queue */
+    }
+}
+
+/* In the application's buffers and on its queue, beside recordings and submissions of the same session. */
+static void test_slices(void **state)
+{
+    (void)state;
+    for (int plain = 0; plain < 2; plain++) {
+        world w = {0};
+        shared_queue q = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+        app_open(&w.a, (app_options){.plain = plain});
+        open_runtime(&w);
+        w.desc = app_desc(&w.a);
+        w.desc.lock_queue = lock_queue;
+        w.desc.unlock_queue = unlock_queue;
+        w.desc.queue_user = &q;
+        ok(gpuc_vulkan_adopt(w.rt, &w.desc, &w.dev));
+        load(&w);
+        enum { SETS = 2 };
+        io o[SETS];
+        gpuc_session *s;
+        gpuc_vulkan_submit nothing = {0};
+        for (int i = 0; i < SETS; i++) o[i] = make_io(&w);
+        ok(gpuc_session_create(w.model, &s));
+        bind(s, &o[0]);
+        for (int i = 0; i < 6; i++) {
+            int locks = q.locks;
+            fill(o[0].x.floats, ROWS * IN, i);
+            memset(o[0].y.floats, 0xff, Y_BYTES);
+            int slices = run_in_slices(&w, s, i % 2 ? 50 : 0);
+            if (i % 2 == 0) assert_true(slices >= gpuc_model_num_nodes(w.model));
+            assert_true(q.locks >= locks + slices);
+            ok(gpuc_session_sync(s));
+            check_io(&o[0]);
+        }
+        for (int i = 0; i < 6; i++) {
+            /* A recording is in flight, then another inference begins, and ends by one more of either kind. */
+            fill(o[0].x.floats, ROWS * IN, 3 * i);
+            fill(o[1].x.floats, ROWS * IN, 3 * i + 1);
+            VkCommandBuffer cb = app_begin(&w.a);
+            bind(s, &o[0]);
+            ok(gpuc_session_record(s, cb, &host_sync));
+            VkFence fence = app_submit(&w.a, cb);
+            bind(s, &o[1]);
+            if (i % 3 == 0) {
+                run_in_slices(&w, s, 0);
+            } else {
+                ok(gpuc_session_run_slice(s, 0, NULL));
+                ok(gpuc_session_run_slice(s, 0, NULL));
+                cb = app_begin(&w.a);
+                if (i % 3 == 1) ok(gpuc_session_record(s, cb, &host_sync));
+                if (i % 3 == 2) ok(gpuc_session_submit(s, &nothing));
+                app_run(&w.a, cb);
+            }
+            app_finish(&w.a, fence);
+            ok(gpuc_session_sync(s));
+            check_io(&o[0]);
+            check_io(&o[1]);
+        }
+        ok(gpuc_session_run_slice(s, 0, NULL));
+        fails(gpuc_device_close(w.dev), GPUC_INVALID_ARGUMENT, "release them first");
+        gpuc_session_release(s);
+        for (int i = 0; i < SETS; i++) free_io(&w, &o[i]); /* at once */
+        close_world(&w);
+    }
+}
+
 /* Buffers of another queue family: an asynchronous compute queue takes them over and gives them back. */
 static void test_families(void **state)
 {
@@ -821,23 +917,6 @@ static void test_features(void **state)
 
 /* ---- Two networks from two threads ------------------------------------------------------------- */
 
-typedef struct shared_queue {
-    pthread_mutex_t mutex;
-    int locks;
-} shared_queue;
-
-static void lock_queue(void *user)
-{
-    shared_queue *q = user;
-    pthread_mutex_lock(&q->mutex);
-    q->locks++;
-}
-
-static void unlock_queue(void *user)
-{
-    pthread_mutex_unlock(&((shared_queue *)user)->mutex);
-}
-
 typedef struct runner {
     world *w;
     io o;
@@ -1018,11 +1097,12 @@ static void test_loss(void **state)
         app_counted.lose_after = at;
         gpuc_status status = NULL;
         for (int i = 0; i < 4 && !status; i++) {
-            status = gpuc_session_run(s);
+            status = at % 2 ? gpuc_session_run(s) : gpuc_session_run_slice(s, 0, NULL);
             if (!status) status = gpuc_session_sync(s);
         }
         fails(status, GPUC_DEVICE_LOST, "");
         fails(gpuc_session_run(s), GPUC_DEVICE_LOST, "the Vulkan device was lost");
+        fails(gpuc_session_run_slice(s, 0, NULL), GPUC_DEVICE_LOST, "the Vulkan device was lost");
         gpuc_vulkan_submit nothing = {0};
         fails(gpuc_session_submit(s, &nothing), GPUC_DEVICE_LOST, "");
         gpuc_session_release(s);
@@ -1169,13 +1249,14 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_record),        cmocka_unit_test(test_many_bindings),
         cmocka_unit_test(test_record_nodes),  cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_submit),        cmocka_unit_test(test_families),
-        cmocka_unit_test(test_set_inputs),    cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_buffers),       cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_adopt_refused), cmocka_unit_test(test_requirements),
-        cmocka_unit_test(test_features),      cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_memory_hook),   cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_loss),          cmocka_unit_test(test_workspace),
-        cmocka_unit_test(test_weight_memory), cmocka_unit_test(test_pipeline_cache)};
+        cmocka_unit_test(test_submit),        cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_families),      cmocka_unit_test(test_set_inputs),
+        cmocka_unit_test(test_plan),          cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_overlap),       cmocka_unit_test(test_adopt_refused),
+        cmocka_unit_test(test_requirements),  cmocka_unit_test(test_features),
+        cmocka_unit_test(test_threads),       cmocka_unit_test(test_memory_hook),
+        cmocka_unit_test(test_budget),        cmocka_unit_test(test_loss),
+        cmocka_unit_test(test_workspace),     cmocka_unit_test(test_weight_memory),
+        cmocka_unit_test(test_pipeline_cache)};
     return app_available() ? cmocka_run_group_tests(tests, make_package, remove_package) : 77;
 }

@@ -22,11 +22,13 @@ typedef struct cl_spy {
     const char *failed;    /* the call that was made to fail */
     const char *missing;   /* a function that the library lacks */
     const char *version;   /* of the device, instead of its own */
+    bool hints;            /* the device has cl_khr_priority_hints */
     bool discrete;         /* the device has memory of its own */
     cl_int event_state;    /* of every event, instead of its own; 0: its own */
     int no_platforms;
     int objects; /* created and not released */
     int sources, binaries, set_args, blocking_writes, queued_writes, queues, builds;
+    int low, high; /* queues of these priorities */
 } cl_spy;
 
 extern cl_spy spy;

@@ -252,6 +252,49 @@ static void runs_between_commands_of_the_application(void **state)
     }
 }
 
+/* Slices come after what they wait for, and what the application queues after them finds the outputs. */
+static void slices_between_commands_of_the_application(void **state)
+{
+    (void)state;
+    EACH_MODE(m)
+    {
+        float x[N], y[N];
+        app a;
+        net n;
+        open_app(&a, m);
+        gpuc_model *model = cts_load(&a.c, CTS_STATIC, NULL);
+        make_net(&n, &a, model);
+        gpuc_model_release(model);
+        bool ordered = m->queue && !m->out_of_order;
+        for (uint32_t r = 0; r < 6; r++) {
+            cl_event written, end = NULL;
+            gpuc_slice_progress p = {0};
+            int slices = 0;
+            cts_fill(x, N, r);
+            done(cl_real.EnqueueWriteBuffer(a.queue, n.x_mem, CL_FALSE, 0, BYTES, x, 0, NULL, &written));
+            done(cl_real.Flush(a.queue));
+            if (!ordered) cl_ok(gpuc_opencl_wait(a.c.dev, NULL, 1, &written));
+            for (; !p.complete; slices++) {
+                cl_ok(gpuc_session_run_slice(n.s, r % 2 ? 0 : 100, &p));
+                if (r % 3 == 0) cl_ok(gpuc_session_sync(n.s));
+            }
+            if (r % 2) assert_true(slices >= 2);
+            if (!ordered) cl_ok(gpuc_opencl_signal(a.c.dev, NULL, &end));
+            read_y(&a, n.y_mem, SKIP, end, y);
+            drop_event(end);
+            done(cl_real.ReleaseEvent(written));
+            expect(x, y);
+            cl_ok(gpuc_session_run_slice(n.s, 0, NULL)); /* of another, which the next write ends */
+            cl_ok(gpuc_session_sync(n.s));
+            cl_ok(gpuc_session_bind_input(n.s, 0, n.x));
+        }
+        cl_ok(gpuc_session_run_slice(n.s, 0, NULL));
+        cl_fails(gpuc_device_close(a.c.dev), GPUC_INVALID_ARGUMENT, "release them first");
+        free_net(&n); /* its slice in flight */
+        close_app(&a);
+    }
+}
+
 static cl_event user_event(const app *a)
 {
     cl_int error;
@@ -888,6 +931,10 @@ static gpuc_status play(scenario *s, const mode *m, const char *package, float *
     GPUC_TRY(gpuc_session_bind_output(s->s, 0, s->y));
     GPUC_TRY(gpuc_opencl_submit(s->s, 1, &s->events[0], &s->events[2]));
     GPUC_TRY(gpuc_session_sync(s->s));
+    for (int i = 0; i < 3; i++) {
+        GPUC_TRY(gpuc_session_run_slice(s->s, i < 2 ? 0 : UINT32_MAX, NULL));
+        GPUC_TRY(gpuc_session_sync(s->s));
+    }
     return gpuc_ndarray_read(s->y, y, BYTES);
 }
 
@@ -950,6 +997,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_between_commands_of_the_application),
+        cmocka_unit_test(slices_between_commands_of_the_application),
         cmocka_unit_test(an_event_holds_the_work_back),
         cmocka_unit_test(an_event_that_fails),
         cmocka_unit_test(events_around_streams),

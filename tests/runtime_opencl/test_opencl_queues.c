@@ -173,6 +173,54 @@ static void two_streams_are_two_queues(void **state)
     tear_down(&b);
 }
 
+static void count_note(void *user, gpuc_log_level level, const char *id, const char *message)
+{
+    (void)level;
+    (void)message;
+    if (strcmp(id, "opencl.priority") == 0) ++*(int *)user;
+}
+
+/* Where the device has priorities, all queues of gpuc's get the one that was asked for; elsewhere a note says so. */
+static void queues_have_priorities(void **state)
+{
+    (void)state;
+    static const struct {
+        gpuc_queue_priority priority;
+        cl_spy spy;
+        int low, high, notes;
+    } rows[] = {
+        {GPUC_QUEUE_PRIORITY_DEFAULT, {.hints = true, .version = "OpenCL 3.0 spy"}, 0, 0, 0},
+        {GPUC_QUEUE_PRIORITY_LOW, {.hints = true, .version = "OpenCL 3.0 spy"}, 2, 0, 0},
+        {GPUC_QUEUE_PRIORITY_HIGH, {.hints = true, .version = "OpenCL 2.0 spy"}, 0, 2, 0},
+        {GPUC_QUEUE_PRIORITY_HIGH, {.version = "OpenCL 3.0 spy"}, 0, 0, 1},
+        {GPUC_QUEUE_PRIORITY_LOW, {.hints = true, .version = "OpenCL 1.2 spy"}, 0, 0, 1},
+        {GPUC_QUEUE_PRIORITY_LOW,
+         {.hints = true, .version = "OpenCL 3.0 spy", .missing = "clCreateCommandQueueWithProperties"},
+         0,
+         0,
+         1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        gpuc_runtime_desc desc = cl_desc();
+        gpuc_runtime *rt;
+        gpuc_device *dev;
+        gpuc_stream *s;
+        int notes = 0;
+        desc.queue_priority = rows[i].priority;
+        desc.log = count_note;
+        desc.log_user = &notes;
+        spy = rows[i].spy;
+        cl_ok(cl_try_open(&desc, &rt, &dev));
+        cl_ok(dev->api->create_stream(dev, &s));
+        assert_int_equal(spy.queues, 2);
+        assert_int_equal(spy.low, rows[i].low);
+        assert_int_equal(spy.high, rows[i].high);
+        assert_int_equal(notes, rows[i].notes);
+        dev->api->free_stream(dev, s);
+        cl_close(rt);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +230,7 @@ int main(void)
         cmocka_unit_test(only_profiled_plans_pay_for_profiling),
         cmocka_unit_test(offsets_that_no_kernel_can_take),
         cmocka_unit_test(two_streams_are_two_queues),
+        cmocka_unit_test(queues_have_priorities),
     };
     return cl_available() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
 }
