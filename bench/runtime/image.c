@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* squeezenet at 224 x 224 from an image of 640 x 480 RGBA8 pixels, beside the same network from a buffer of floats. They
- * run by turns; medians, and the median of the ratios of a round. */
+ * run by turns; the medians and the fastest of all. */
 #include <stdio.h>
 #include <string.h>
 
@@ -94,16 +94,16 @@ static gpuc_status run(network *n, double *out)
 
 static gpuc_status measure(network *nets)
 {
-    static double seconds[KINDS][ROUNDS], ratios[KINDS][ROUNDS];
+    static double seconds[KINDS][ROUNDS];
+    double medians[KINDS];
     for (int i = -WARM_UP; i < ROUNDS; i++)
         for (int k = 0; k < KINDS; k++) GPUC_TRY(run(&nets[k], &seconds[k][i < 0 ? 0 : i]));
-    printf(" squeezenet at %d x %d, from %d x %d pixels (medians of %d runs, by turns)\n", SIDE, SIDE, WIDTH,
-           HEIGHT, ROUNDS);
+    printf(" squeezenet at %d x %d, from %d x %d pixels (medians of %d runs by turns, and the fastest)\n",
+           SIDE, SIDE, WIDTH, HEIGHT, ROUNDS);
+    for (int k = 0; k < KINDS; k++) medians[k] = bench_median(seconds[k], ROUNDS); /* sorts them */
     for (int k = 0; k < KINDS; k++)
-        for (int i = 0; i < ROUNDS; i++) ratios[k][i] = seconds[k][i] / seconds[0][i];
-    for (int k = 0; k < KINDS; k++)
-        printf("  %-22s %9.3f ms (%.3f of the first)\n", kinds[k].name,
-               1e3 * bench_median(seconds[k], ROUNDS), bench_median(ratios[k], ROUNDS));
+        printf("  %-22s %9.3f ms (%.3f of the first) %9.3f ms (%.3f)\n", kinds[k].name, 1e3 * medians[k],
+               medians[k] / medians[0], 1e3 * seconds[k][0], seconds[k][0] / seconds[0][0]);
     return NULL;
 }
 

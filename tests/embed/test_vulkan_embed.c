@@ -248,10 +248,43 @@ static void test_record(void **state)
         assert_int_equal(app_counted.creations, 0);
         assert_int_equal(app_counted.descriptor_writes, 0);
         assert_int_equal(w.heap.calls, 0);
+        assert_true(app_counted.waited_stages &
+                    VK_PIPELINE_STAGE_HOST_BIT); /* the layer does not see the host */
+        assert_true(app_counted.waited_accesses & VK_ACCESS_HOST_WRITE_BIT);
         gpuc_session_release(s);
         for (int i = 0; i < IN_FLIGHT; i++) free_io(&w, &o[i]);
         close_world(&w);
     }
+}
+
+/* Copies of the application stand before and behind the network, which the layer would see out of order. */
+static void test_between_copies(void **state)
+{
+    (void)state;
+    const gpuc_vulkan_sync sync = {.src_stages = VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                   .src_access = VK_ACCESS_TRANSFER_WRITE_BIT,
+                                   .dst_stages = VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                   .dst_access = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT};
+    const VkBufferCopy x_copy = {.size = X_BYTES}, y_copy = {.size = Y_BYTES};
+    world w;
+    open_world(&w, (app_options){0});
+    gpuc_session *s;
+    io inside = make_io(&w), outside = make_io(&w);
+    ok(gpuc_session_create(w.model, &s));
+    bind(s, &inside);
+    fill(outside.x.floats, ROWS * IN, 5);
+    VkCommandBuffer cb = app_begin(&w.a);
+    w.a.CmdCopyBuffer(cb, outside.x.handle, inside.x.handle, 1, &x_copy);
+    ok(gpuc_session_record(s, cb, &sync));
+    w.a.CmdCopyBuffer(cb, inside.y.handle, outside.y.handle, 1, &y_copy);
+    w.a.CmdCopyBuffer(cb, inside.z.handle, outside.z.handle, 1, &x_copy);
+    w.a.CmdFillBuffer(cb, inside.x.handle, 0, X_BYTES, 0);
+    app_run(&w.a, cb);
+    check_io(&outside);
+    gpuc_session_release(s);
+    free_io(&w, &inside);
+    free_io(&w, &outside);
+    close_world(&w);
 }
 
 /* Each frame in other buffers than those before it, so that descriptors of kernels without push descriptors are made
@@ -1247,16 +1280,16 @@ static void test_pipeline_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_record),        cmocka_unit_test(test_many_bindings),
-        cmocka_unit_test(test_record_nodes),  cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_submit),        cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_families),      cmocka_unit_test(test_set_inputs),
-        cmocka_unit_test(test_plan),          cmocka_unit_test(test_buffers),
-        cmocka_unit_test(test_overlap),       cmocka_unit_test(test_adopt_refused),
-        cmocka_unit_test(test_requirements),  cmocka_unit_test(test_features),
-        cmocka_unit_test(test_threads),       cmocka_unit_test(test_memory_hook),
-        cmocka_unit_test(test_budget),        cmocka_unit_test(test_loss),
-        cmocka_unit_test(test_workspace),     cmocka_unit_test(test_weight_memory),
-        cmocka_unit_test(test_pipeline_cache)};
+        cmocka_unit_test(test_record),        cmocka_unit_test(test_between_copies),
+        cmocka_unit_test(test_many_bindings), cmocka_unit_test(test_record_nodes),
+        cmocka_unit_test(test_labels),        cmocka_unit_test(test_submit),
+        cmocka_unit_test(test_slices),        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_set_inputs),    cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_buffers),       cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_adopt_refused), cmocka_unit_test(test_requirements),
+        cmocka_unit_test(test_features),      cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_memory_hook),   cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_loss),          cmocka_unit_test(test_workspace),
+        cmocka_unit_test(test_weight_memory), cmocka_unit_test(test_pipeline_cache)};
     return app_available() ? cmocka_run_group_tests(tests, make_package, remove_package) : 77;
 }
