@@ -282,10 +282,10 @@ static int watch_folders(void)
 /* What a process is denied from now on. */
 enum {
     NOTHING,
-    MEMORY = 1,
-    FILES = 2,
-    CODE = 4
-}; /* files in memory; new files; mapping what can be executed */
+    MEMORY = 1, /* files in memory */
+    FILES = 2,  /* new files */
+    CODE = 4    /* mapping what can be executed */
+};
 
 static bool deny(unsigned what)
 {
