@@ -483,6 +483,19 @@ static void unlock_queue(void *user)
     pthread_mutex_unlock(&((shared_queue *)user)->mutex);
 }
 
+/* The application and gpuc take the queue by turns. */
+static void open_locked_world(world *w, app_options options, shared_queue *q)
+{
+    app_open(&w->a, options);
+    open_runtime(w);
+    w->desc = app_desc(&w->a);
+    w->desc.lock_queue = lock_queue;
+    w->desc.unlock_queue = unlock_queue;
+    w->desc.queue_user = q;
+    ok(gpuc_vulkan_adopt(w->rt, &w->desc, &w->dev));
+    load(w);
+}
+
 /* Slices until the inference is complete; each is one submission, and waits for nothing. */
 static int run_in_slices(world *w, gpuc_session *s, uint32_t budget_us)
 {
@@ -505,14 +518,7 @@ static void test_slices(void **state)
     for (int plain = 0; plain < 2; plain++) {
         world w = {0};
         shared_queue q = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-        app_open(&w.a, (app_options){.plain = plain});
-        open_runtime(&w);
-        w.desc = app_desc(&w.a);
-        w.desc.lock_queue = lock_queue;
-        w.desc.unlock_queue = unlock_queue;
-        w.desc.queue_user = &q;
-        ok(gpuc_vulkan_adopt(w.rt, &w.desc, &w.dev));
-        load(&w);
+        open_locked_world(&w, (app_options){.plain = plain}, &q);
         enum { SETS = 2 };
         io o[SETS];
         gpuc_session *s;
@@ -981,14 +987,7 @@ static void test_threads(void **state)
     (void)state;
     world w = {0};
     shared_queue q = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-    app_open(&w.a, (app_options){0});
-    open_runtime(&w);
-    w.desc = app_desc(&w.a);
-    w.desc.lock_queue = lock_queue;
-    w.desc.unlock_queue = unlock_queue;
-    w.desc.queue_user = &q;
-    ok(gpuc_vulkan_adopt(w.rt, &w.desc, &w.dev));
-    load(&w);
+    open_locked_world(&w, (app_options){0}, &q);
     runner r[2];
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) {
