@@ -12,6 +12,11 @@ typedef struct relaxer {
     int depth;
 } relaxer;
 
+typedef struct condition {
+    gpuc_tir_mapper m;
+    const gpuc_map *relax;
+} condition;
+
 static gpuc_interval interval_of(relaxer *r, gpuc_expr e);
 
 static bool has_relaxed(gpuc_expr e, void *arg)
@@ -134,13 +139,35 @@ static gpuc_interval join(gpuc_analyzer *a, gpuc_interval x, gpuc_interval y)
     return r;
 }
 
+static bool relaxed_to_points(gpuc_expr e, void *arg)
+{
+    relaxer *r = arg;
+    const gpuc_interval *given = gpuc_map_get(r->relax, e);
+    return !given || (e->kind == GPUC_EXPR_VAR && is_point(*given));
+}
+
+static gpuc_expr at_its_point(gpuc_tir_mapper *m, gpuc_expr e)
+{
+    const gpuc_interval *given = gpuc_map_get(((const condition *)m)->relax, e);
+    return given ? given->min : gpuc_tir_map_children(m, e);
+}
+
+/* The condition with a point for each variable that is relaxed; NULL if one of them has several values. */
+static gpuc_expr fixed_condition(relaxer *r, gpuc_expr cond)
+{
+    if (!uses_relaxed(r, cond)) return cond;
+    if (!gpuc_tir_visit(r->a->ctx, cond, relaxed_to_points, r)) return NULL;
+    condition c = {.relax = r->relax};
+    gpuc_tir_mapper_init(&c.m, r->a->ctx, at_its_point, NULL);
+    return gpuc_tir_map(&c.m, cond);
+}
+
 /* One of two points, where that is the same for all values of what is relaxed, is a point. */
 static gpuc_interval choice(relaxer *r, gpuc_expr e)
 {
-    gpuc_expr cond = arith_arg(e, 0);
     gpuc_interval x = interval_of(r, arith_arg(e, 1)), y = interval_of(r, arith_arg(e, 2));
-    if (is_point(x) && is_point(y) && !uses_relaxed(r, cond))
-        return point(gpuc_arith_simplify_nested(r->a, gpuc_select(r->a->ctx, cond, x.min, y.min)));
+    gpuc_expr cond = is_point(x) && is_point(y) ? fixed_condition(r, arith_arg(e, 0)) : NULL;
+    if (cond) return point(gpuc_arith_simplify_nested(r->a, gpuc_select(r->a->ctx, cond, x.min, y.min)));
     return join(r->a, x, y);
 }
 

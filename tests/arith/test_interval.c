@@ -29,6 +29,8 @@ static void relax_loops(fixture *f)
     gpuc_map_set(&relax, f->y, &here);
     expect(f, gpuc_select(f->ctx, gpuc_eq(f->ctx, f->n, I(f, 1)), I(f, 0), f->y), &relax,
            "select(n == 1, 0, z)", "select(n == 1, 0, z)");
+    expect(f, gpuc_select(f->ctx, gpuc_lt(f->ctx, f->y, f->n), f->y, sub(f, f->n, f->y)), &relax,
+           "select(z < n, z, n - z)", "select(z < n, z, n - z)"); /* reflected */
     gpuc_map_set(&relax, f->y, &y);
     size_t mark = gpuc_arith_analyzer_assume(f->a, gpuc_le(f->ctx, I(f, 1), f->n));
     expect(f, add(f, mul(f, f->x, f->n), f->y), &relax, "0", "n * 8 - 1");

@@ -237,10 +237,14 @@ static gpuc_expr first_of(threads *t, uint32_t mask, int from)
     return cond;
 }
 
+static gpuc_stmt guarded_by(threads *t, gpuc_expr cond, gpuc_stmt s)
+{
+    return cond ? gpuc_tir_if_(t->m.ctx, cond, s, NULL) : s;
+}
+
 static gpuc_stmt by_first(threads *t, gpuc_stmt s, uint32_t mask, int from)
 {
-    gpuc_expr cond = first_of(t, mask, from);
-    return cond ? gpuc_tir_if_(t->m.ctx, cond, s, NULL) : s;
+    return guarded_by(t, first_of(t, mask, from), s);
 }
 
 static bool is_private(const gpuc_tir_buffer *b)
@@ -263,12 +267,24 @@ static gpuc_stmt split_allreduce(threads *t, gpuc_stmt s)
     return gpuc_lower_allreduce_make(t->m.ctx, &a, a.cond ? gpuc_and(t->m.ctx, a.cond, first) : first, NULL);
 }
 
-static gpuc_stmt split_store(threads *t, gpuc_stmt s)
+/* The guard of a store, or of all stores in a sequence and behind names; NULL: none, or not one for all. */
+static gpuc_expr guard_of(threads *t, gpuc_stmt s)
 {
-    const gpuc_tir_store_node *n = gpuc_as_store(s);
-    if (is_private(n->buffer)) return s;
-    int from = gpuc_lower_is_shared(n->buffer) ? GPUC_THREAD_X : GPUC_BLOCK_X;
-    return by_first(t, s, t->flow | mask_of(t, n->index[0]), from);
+    if (s->kind == GPUC_STMT_STORE && !is_private(gpuc_as_store(s)->buffer)) {
+        const gpuc_tir_store_node *n = gpuc_as_store(s);
+        int from = gpuc_lower_is_shared(n->buffer) ? GPUC_THREAD_X : GPUC_BLOCK_X;
+        return first_of(t, t->flow | mask_of(t, n->index[0]), from);
+    }
+    if (s->kind == GPUC_STMT_LET) {
+        set_mask(t, gpuc_as_let(s)->var, mask_of(t, gpuc_as_let(s)->value));
+        return guard_of(t, gpuc_as_let(s)->body);
+    }
+    if (s->kind != GPUC_STMT_SEQ) return NULL;
+    const gpuc_tir_seq_node *n = gpuc_as_seq(s);
+    gpuc_expr cond = guard_of(t, n->at[0]);
+    for (int i = 1; i < n->n && cond; i++)
+        if (guard_of(t, n->at[i]) != cond) cond = NULL;
+    return cond;
 }
 
 static gpuc_stmt split_eval(threads *t, gpuc_stmt s)
@@ -297,17 +313,19 @@ static gpuc_stmt split_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
         s = gpuc_as_for(s)->loop == GPUC_LOOP_THREAD ? split_thread_loop(t, gpuc_as_for(s))
                                                      : split_loop(t, gpuc_as_for(s));
         break;
-    case GPUC_STMT_STORE: return split_store(t, s);
+    case GPUC_STMT_STORE: return guarded_by(t, guard_of(t, s), s);
     case GPUC_STMT_EVAL: return split_eval(t, s);
     case GPUC_STMT_IF:
         t->flow |= mask_of(t, gpuc_as_if(s)->cond);
         s = gpuc_tir_map_stmt_children(m, s);
         break;
-    case GPUC_STMT_LET:
-        set_mask(t, gpuc_as_let(s)->var, mask_of(t, gpuc_as_let(s)->value));
+    case GPUC_STMT_LET: {
+        gpuc_expr cond = guard_of(t, s); /* what is loaded for the stores is loaded by who stores */
+        if (cond) return guarded_by(t, cond, s);
         gpuc_lower_bind(t->a, s);
         s = gpuc_tir_map_stmt_children(m, s);
         break;
+    }
     case GPUC_STMT_ATTR:
         if (gpuc_lower_is_allreduce(s)) return split_allreduce(t, s);
         if (gpuc_tir_is_coopmat(s)) return split_coopmat(t, s);
