@@ -1,7 +1,41 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Helper functions of generated C, besides those that it shares with OpenCL C (codegen/helper_rows.c). */
 #include "codegen_c/dot.h"
+#include "codegen_c/half.h"
 #include "codegen_c/private.h"
+
+/* The quadrant q of an angle decides which polynomial is the result, and flip its sign. */
+#define CIRCULAR(function, q, flip)                                                                          \
+    "    const $M i = ($M)a;\n"                                                                              \
+    "    const $T x = ($T)(i & INT32_MAX);\n"                                                                \
+    "    const $T turns = (x * 0.636619772f + 12582912.0f) - 12582912.0f;\n"                                 \
+    "    const $M n = ($M)(turns + 12582912.0f);\n"                                                          \
+    "    const $T y = (((x - turns * 0x1.9218p+0f) - turns * 0x1.ed5p-14f) - turns * 0x1.10ap-30f) -\n"      \
+    "                 turns * 0x1.4611a6p-42f;\n"                                                            \
+    "    const $T z = y * y;\n"                                                                              \
+    "    $T s = z * -1.9515295891e-4f + 8.3321608736e-3f;\n"                                                 \
+    "    s = s * z - 1.6666654611e-1f;\n"                                                                    \
+    "    s = s * z * y + y;\n"                                                                               \
+    "    $T c = z * 2.443315711809948e-5f - 1.388731625493765e-3f;\n"                                        \
+    "    c = c * z + 4.166664568298827e-2f;\n"                                                               \
+    "    c = (c * z * z - z * 0.5f) + 1.0f;\n"                                                               \
+    "    const $M swap = -(" q " & 1);\n"                                                                    \
+    "    $T r = ($T)(((~swap & ($M)s) | (swap & ($M)c)) ^ (" flip "));\n"                                    \
+    "    const $M far = ~(x < 1024.0f);\n"                                                                   \
+    "    if (gpuc_anylane_i32x$N(far))\n"                                                                    \
+    "        for (int k = 0; k < $N; k++)\n"                                                                 \
+    "            if (far[k]) r[k] = " function "(a[k]);\n"                                                   \
+    "    return r;\n"
+/* asin and acos share asin(sqrt((1 - |a|) / 2)) for |a| > 1/2. */
+#define ARC_SINE                                                                                             \
+    "    const $T x = ($T)(($M)a & INT32_MAX);\n"                                                            \
+    "    const $M far = x > 0.5f;\n"                                                                         \
+    "    const $T y = gpuc_select_$S(far, gpuc_sqrt_$S((1.0f - x) * 0.5f), x), z = y * y;\n"                 \
+    "    $T r = z * 4.2163199048e-2f + 2.4181311049e-2f;\n"                                                  \
+    "    r = r * z + 4.5470025998e-2f;\n"                                                                    \
+    "    r = r * z + 7.4953002686e-2f;\n"                                                                    \
+    "    r = r * z + 1.6666752422e-1f;\n"                                                                    \
+    "    r = r * z * y + y;\n"
 
 static const gpuc_helper_row rows[] = {
     /* Rounded by itself, where the compiler contracts across statements. */
@@ -31,23 +65,26 @@ static const gpuc_helper_row rows[] = {
      .to = "f32",
      .from = "u16",
      .sig = "TF",
-     .body = "    const uint32_t sign = (uint32_t)(a & 0x8000) << 16, x = (uint32_t)(a & 0x7fff) << 13;\n"
-             "    if (x >= 0x0f800000) return gpuc_bits_f32_u32(sign | 0x7f800000 | x);\n"
-             "    const float f = gpuc_bits_f32_u32(x) * 0x1p112f;\n"
-             "    return gpuc_bits_f32_u32(sign | gpuc_bits_u32_f32(f));\n"},
+     .body = FROM_HALF_INSTRUCTION
+     "    const uint32_t sign = (uint32_t)(a & 0x8000) << 16, x = (uint32_t)(a & 0x7fff) << 13;\n"
+     "    if (x >= 0x0f800000) return gpuc_bits_f32_u32(sign | 0x7f800000 | x);\n"
+     "    const float f = gpuc_bits_f32_u32(x) * 0x1p112f;\n"
+     "    return gpuc_bits_f32_u32(sign | gpuc_bits_u32_f32(f));\n"},
     {.name = "tohalf",
      .to = "u16",
      .from = "f32",
      .sig = "TF",
-     .body =
-         "    const uint32_t bits = gpuc_bits_u32_f32(a), sign = bits >> 16 & 0x8000;\n"
-         "    uint32_t x = bits & 0x7fffffff;\n"
-         "    if (x > 0x7f800000) return 0x7e00;\n"
-         "    if (x >= 0x47800000) return (uint16_t)(sign | 0x7c00);\n"
-         "    if (x < 0x38800000) /* subnormal: the sum has its last bit where float16 has */\n"
-         "        return (uint16_t)(sign | (gpuc_bits_u32_f32(gpuc_bits_f32_u32(x) + 0.5f) - 0x3f000000));\n"
-         "    x += 0xc8000fff + (x >> 13 & 1);\n"
-         "    return (uint16_t)(sign | x >> 13);\n"},
+     .body = TO_HALF_INSTRUCTION
+     "    const uint32_t bits = gpuc_bits_u32_f32(a), sign = bits >> 16 & 0x8000;\n"
+     "    uint32_t x = bits & 0x7fffffff;\n"
+     "    if (x > 0x7f800000) return 0x7e00;\n"
+     "    if (x >= 0x47800000) return (uint16_t)(sign | 0x7c00);\n"
+     "    if (x < 0x38800000) /* subnormal: the sum has its last bit where float16 has */\n"
+     "        return (uint16_t)(sign | (gpuc_bits_u32_f32(gpuc_bits_f32_u32(x) + 0.5f) - 0x3f000000));\n"
+     "    x += 0xc8000fff + (x >> 13 & 1);\n"
+     "    return (uint16_t)(sign | x >> 13);\n"},
+    {.name = "fromhalf", .to = "f32", .from = "u16", .sig = "TF", .vector = true, .body = FROM_HALF},
+    {.name = "tohalf", .to = "u16", .from = "f32", .sig = "TF", .vector = true, .body = TO_HALF},
     {.name = "tohalf",
      .to = "u16",
      .from = "f64",
@@ -225,6 +262,85 @@ static const gpuc_helper_row rows[] = {
          "    q = q * z - 7.37332916720468e-3f;\n"
          "    q = q * z - 1.42647390514189e-2f;\n"
          "    return p / q * x;\n"},
+    /* -- Functions whose few hard lanes are calls. Polynomials are Cephes', sums of parts of pi/2 are exact for
+       arguments below 2^10 (Cody and Waite). -- */
+    {.name = "anylane", /* whether a lane of a mask is set */
+     .to = "i32",
+     .sig = "ET",
+     .vector = true,
+     .body = "    int32_t x[$N], any = 0;\n"
+             "    memcpy(x, &a, sizeof x);\n"
+             "    for (int i = 0; i < $N; i++) any |= x[i];\n"
+             "    return any;\n"},
+    {.name = "sin",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body = CIRCULAR("sinf", "n", "((n & 2) << 30) ^ (i & INT32_MIN)")},
+    {.name = "cos",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body = CIRCULAR("cosf", "(n + 1)", "((n + 1) & 2) << 30")},
+    {.name = "asin",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body = ARC_SINE "    r = gpuc_select_$S(far, 1.57079633f - (r + r), r);\n"
+                      "    r = ($T)(($M)r | (($M)a & INT32_MIN));\n"
+                      "    return gpuc_select_$S(x <= 1.0f, r, ($T){0} + NAN);\n"},
+    {.name = "acos",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body = ARC_SINE "    const $T twice = r + r;\n"
+                      "    const $T outer = gpuc_select_$S(a < 0.0f, 3.14159265f - twice, twice);\n"
+                      "    r = ($T)(($M)r | (($M)a & INT32_MIN));\n"
+                      "    r = gpuc_select_$S(far, outer, 1.57079633f - r);\n"
+                      "    return gpuc_select_$S(x <= 1.0f, r, ($T){0} + NAN);\n"},
+    {.name = "atan",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body =
+         "    const $T x = ($T)(($M)a & INT32_MAX);\n"
+         "    const $M large = x > 2.41421356f, middle = x > 0.414213562f;\n"
+         "    const $T over = gpuc_select_$S(large, ($T){0} - 1.0f, gpuc_select_$S(middle, x - 1.0f, x));\n"
+         "    const $T under = gpuc_select_$S(large, x, gpuc_select_$S(middle, x + 1.0f, ($T){0} + 1.0f));\n"
+         "    const $T base = ($T)((large & ($M)(($T){0} + 1.57079633f)) |\n"
+         "                         (~large & middle & ($M)(($T){0} + 0.785398163f)));\n"
+         "    const $T r = over / under, z = r * r;\n"
+         "    $T p = z * 8.05374449538e-2f - 1.38776856032e-1f;\n"
+         "    p = p * z + 1.99777106478e-1f;\n"
+         "    p = p * z - 3.33329491539e-1f;\n"
+         "    p = base + (p * z * r + r);\n"
+         "    return ($T)(($M)p | (($M)a & INT32_MIN));\n"},
+    /* The quotient of float64 is exact enough to be off by one at most, and its products with b are exact. */
+    {.name = "mod",
+     .to = "f32",
+     .sig = "TTT",
+     .vector = true,
+     .body = "    float x[$N], y[$N];\n"
+             "    int32_t any = 0;\n"
+             "    memcpy(x, &a, sizeof x);\n"
+             "    memcpy(y, &b, sizeof y);\n"
+             "    for (int i = 0; i < $N; i++) {\n"
+             "        const double p = __builtin_fabs((double)x[i]), q = __builtin_fabs((double)y[i]);\n"
+             "        any |= !(p < q * 0x1p28 && q < INFINITY);\n"
+             "    }\n"
+             "    if (any) {\n"
+             "        for (int i = 0; i < $N; i++) x[i] = fmodf(x[i], y[i]);\n"
+             "    } else {\n"
+             "        for (int i = 0; i < $N; i++) {\n"
+             "            const double p = __builtin_fabs((double)x[i]), q = __builtin_fabs((double)y[i]);\n"
+             "            double r = p - (double)(int32_t)(p / q) * q;\n"
+             "            r = r < 0 ? r + q : r;\n"
+             "            r = r >= q ? r - q : r;\n"
+             "            x[i] = __builtin_copysignf((float)r, x[i]);\n"
+             "        }\n"
+             "    }\n"
+             "    memcpy(&a, x, sizeof x);\n"
+             "    return a;\n"},
     /* -- Atomics, between the iterations of parallel loops -- */
     {.name = "atomicadd",
      .to = "iu",
