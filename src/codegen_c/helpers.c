@@ -252,27 +252,18 @@ static const gpuc_helper_row rows[] = {
      .body = "    const $T w = a + 1.0f, lost = a - (w - 1.0f), r = gpuc_log_$S(w);\n"
              "    const $T y = gpuc_select_$S((a < 16777216.0f) & (a > -1.0f), r + lost / w, r);\n"
              "    return gpuc_select_$S(a == 0.0f, a, y);\n"},
-    /* A quotient of polynomials (Eigen). */
     {.name = "tanh",
      .to = "f32",
      .sig = "TT",
      .vector = true,
-     .body = "    const $T x = gpuc_atmost_$S(gpuc_atleast_$S(a, ($T){0} - 7.90531110763549805f),\n"
-             "                                ($T){0} + 7.90531110763549805f);\n"
-             "    const $T z = x * x;\n"
-             "    $T p = z * -2.76076847742355e-16f + 2.00018790482477e-13f;\n"
-             "    p = p * z - 8.60467152213735e-11f;\n"
-             "    p = p * z + 5.12229709037114e-08f;\n"
-             "    p = p * z + 1.48572235717979e-05f;\n"
-             "    p = p * z + 6.37261928875436e-04f;\n"
-             "    p = p * z + 4.89352455891786e-03f;\n"
-             "    $T q = z * 1.19825839466702e-06f + 1.18534705686654e-04f;\n"
-             "    q = q * z + 2.26843463243900e-03f;\n"
-             "    q = q * z + 4.89352518554385e-03f;\n"
-             "    p = p * x / q;\n"
-             "    const $M size = ($M)a & INT32_MAX, far = (size > 0x41102d0e) & (size <= 0x7f800000);\n"
-             "    p = gpuc_select_$S(far, ($T)(($M)(($T){0} + 1.0f) | (($M)a & INT32_MIN)), p);\n"
-             "    return gpuc_select_$S(size < 0x39d1b717, a, p);\n"},
+     .body = "    const $T x = ($T)(($M)a & 0x7fffffff), z = a * a;\n"
+             "    const $T far = 1.0f - 2.0f / (gpuc_exp_$S(x + x) + 1.0f);\n"
+             "    $T p = z * -5.70498872745e-3f + 2.06390887954e-2f;\n"
+             "    p = p * z - 5.37397155531e-2f;\n"
+             "    p = p * z + 1.33314422036e-1f;\n"
+             "    p = p * z - 3.33332819422e-1f;\n"
+             "    p = p * z * x + x;\n"
+             "    return ($T)(($M)gpuc_select_$S(x >= 0.625f, far, p) | (($M)a & ~0x7fffffff));\n"},
     {.name = "erf",
      .to = "f32",
      .sig = "TT",
