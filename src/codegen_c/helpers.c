@@ -335,7 +335,7 @@ static const gpuc_helper_row rows[] = {
          "    p = base + (p * z * r + r);\n"
          "    return ($T)(($M)p | (($M)a & INT32_MIN));\n"},
     /* The quotient of float64 is exact enough to be off by one at most, and its products with b are exact. */
-    {.name = "mod",
+    {.name = "fmod",
      .to = "f32",
      .sig = "TTT",
      .vector = true,
