@@ -1,54 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Helper functions of generated C, besides those that it shares with OpenCL C (codegen/helper_rows.c). */
 #include "codegen_c/dot.h"
+#include "codegen_c/functions.h"
 #include "codegen_c/half.h"
 #include "codegen_c/private.h"
-
-/* The larger or smaller of a and b, a where it is NaN. */
-#define BOUND(op, beyond)                                                                                    \
-    "#if defined(__clang__) || !defined(__SSE__)\n"                                                          \
-    "    return gpuc_select_$S(a " beyond " b, b, a);\n"                                                     \
-    "#elif $N == 16 && defined(__AVX512F__)\n"                                                               \
-    "    return __builtin_ia32_" op "ps512_mask(b, a, ($T){0}, -1, 4);\n"                                    \
-    "#elif $N == 8 && defined(__AVX__)\n"                                                                    \
-    "    return __builtin_ia32_" op "ps256(b, a);\n"                                                         \
-    "#elif $N == 4\n"                                                                                        \
-    "    return __builtin_ia32_" op "ps(b, a);\n"                                                            \
-    "#else\n"                                                                                                \
-    "    return gpuc_select_$S(a " beyond " b, b, a);\n"                                                     \
-    "#endif\n"
-/* The quadrant q of an angle decides which polynomial is the result, and flip its sign. */
-#define CIRCULAR(function, q, flip)                                                                          \
-    "    const $M i = ($M)a;\n"                                                                              \
-    "    const $T x = ($T)(i & INT32_MAX);\n"                                                                \
-    "    const $T turns = (x * 0.636619772f + 12582912.0f) - 12582912.0f;\n"                                 \
-    "    const $M n = ($M)(turns + 12582912.0f);\n"                                                          \
-    "    const $T y = (((x - turns * 0x1.9218p+0f) - turns * 0x1.ed5p-14f) - turns * 0x1.10ap-30f) -\n"      \
-    "                 turns * 0x1.4611a6p-42f;\n"                                                            \
-    "    const $T z = y * y;\n"                                                                              \
-    "    $T s = z * -1.9515295891e-4f + 8.3321608736e-3f;\n"                                                 \
-    "    s = s * z - 1.6666654611e-1f;\n"                                                                    \
-    "    s = s * z * y + y;\n"                                                                               \
-    "    $T c = z * 2.443315711809948e-5f - 1.388731625493765e-3f;\n"                                        \
-    "    c = c * z + 4.166664568298827e-2f;\n"                                                               \
-    "    c = (c * z * z - z * 0.5f) + 1.0f;\n"                                                               \
-    "    const $M swap = -(" q " & 1);\n"                                                                    \
-    "    $T r = ($T)(((~swap & ($M)s) | (swap & ($M)c)) ^ (" flip "));\n"                                    \
-    "    const $M far = ~(x < 1024.0f);\n"                                                                   \
-    "    if (gpuc_anylane_i32x$N(far))\n"                                                                    \
-    "        for (int k = 0; k < $N; k++)\n"                                                                 \
-    "            if (far[k]) r[k] = " function "(a[k]);\n"                                                   \
-    "    return r;\n"
-/* asin and acos share asin(sqrt((1 - |a|) / 2)) for |a| > 1/2. */
-#define ARC_SINE                                                                                             \
-    "    const $T x = ($T)(($M)a & INT32_MAX);\n"                                                            \
-    "    const $M far = x > 0.5f;\n"                                                                         \
-    "    const $T y = gpuc_select_$S(far, gpuc_sqrt_$S((1.0f - x) * 0.5f), x), z = y * y;\n"                 \
-    "    $T r = z * 4.2163199048e-2f + 2.4181311049e-2f;\n"                                                  \
-    "    r = r * z + 4.5470025998e-2f;\n"                                                                    \
-    "    r = r * z + 7.4953002686e-2f;\n"                                                                    \
-    "    r = r * z + 1.6666752422e-1f;\n"                                                                    \
-    "    r = r * z * y + y;\n"
 
 static const gpuc_helper_row rows[] = {
     /* Rounded by itself, where the compiler contracts across statements. */
@@ -186,24 +141,12 @@ static const gpuc_helper_row rows[] = {
     {.name = "doti16", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_I16_VECTORS},
     /* -- Functions of float32 vectors, after Cephes (Moshier) and Eigen: within a few units of the last
        place. Without them each lane would be a call. -- */
-    {.name = "exp",
+    {.name = "exp", .to = "f32", .sig = "TT", .vector = true, .body = EXP("89.0f", "n")},
+    {.name = "halfexp",
      .to = "f32",
      .sig = "TT",
      .vector = true,
-     .body = "    const $T x = gpuc_atmost_$S(gpuc_atleast_$S(a, ($T){0} - 104.0f), ($T){0} + 89.0f);\n"
-             "    const $T n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;\n"
-             "    const $T r = (x - n * 0.693359375f) + n * 2.12194440e-4f;\n"
-             "    $T p = r * 1.9875691500e-4f + 1.3981999507e-3f;\n"
-             "    p = p * r + 8.3334519073e-3f;\n"
-             "    p = p * r + 4.1665795894e-2f;\n"
-             "    p = p * r + 1.6666665459e-1f;\n"
-             "    p = p * r + 5.0000001201e-1f;\n"
-             "    p = p * (r * r) + r + 1.0f;\n"
-             "#if $N == 16 && defined(__AVX512F__) && !defined(__clang__)\n"
-             "    return __builtin_ia32_scalefps512_mask(p, n, p, -1, 4);\n"
-             "#endif\n"
-             "    const $M i = __builtin_convertvector(n, $M), half = i >> 1;\n"
-             "    return p * ($T)(($U)(half + 127) << 23) * ($T)(($U)(i - half + 127) << 23);\n"},
+     .body = EXP("91.0f", "(n - 1.0f)")}, /* exp(a) / 2 */
     {.name = "log",
      .to = "f32",
      .sig = "TT",
@@ -281,8 +224,6 @@ static const gpuc_helper_row rows[] = {
          "    q = q * z - 7.37332916720468e-3f;\n"
          "    q = q * z - 1.42647390514189e-2f;\n"
          "    return p / q * x;\n"},
-    /* -- Functions whose few hard lanes are calls. Polynomials are Cephes', sums of parts of pi/2 are exact for
-       arguments below 2^10 (Cody and Waite). -- */
     {.name = "anylane", /* whether a lane of a mask is set */
      .to = "i32",
      .sig = "ET",
@@ -301,6 +242,7 @@ static const gpuc_helper_row rows[] = {
      .sig = "TT",
      .vector = true,
      .body = CIRCULAR("cosf", "(n + 1)", "((n + 1) & 2) << 30")},
+    {.name = "tan", .to = "f32", .sig = "TT", .vector = true, .body = TANGENT},
     {.name = "asin",
      .to = "f32",
      .sig = "TT",
@@ -334,6 +276,15 @@ static const gpuc_helper_row rows[] = {
          "    p = p * z - 3.33329491539e-1f;\n"
          "    p = base + (p * z * r + r);\n"
          "    return ($T)(($M)p | (($M)a & INT32_MIN));\n"},
+    {.name = "sinh", .to = "f32", .sig = "TT", .vector = true, .body = HYPERBOLIC_SINE},
+    {.name = "cosh",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body = "    const $T h = gpuc_halfexp_$S(($T)(($M)a & INT32_MAX));\n    return h + 0.25f / h;\n"},
+    {.name = "asinh", .to = "f32", .sig = "TT", .vector = true, .body = AREA_SINE},
+    {.name = "acosh", .to = "f32", .sig = "TT", .vector = true, .body = AREA_COSINE},
+    {.name = "atanh", .to = "f32", .sig = "TT", .vector = true, .body = AREA_TANGENT},
     /* The quotient of float64 is exact enough to be off by one at most, and its products with b are exact. */
     {.name = "fmod",
      .to = "f32",
