@@ -144,6 +144,7 @@ typedef struct gpuc_language {
     bool vector_parts;      /* some lanes of a vector in memory or registers are a vector: v.s01234567 */
     bool three_lanes;       /* has vectors of three elements */
     bool machine_vectors;   /* vectors are those of the machine: no longer than vector_bits */
+    bool half_casts;        /* float16 is converted by functions, computed with or not */
     bool
         loops_in_parts; /* a kernel that is one parallel loop can run a part of it: `launch` is its iterations */
     int max_lanes;      /* of the longest vector; a power of two */

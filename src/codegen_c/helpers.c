@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Helper functions of generated C, besides those that it shares with OpenCL C (codegen/helper_rows.c). */
 #include "codegen_c/dot.h"
+#include "codegen_c/functions.h"
+#include "codegen_c/half.h"
 #include "codegen_c/private.h"
 
 static const gpuc_helper_row rows[] = {
@@ -31,23 +33,26 @@ static const gpuc_helper_row rows[] = {
      .to = "f32",
      .from = "u16",
      .sig = "TF",
-     .body = "    const uint32_t sign = (uint32_t)(a & 0x8000) << 16, x = (uint32_t)(a & 0x7fff) << 13;\n"
-             "    if (x >= 0x0f800000) return gpuc_bits_f32_u32(sign | 0x7f800000 | x);\n"
-             "    const float f = gpuc_bits_f32_u32(x) * 0x1p112f;\n"
-             "    return gpuc_bits_f32_u32(sign | gpuc_bits_u32_f32(f));\n"},
+     .body = FROM_HALF_INSTRUCTION
+     "    const uint32_t sign = (uint32_t)(a & 0x8000) << 16, x = (uint32_t)(a & 0x7fff) << 13;\n"
+     "    if (x >= 0x0f800000) return gpuc_bits_f32_u32(sign | 0x7f800000 | x);\n"
+     "    const float f = gpuc_bits_f32_u32(x) * 0x1p112f;\n"
+     "    return gpuc_bits_f32_u32(sign | gpuc_bits_u32_f32(f));\n"},
     {.name = "tohalf",
      .to = "u16",
      .from = "f32",
      .sig = "TF",
-     .body =
-         "    const uint32_t bits = gpuc_bits_u32_f32(a), sign = bits >> 16 & 0x8000;\n"
-         "    uint32_t x = bits & 0x7fffffff;\n"
-         "    if (x > 0x7f800000) return 0x7e00;\n"
-         "    if (x >= 0x47800000) return (uint16_t)(sign | 0x7c00);\n"
-         "    if (x < 0x38800000) /* subnormal: the sum has its last bit where float16 has */\n"
-         "        return (uint16_t)(sign | (gpuc_bits_u32_f32(gpuc_bits_f32_u32(x) + 0.5f) - 0x3f000000));\n"
-         "    x += 0xc8000fff + (x >> 13 & 1);\n"
-         "    return (uint16_t)(sign | x >> 13);\n"},
+     .body = TO_HALF_INSTRUCTION
+     "    const uint32_t bits = gpuc_bits_u32_f32(a), sign = bits >> 16 & 0x8000;\n"
+     "    uint32_t x = bits & 0x7fffffff;\n"
+     "    if (x > 0x7f800000) return 0x7e00;\n"
+     "    if (x >= 0x47800000) return (uint16_t)(sign | 0x7c00);\n"
+     "    if (x < 0x38800000) /* subnormal: the sum has its last bit where float16 has */\n"
+     "        return (uint16_t)(sign | (gpuc_bits_u32_f32(gpuc_bits_f32_u32(x) + 0.5f) - 0x3f000000));\n"
+     "    x += 0xc8000fff + (x >> 13 & 1);\n"
+     "    return (uint16_t)(sign | x >> 13);\n"},
+    {.name = "fromhalf", .to = "f32", .from = "u16", .sig = "TF", .vector = true, .body = FROM_HALF},
+    {.name = "tohalf", .to = "u16", .from = "f32", .sig = "TF", .vector = true, .body = TO_HALF},
     {.name = "tohalf",
      .to = "u16",
      .from = "f64",
@@ -115,6 +120,9 @@ static const gpuc_helper_row rows[] = {
      .sig = "TMTT",
      .vector = true,
      .body = "    return ($T)((a & ($M)b) | (~a & ($M)c));\n"},
+    /* GCC makes no minimum of a comparison and a choice by bits. A number that is not one stays: it is a. */
+    {.name = "atleast", .to = "f32", .sig = "TTT", .vector = true, .body = BOUND("max", "<")},
+    {.name = "atmost", .to = "f32", .sig = "TTT", .vector = true, .body = BOUND("min", ">")},
     {.name = "flag", .to = "iu", .sig = "TM", .vector = true, .body = "    return ($T)(a & 1);\n"},
     {.name = "flag",
      .to = "f",
@@ -133,21 +141,12 @@ static const gpuc_helper_row rows[] = {
     {.name = "doti16", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_I16_VECTORS},
     /* -- Functions of float32 vectors, after Cephes (Moshier) and Eigen: within a few units of the last
        place. Without them each lane would be a call. -- */
-    {.name = "exp",
+    {.name = "exp", .to = "f32", .sig = "TT", .vector = true, .body = EXP("89.0f", "n")},
+    {.name = "halfexp",
      .to = "f32",
      .sig = "TT",
      .vector = true,
-     .body = "    const $T x = gpuc_atmost_$S(gpuc_atleast_$S(a, ($T){0} - 104.0f), ($T){0} + 89.0f);\n"
-             "    const $T n = (x * 1.44269504f + 12582912.0f) - 12582912.0f;\n"
-             "    const $T r = (x - n * 0.693359375f) + n * 2.12194440e-4f;\n"
-             "    $T p = r * 1.9875691500e-4f + 1.3981999507e-3f;\n"
-             "    p = p * r + 8.3334519073e-3f;\n"
-             "    p = p * r + 4.1665795894e-2f;\n"
-             "    p = p * r + 1.6666665459e-1f;\n"
-             "    p = p * r + 5.0000001201e-1f;\n"
-             "    p = p * (r * r) + r + 1.0f;\n"
-             "    const $M i = __builtin_convertvector(n, $M), half = i >> 1;\n"
-             "    return p * ($T)(($U)(half + 127) << 23) * ($T)(($U)(i - half + 127) << 23);\n"},
+     .body = EXP("91.0f", "(n - 1.0f)")}, /* exp(a) / 2 */
     {.name = "log",
      .to = "f32",
      .sig = "TT",
@@ -225,6 +224,93 @@ static const gpuc_helper_row rows[] = {
          "    q = q * z - 7.37332916720468e-3f;\n"
          "    q = q * z - 1.42647390514189e-2f;\n"
          "    return p / q * x;\n"},
+    {.name = "anylane", /* whether a lane of a mask is set */
+     .to = "i32",
+     .sig = "ET",
+     .vector = true,
+     .body = "    int32_t x[$N], any = 0;\n"
+             "    memcpy(x, &a, sizeof x);\n"
+             "    for (int i = 0; i < $N; i++) any |= x[i];\n"
+             "    return any;\n"},
+    {.name = "sin",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body = CIRCULAR("sinf", "n", "((n & 2) << 30) ^ (i & INT32_MIN)")},
+    {.name = "cos",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body = CIRCULAR("cosf", "(n + 1)", "((n + 1) & 2) << 30")},
+    {.name = "tan", .to = "f32", .sig = "TT", .vector = true, .body = TANGENT},
+    {.name = "asin",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body = ARC_SINE "    r = gpuc_select_$S(far, 1.57079633f - (r + r), r);\n"
+                      "    r = ($T)(($M)r | (($M)a & INT32_MIN));\n"
+                      "    return gpuc_select_$S(x <= 1.0f, r, ($T){0} + NAN);\n"},
+    {.name = "acos",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body = ARC_SINE "    const $T twice = r + r;\n"
+                      "    const $T outer = gpuc_select_$S(a < 0.0f, 3.14159265f - twice, twice);\n"
+                      "    r = ($T)(($M)r | (($M)a & INT32_MIN));\n"
+                      "    r = gpuc_select_$S(far, outer, 1.57079633f - r);\n"
+                      "    return gpuc_select_$S(x <= 1.0f, r, ($T){0} + NAN);\n"},
+    {.name = "atan",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body =
+         "    const $T x = ($T)(($M)a & INT32_MAX);\n"
+         "    const $M large = x > 2.41421356f, middle = x > 0.414213562f;\n"
+         "    const $T over = gpuc_select_$S(large, ($T){0} - 1.0f, gpuc_select_$S(middle, x - 1.0f, x));\n"
+         "    const $T under = gpuc_select_$S(large, x, gpuc_select_$S(middle, x + 1.0f, ($T){0} + 1.0f));\n"
+         "    const $T base = ($T)((large & ($M)(($T){0} + 1.57079633f)) |\n"
+         "                         (~large & middle & ($M)(($T){0} + 0.785398163f)));\n"
+         "    const $T r = over / under, z = r * r;\n"
+         "    $T p = z * 8.05374449538e-2f - 1.38776856032e-1f;\n"
+         "    p = p * z + 1.99777106478e-1f;\n"
+         "    p = p * z - 3.33329491539e-1f;\n"
+         "    p = base + (p * z * r + r);\n"
+         "    return ($T)(($M)p | (($M)a & INT32_MIN));\n"},
+    {.name = "sinh", .to = "f32", .sig = "TT", .vector = true, .body = HYPERBOLIC_SINE},
+    {.name = "cosh",
+     .to = "f32",
+     .sig = "TT",
+     .vector = true,
+     .body = "    const $T h = gpuc_halfexp_$S(($T)(($M)a & INT32_MAX));\n    return h + 0.25f / h;\n"},
+    {.name = "asinh", .to = "f32", .sig = "TT", .vector = true, .body = AREA_SINE},
+    {.name = "acosh", .to = "f32", .sig = "TT", .vector = true, .body = AREA_COSINE},
+    {.name = "atanh", .to = "f32", .sig = "TT", .vector = true, .body = AREA_TANGENT},
+    /* The quotient of float64 is exact enough to be off by one at most, and its products with b are exact. */
+    {.name = "fmod",
+     .to = "f32",
+     .sig = "TTT",
+     .vector = true,
+     .body = "    float x[$N], y[$N];\n"
+             "    int32_t any = 0;\n"
+             "    memcpy(x, &a, sizeof x);\n"
+             "    memcpy(y, &b, sizeof y);\n"
+             "    for (int i = 0; i < $N; i++) {\n"
+             "        const double p = __builtin_fabs((double)x[i]), q = __builtin_fabs((double)y[i]);\n"
+             "        any |= !(p < q * 0x1p28 && q < INFINITY);\n"
+             "    }\n"
+             "    if (any) {\n"
+             "        for (int i = 0; i < $N; i++) x[i] = fmodf(x[i], y[i]);\n"
+             "    } else {\n"
+             "        for (int i = 0; i < $N; i++) {\n"
+             "            const double p = __builtin_fabs((double)x[i]), q = __builtin_fabs((double)y[i]);\n"
+             "            double r = p - (double)(int32_t)(p / q) * q;\n"
+             "            r = r < 0 ? r + q : r;\n"
+             "            r = r >= q ? r - q : r;\n"
+             "            x[i] = __builtin_copysignf((float)r, x[i]);\n"
+             "        }\n"
+             "    }\n"
+             "    memcpy(&a, x, sizeof x);\n"
+             "    return a;\n"},
     /* -- Atomics, between the iterations of parallel loops -- */
     {.name = "atomicadd",
      .to = "iu",

@@ -4,6 +4,14 @@
  * has some. */
 #include "autoschedule/tile/tile.h"
 
+/* The largest divisor of n up to max. */
+static int64_t divisor(int64_t n, int64_t max)
+{
+    int64_t d = max < n ? max : n;
+    while (d > 1 && n % d != 0) d--;
+    return d;
+}
+
 int gpuc_rules_tile_block_columns(const gpuc_rules *r, gpuc_stage *st, const gpuc_tensor *product,
                                   const gpuc_tile *t, int n, gpuc_iter **loops)
 {
@@ -13,8 +21,9 @@ int gpuc_rules_tile_block_columns(const gpuc_rules *r, gpuc_stage *st, const gpu
             fit = column > 0 ? r->constants->tile_cached / column : 1;
     gpuc_iter *rows = loops[n - 2];
     static const int64_t blocks[] = {1, 2, 4, 8, 16, 32, 64};
-    bool open = !gpuc_rules_extent(loops[n - 1]); /* a partial block would have guards in all of its tiles */
-    fit = gpuc_rules_knob(r, "block", fit > 1 && !open ? fit : 1, open ? 1 : 64,
+    int64_t tiles = gpuc_rules_extent(loops[n - 1]);
+    bool open = !tiles; /* a partial block would have guards in all of its tiles */
+    fit = gpuc_rules_knob(r, "block", fit > 1 && !open ? divisor(tiles, fit) : 1, open ? 1 : 64,
                           sizeof blocks / sizeof *blocks, blocks);
     gpuc_stage_split(st, loops[n - 1], fit, &loops[n - 2], &loops[n]);
     loops[n - 1] = rows;

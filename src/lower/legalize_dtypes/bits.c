@@ -104,9 +104,19 @@ static gpuc_expr float_bits(gpuc_ctx *ctx, gpuc_dtype t, gpuc_expr value)
     return gpuc_tir_make(ctx, GPUC_TIR_BITOR, r, sign, NULL);
 }
 
+/* Whether the language's helper functions convert float16, which instructions may do. */
+static bool has_half_casts(const gpuc_target *target, gpuc_dtype t)
+{
+    return target->language->half_casts && t.code == GPUC_DTYPE_FLOAT && t.bits == 16;
+}
+
 gpuc_expr gpuc_lower_legal_from_bits(gpuc_ctx *ctx, const gpuc_target *target, gpuc_dtype t, gpuc_expr bits)
 {
     gpuc_dtype compute = gpuc_dtype_with_lanes(gpuc_lower_legal_compute(target, t), bits->dtype.lanes);
+    if (has_half_casts(target, t)) {
+        gpuc_dtype half = gpuc_dtype_with_lanes(GPUC_UINT16, bits->dtype.lanes);
+        return gpuc_cast(ctx, compute, as_type(ctx, t, gpuc_cast(ctx, half, bits)));
+    }
     if (gpuc_is_float(t)) return gpuc_cast(ctx, compute, float_value(ctx, t, bits));
     if (t.code == GPUC_DTYPE_BOOL) return gpuc_ne(ctx, bits, num(ctx, bits->dtype, 0));
     if (t.code == GPUC_DTYPE_UINT) return gpuc_cast(ctx, compute, bits);
@@ -118,7 +128,10 @@ gpuc_expr gpuc_lower_legal_to_bits(gpuc_ctx *ctx, const gpuc_target *target, gpu
 {
     gpuc_dtype f = gpuc_dtype_with_lanes(GPUC_FLOAT32, value->dtype.lanes);
     gpuc_dtype word = gpuc_dtype_with_lanes(GPUC_UINT32, value->dtype.lanes);
-    (void)target;
+    if (has_half_casts(target, t)) {
+        gpuc_expr half = gpuc_cast(ctx, gpuc_dtype_with_lanes(t, f.lanes), gpuc_cast(ctx, f, value));
+        return gpuc_cast(ctx, word, as_type(ctx, GPUC_UINT16, half));
+    }
     if (gpuc_is_float(t)) return float_bits(ctx, t, gpuc_cast(ctx, f, value));
     gpuc_expr bits = gpuc_cast(ctx, word, value);
     if (t.code == GPUC_DTYPE_BOOL || t.code == GPUC_DTYPE_UINT) return bits;

@@ -31,6 +31,10 @@ static inline uint32_t gpuc_bits_u32_f32(float a)
 
 static inline float gpuc_fromhalf_f32_u16(uint16_t a)
 {
+#if defined(__F16C__)
+    typedef short shorts __attribute__((vector_size(16)));
+    return __builtin_ia32_vcvtph2ps((shorts){(short)a})[0];
+#endif
     const uint32_t sign = (uint32_t)(a & 0x8000) << 16, x = (uint32_t)(a & 0x7fff) << 13;
     if (x >= 0x0f800000) return gpuc_bits_f32_u32(sign | 0x7f800000 | x);
     const float f = gpuc_bits_f32_u32(x) * 0x1p112f;
