@@ -280,8 +280,7 @@ gpuc_schedule *gpuc_topi_scatter_schedule(gpuc_ctx *ctx, const gpuc_target *targ
         const gpuc_scatter *s = op->kind == GPUC_TE_EXTERN ? op->extern_of : NULL;
         if (!s) continue;
         gpuc_stmt updates = gpuc_topi_scatter_in_order(s, target);
-        op->extern_body =
-            gpuc_tir_seq2(ctx, s->old ? begin_with_data(s) : begin_without_updates(s), updates);
+        op->extern_body = gpuc_tir_seq2(ctx, s->old ? begin_with_data(s) : begin_without_updates(s), updates);
     }
     return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);
 }

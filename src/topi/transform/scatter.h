@@ -44,7 +44,7 @@ struct gpuc_scatter {
 gpuc_scatter_kind gpuc_topi_scatter_kind_of(const gpuc_op_call *call);
 gpuc_tensor *gpuc_topi_scatter_te(gpuc_scatter *s, gpuc_tensor *const *ins);
 gpuc_expr gpuc_topi_scatter_join(const gpuc_scatter *s, gpuc_expr a, gpuc_expr b);
-/* The body of the operation for so many cores: each goes through all updates in order, and applies those to its part of
+/* The body of the operation for CPUs: each task goes through all updates in order, and applies those to its part of
  * the rows, or of the slots where there are few rows. The loops of tasks are those of topi/parallel.h. */
 gpuc_stmt gpuc_topi_scatter_in_order(const gpuc_scatter *s, const gpuc_target *target);
 /* A row's schedule: chooses the body by the target. */

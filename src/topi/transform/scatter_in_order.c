@@ -67,10 +67,9 @@ static gpuc_stmt apply(const pass *p, gpuc_expr i)
     gpuc_expr low = p->slots ? gpuc_topi_par_to_i32(ctx, p->from) : gpuc_topi_par_i32(ctx, 0),
               mine = gpuc_le(ctx, low, slot);
     if (p->slots) mine = gpuc_and(ctx, mine, gpuc_lt(ctx, slot, gpuc_topi_par_to_i32(ctx, p->to)));
-    gpuc_stmt put =
-        s->kind == GPUC_SCATTER_NONE
-            ? gpuc_tir_store1(ctx, s->out, note_of(p, place), gpuc_topi_par_to_i32(ctx, i))
-            : combine(p, i, place);
+    gpuc_stmt put = s->kind == GPUC_SCATTER_NONE
+                        ? gpuc_tir_store1(ctx, s->out, note_of(p, place), gpuc_topi_par_to_i32(ctx, i))
+                        : combine(p, i, place);
     if (!s->own_indices) put = loops_inside(p, put);
     put = gpuc_tir_let(ctx, slot, s->slot_of(s, p->element, i), gpuc_tir_if_(ctx, mine, put, NULL));
     return s->own_indices ? loops_inside(p, put) : put;
@@ -90,16 +89,20 @@ gpuc_stmt gpuc_topi_scatter_in_order(const gpuc_scatter *s, const gpuc_target *t
     gpuc_ctx *ctx = s->ctx;
     pass p = {.s = s, .cut = dimension_to_cut(s)};
     int ndim = s->call->out[0].ndim;
-    int64_t cores = target->num_cores > 0 ? target->num_cores : 1, parts = cores, known = 1;
+    int64_t cores = target->num_cores > 0 ? target->num_cores : GPUC_COMMON_scatter_tasks, parts = cores,
+            known = 1;
     gpuc_expr outer = gpuc_int(ctx, 1), i = gpuc_var(ctx, "i", GPUC_INDEX),
               task = gpuc_var(ctx, "task", GPUC_INDEX);
     for (int k = 0; k < s->outer; k++) outer = gpuc_mul(ctx, outer, s->extents[k]);
-    if (gpuc_expr_is_int(outer, &known) && known >= 4 * cores) parts = 1;
+    if (gpuc_expr_is_int(outer, &known) && known >= GPUC_COMMON_scatter_rows * cores) parts = 1;
     int64_t width = 0; /* of the dimension that is cut */
     if (p.cut >= 0 && !gpuc_expr_is_int(s->extents[p.cut], &width)) width = INT64_MAX;
     p.slots = parts > 1 && width < parts;
     if (p.slots || parts == 1) p.cut = -1;
-    gpuc_expr whole = p.slots ? s->slots : p.cut >= 0 ? s->extents[p.cut] : NULL, split = gpuc_int(ctx, parts);
+    gpuc_expr whole = p.slots      ? s->slots
+                      : p.cut >= 0 ? s->extents[p.cut]
+                                   : NULL,
+              split = gpuc_int(ctx, parts);
     gpuc_expr part = gpuc_floormod_(ctx, task, split), rest = gpuc_floordiv_(ctx, task, split);
     if (whole) {
         gpuc_expr size = gpuc_topi_par_ceildiv(ctx, whole, split);
