@@ -44,6 +44,8 @@ zlib1g-dev pc:zlib
 spirv-tools cmd:spirv-val
 g++ cmd:c++
 vulkan-validationlayers -
+glslang-tools cmd:glslangValidator
+libpng-dev pc:libpng
 libonnx-testdata -
 oclgrind cmd:oclgrind optional
 python3 cmd:python3

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuc-bench-runtime: what a launch costs, beside the calls of the driver that do the same: appending one, and a chain
  * of 1000 of an almost empty kernel, each behind a barrier. Host seconds are the fastest of many chains. Then what
- * one of two waits for (orders.c). */
+ * one of two waits for (orders.c), and networks in an application (record.c, image.c). Runs in the root of the sources. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -170,6 +170,7 @@ static gpuc_status run(gpuc_device_type type, const bare *b, bool push, const ch
     if (!status) status = prepare(&l, rt, dev, &module);
     if (!status) status = measure(&l, b, name);
     if (!status && type == GPUC_DEVICE_VULKAN) status = frames_of_network(&l, b);
+    if (!status && type == GPUC_DEVICE_VULKAN && push) status = images_of_network(dev);
     if (!status && push) status = orders_of_sessions(rt, dev);
     for (int i = 0; i < 3; i++) gpuc_ndarray_release(l.arrays[i]);
     gpuc_function_release(l.function);

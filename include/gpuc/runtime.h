@@ -26,6 +26,13 @@ extern "C" {
 /* How much a log message matters. */
 typedef enum gpuc_log_level { GPUC_LOG_INFO, GPUC_LOG_WARNING, GPUC_LOG_ERROR } gpuc_log_level;
 
+/* How the queues that gpuc makes stand beside other work on the same device. */
+typedef enum gpuc_queue_priority {
+    GPUC_QUEUE_PRIORITY_DEFAULT, /* as the driver has it */
+    GPUC_QUEUE_PRIORITY_LOW,     /* in the background: what is drawn comes first */
+    GPUC_QUEUE_PRIORITY_HIGH     /* first; drivers may ask for privileges */
+} gpuc_queue_priority;
+
 /* What a runtime may use of the application. Start from GPUC_RUNTIME_DESC_INIT; callbacks may be NULL. */
 typedef struct gpuc_runtime_desc {
     uint32_t struct_size;     /* set by GPUC_RUNTIME_DESC_INIT */
@@ -50,6 +57,10 @@ typedef struct gpuc_runtime_desc {
     int num_threads; /* of the CPU device and of what compiles, without parallel_for; 0: one per processor */
     bool vulkan_validation; /* ask for VK_LAYER_KHRONOS_validation with synchronization checks */
     bool vulkan_staging;    /* tests: copy as if the host could not see the memory of any Vulkan device */
+    /* Of the queues that gpuc makes on GPUs: by VK_KHR_global_priority or VK_EXT_global_priority, by
+     * cl_khr_priority_hints. A device that lacks these, or refuses, is opened as by default, with a note to log
+     * ("vulkan.priority", "opencl.priority"). A queue of the application keeps its own. */
+    gpuc_queue_priority queue_priority;
 } gpuc_runtime_desc;
 #define GPUC_RUNTIME_DESC_INIT GPUC_SIZED(gpuc_runtime_desc)
 

@@ -144,8 +144,10 @@ typedef struct gpuc_language {
     bool vector_parts;      /* some lanes of a vector in memory or registers are a vector: v.s01234567 */
     bool three_lanes;       /* has vectors of three elements */
     bool machine_vectors;   /* vectors are those of the machine: no longer than vector_bits */
-    int max_lanes;          /* of the longest vector; a power of two */
-    uint32_t own_features;  /* gpuc_feature bits that it has on every device */
+    bool
+        loops_in_parts; /* a kernel that is one parallel loop can run a part of it: `launch` is its iterations */
+    int max_lanes;      /* of the longest vector; a power of two */
+    uint32_t own_features; /* gpuc_feature bits that it has on every device */
 } gpuc_language;
 
 /* A kind of target. Those that are built in are rows like those that a program registers. */

@@ -16,8 +16,8 @@ typedef struct gpuc_coopmat_row {
 } gpuc_coopmat_row;
 
 static const gpuc_coopmat_row gpuc_coopmat_rows[] = {
-    {"coopmat_f16_f32", GPUC_FLOAT16, GPUC_FLOAT32},
-    {"coopmat_f16", GPUC_FLOAT16, GPUC_FLOAT16},
+    {"coopmat_f16_f32", {GPUC_DTYPE_FLOAT, 16, 1}, {GPUC_DTYPE_FLOAT, 32, 1}},
+    {"coopmat_f16", {GPUC_DTYPE_FLOAT, 16, 1}, {GPUC_DTYPE_FLOAT, 16, 1}},
 };
 #define GPUC_COOPMAT_ROWS (sizeof gpuc_coopmat_rows / sizeof gpuc_coopmat_rows[0])
 

@@ -171,6 +171,30 @@ static void fill_local_size(gpuc_ctx *ctx, const gpuc_tir_func *f, const gpuc_ti
 }
 
 /* Fills in the launch. Without work-groups launch dimensions are loops, and a launch has one group. */
+typedef struct iterations {
+    const gpuc_tir_func *f;
+    gpuc_expr extent;
+    gpuc_xexpr *out;
+} iterations;
+
+static void count_iterations(gpuc_ctx *ctx, void *arg)
+{
+    const iterations *i = arg;
+    *i->out = gpuc_arith_to_xexpr(ctx, i->extent, i->f->num_scalars, i->f->scalars);
+}
+
+/* Of a loop that is all of a kernel, if they are known before it runs. */
+static void fill_iterations(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_kernel *k)
+{
+    if (!f->body || f->body->kind != GPUC_STMT_FOR) return;
+    const gpuc_tir_for_node *loop = gpuc_as_for(f->body);
+    iterations i = {.f = f, .extent = loop->extent, .out = &k->launch[0]};
+    if (loop->loop != GPUC_LOOP_PARALLEL) return;
+    gpuc_status status = gpuc_ctx_protect(ctx, count_iterations, &i);
+    if (status && gpuc_status_code(status) != GPUC_UNSUPPORTED) gpuc_ctx_raise_status(ctx, status);
+    gpuc_status_release(status);
+}
+
 static void fill_launch(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f, gpuc_kernel *k)
 {
     gpuc_expr extents[3] = {NULL, NULL, NULL};
@@ -190,6 +214,7 @@ static void fill_launch(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
     for (int i = 0; i < 3; i++)
         k->launch[i] = extents[i] ? gpuc_arith_to_xexpr(ctx, extents[i], f->num_scalars, f->scalars)
                                   : const_xexpr(ctx, 1);
+    if (t->language->loops_in_parts) fill_iterations(ctx, f, k);
 }
 
 static void check_limits(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_kernel *k)

@@ -112,31 +112,6 @@ static const char *assemble(gpuc_clike *p, const gpuc_c_emit *emit, size_t *out_
     return text;
 }
 
-typedef struct units {
-    const gpuc_tir_func *f;
-    gpuc_expr extent;
-    gpuc_xexpr *out;
-} units;
-
-static void count_units(gpuc_ctx *ctx, void *arg)
-{
-    const units *u = arg;
-    *u->out = gpuc_arith_to_xexpr(ctx, u->extent, u->f->num_scalars, u->f->scalars);
-}
-
-/* A loop that is all of a kernel, and whose iterations may run in parallel, may be cut by who launches it, if it is
- * known how long it is. */
-static void fill_launch(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_kernel *k)
-{
-    if (!f->body || f->body->kind != GPUC_STMT_FOR) return;
-    const gpuc_tir_for_node *loop = gpuc_as_for(f->body);
-    units u = {.f = f, .extent = loop->extent, .out = &k->launch[0]};
-    if (loop->loop != GPUC_LOOP_PARALLEL) return;
-    gpuc_status status = gpuc_ctx_protect(ctx, count_units, &u);
-    if (status && gpuc_status_code(status) != GPUC_UNSUPPORTED) gpuc_ctx_raise_status(ctx, status);
-    gpuc_status_release(status);
-}
-
 static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel,
                         gpuc_kernel_code *out)
 {
@@ -149,7 +124,6 @@ static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
     gpuc_tir_func *f = gpuc_ctx_memdup(ctx, kernel, sizeof *f);
     f->name = gpuc_clike_kernel_name(ctx, &gpuc_c_lang, f->name);
     gpuc_codegen_metadata(ctx, t, f, &out->meta);
-    fill_launch(ctx, f, &out->meta);
     gpuc_clike *p = gpuc_new(ctx, gpuc_clike);
     gpuc_c_emit emit = {0};
     gpuc_clike_init(p, ctx, &gpuc_c_lang, t, f);

@@ -2,6 +2,7 @@
 /* How tensors hold images, and the operators that the conversions of inputs and outputs share. */
 #include "compile/image.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "relay_pass/util.h"
@@ -121,6 +122,17 @@ void gpuc_image_check_list(gpuc_ctx *ctx, const char *what, const char *key, int
     for (int i = 0; i < n; i++)
         if (!isfinite(list[i]))
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: number %d of %s is not finite", what, i, key);
+}
+
+void gpuc_image_check_scaled(gpuc_ctx *ctx, const char *what, int channels, const double *factor,
+                             const double *term)
+{
+    for (int i = 0; i < channels; i++)
+        if (!(fabs(factor[i]) <= FLT_MAX && fabs(term[i]) <= FLT_MAX))
+            gpuc_raise(
+                ctx, GPUC_INVALID_ARGUMENT,
+                "%s: channel %d is multiplied by %g, then %g is added: float32 does not hold such numbers",
+                what, i, factor[i], term[i]);
 }
 
 /* ---- Operators ---- */

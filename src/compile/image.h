@@ -36,6 +36,9 @@ double gpuc_image_number(int n, const double *list, int i, double otherwise);
 /* Raises where a list has neither 0, 1 nor `channels` numbers, or one that is not finite. */
 void gpuc_image_check_list(gpuc_ctx *ctx, const char *what, const char *key, int n, const double *list,
                            int channels);
+/* Raises where a factor or a term, that a description comes to, is no float32. */
+void gpuc_image_check_scaled(gpuc_ctx *ctx, const char *what, int channels, const double *factor,
+                             const double *term);
 /* Channels begin, begin + step, ... of the last axis. */
 gpuc_rexpr *gpuc_image_channels(gpuc_ctx *ctx, gpuc_rexpr *x, int begin, int count, int step);
 /* The last axis, of one element, as often as this. */

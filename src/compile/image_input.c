@@ -209,6 +209,7 @@ static gpuc_rexpr *normalized(const conversion *c, gpuc_rexpr *x)
         factor[i] = unit * scale;
         term[i] = -gpuc_image_number(s->num_mean, s->mean, i, 0) * scale;
     }
+    gpuc_image_check_scaled(c->ctx, c->what, c->place.channels, factor, term);
     return gpuc_image_scaled(c->ctx, x, c->place.channels, factor, term);
 }
 

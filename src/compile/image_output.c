@@ -78,6 +78,7 @@ static gpuc_rexpr *colours(const conversion *c, gpuc_rexpr *x)
         factor[i] = gpuc_image_number(s->num_scale, s->scale, i, 1) * (c->full / s->range);
         term[i] = gpuc_image_number(s->num_offset, s->offset, i, 0) * (c->full / s->range);
     }
+    gpuc_image_check_scaled(c->ctx, c->what, c->place.channels, factor, term);
     x = gpuc_image_scaled(c->ctx, gpuc_relay_pass_cast(c->ctx, x, GPUC_FLOAT32), c->place.channels, factor,
                           term);
     if (c->place.channels == 3 && gpuc_image_is_bgr(s->format) != c->place.bgr)

@@ -61,7 +61,6 @@ static gpuc_stmt vector_store(gpuc_vectorizer *v, gpuc_stmt s)
 {
     gpuc_ctx *ctx = v->m.ctx;
     const gpuc_tir_store_node *n = gpuc_as_store(s);
-    if ((n->value->flags | n->index[0]->flags) & GPUC_TIR_HAS_EFFECT) return per_lane(v, s);
     gpuc_expr value = gpuc_tir_map(&v->m, n->value), start, stride;
     if (value->dtype.lanes == 1) value = gpuc_tir_broadcast(ctx, value, v->lanes);
     if (gpuc_lower_vectorize_stride(v, n->index[0], &start, &stride) && gpuc_tir_is_const(stride, 1))
@@ -73,7 +72,6 @@ static gpuc_stmt vector_let(gpuc_vectorizer *v, gpuc_stmt s)
 {
     gpuc_ctx *ctx = v->m.ctx;
     const gpuc_tir_let_node *n = gpuc_as_let(s);
-    if (n->value->flags & GPUC_TIR_HAS_EFFECT) return per_lane(v, s);
     gpuc_expr value = gpuc_tir_map(&v->m, n->value);
     if (value->dtype.lanes == 1) return gpuc_tir_let(ctx, n->var, value, gpuc_tir_map_stmt(&v->m, n->body));
     gpuc_expr var = gpuc_var(ctx, gpuc_as_var(n->var)->name, value->dtype);
@@ -150,7 +148,6 @@ static gpuc_stmt vector_if(gpuc_vectorizer *v, gpuc_stmt s)
 {
     gpuc_ctx *ctx = v->m.ctx;
     const gpuc_tir_if_node *n = gpuc_as_if(s);
-    if (n->cond->flags & GPUC_TIR_HAS_EFFECT) return per_lane(v, s);
     gpuc_expr cond = gpuc_tir_map(&v->m, n->cond);
     if (cond->kind == GPUC_EXPR_BROADCAST) cond = gpuc_as_broadcast(cond)->a;
     if (cond->dtype.lanes == 1)

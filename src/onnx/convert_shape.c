@@ -35,7 +35,7 @@ static void reshape(gpuc_onnx_node *n)
     int count, ndim = gpuc_onnx_type(n, 0)->ndim;
     gpuc_onnx_size *want = gpuc_onnx_in_numbers(n, 1, &count);
     bool allow_zero = gpuc_onnx_int(n, "allowzero", 0);
-    gpuc_expr *dims = gpuc_new_array(n->ctx, gpuc_expr, count + 1);
+    gpuc_expr *dims = gpuc_new_array(n->ctx, gpuc_expr, count);
     resolve(n, allow_zero, count, want);
     for (int i = 0; i < count; i++) {
         dims[i] = want[i].known ? want[i].known : gpuc_onnx_read_size(n, want[i].number, "size", NULL);

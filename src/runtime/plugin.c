@@ -54,9 +54,10 @@ static gpuc_status open_library(gpuc_runtime *rt, const char *path, void **out)
  * are the program's. */
 static gpuc_status check_one_copy(void *handle)
 {
+    static const char here = 0;
     Dl_info own, other;
     void *found = dlsym(handle, "gpuc_error_make");
-    if (!found || !dladdr(found, &other) || !dladdr((void *)check_one_copy, &own)) return NULL;
+    if (!found || !dladdr(found, &other) || !dladdr(&here, &own)) return NULL;
     if (other.dli_fbase == own.dli_fbase) return NULL;
     return gpuc_fail(
         GPUC_UNSUPPORTED,

@@ -30,6 +30,10 @@ static gpuc_status copy_desc(const gpuc_runtime_desc *desc, gpuc_runtime_desc *o
     if (out->num_threads < 0)
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
                          "gpuc_runtime_desc.num_threads is %d; 0 means one per processor", out->num_threads);
+    if ((unsigned)out->queue_priority > GPUC_QUEUE_PRIORITY_HIGH)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "gpuc_runtime_desc.queue_priority is %u, no gpuc_queue_priority",
+                         (unsigned)out->queue_priority);
     return NULL;
 }
 

@@ -157,6 +157,13 @@ gpuc_status gpuc_cl_caps_query(gpuc_cl_device *dev)
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the extensions of '%s'", c->name);
     cl_int error = dev->fn->GetDeviceInfo(dev->id, CL_DEVICE_EXTENSIONS, size, extensions, NULL);
     c->features = query_features(dev, extensions, strcmp(profile, "EMBEDDED_PROFILE") != 0);
+    if (gpuc_runtime_get_desc(dev->base.runtime)->queue_priority) {
+        c->priorities = major > 1 && dev->fn->CreateCommandQueueWithProperties &&
+                        has_word(extensions, "cl_khr_priority_hints");
+        if (!c->priorities)
+            gpuc_runtime_log(dev->base.runtime, GPUC_LOG_INFO, "opencl.priority",
+                             "'%s' has no queue_priority", c->name);
+    }
     gpuc_mem_free(dev->allocator, extensions, size + 1);
     return error == CL_SUCCESS ? NULL : gpuc_cl_fail("clGetDeviceInfo", error);
 }

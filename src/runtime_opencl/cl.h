@@ -26,6 +26,10 @@ typedef struct gpuc_cl_fns {
 #define GPUC_CL_FN(name) __typeof__(cl##name) *name;
 #include "runtime_opencl/functions.def"
 #undef GPUC_CL_FN
+    /* Of OpenCL 2.0; NULL: the library lacks it. */
+    cl_command_queue(CL_API_CALL *CreateCommandQueueWithProperties)(cl_context context, cl_device_id device,
+                                                                    const cl_ulong *properties,
+                                                                    cl_int *error);
 } gpuc_cl_fns;
 
 /* ---- Errors (error.c) ----------------------------------------------------------------------- */
@@ -136,7 +140,8 @@ cl_int gpuc_cl_event_wait(const gpuc_cl_device *dev, cl_event event);
 typedef struct gpuc_cl_stream {
     gpuc_stream base;
     gpuc_cl_queue queue;
-    /* Commands queued so far, and how many of them are known to be complete. */
+    /* Commands queued so far, and how many of them are known to be complete. A command is counted after it was
+     * enqueued, even where that failed in the middle: a ticket of another thread that counts it comes behind it. */
     atomic_uint_fast64_t queued, completed;
     atomic_uint_fast64_t unflushed; /* estimated operations of launches since the last flush */
 } gpuc_cl_stream;
@@ -163,6 +168,7 @@ typedef struct gpuc_cl_caps {
     char compute[24];   /* NVIDIA: "8.6", AMD: "gfx1030"; empty: not told */
     size_t max_params, max_texels;
     bool has_compiler;
+    bool priorities; /* queues are made with the runtime's queue_priority */
 } gpuc_cl_caps;
 
 typedef struct gpuc_cl_staging_block {
@@ -265,6 +271,22 @@ GPUC_NODISCARD gpuc_status gpuc_cl_buffer_create(gpuc_cl_device *dev, cl_mem mem
 GPUC_NODISCARD gpuc_status gpuc_cl_buffer_check(const gpuc_cl_buffer *b, unsigned use);
 /* Those bits, of memory of the application with these flags. */
 unsigned gpuc_cl_limits_of(cl_mem_flags flags);
+
+/* What OpenCL says about a cl_mem. */
+typedef struct gpuc_cl_mem_info {
+    cl_mem_object_type type; /* a buffer, or which image */
+    cl_context context;      /* that it is of */
+    cl_mem_flags flags;      /* that it was made with */
+    size_t size;             /* bytes */
+    void *host;              /* of CL_MEM_USE_HOST_PTR, else NULL */
+    cl_mem parent;           /* buffer that it is a part of, or an image of; NULL: of none */
+    size_t offset;           /* in the parent, bytes */
+} gpuc_cl_mem_info;
+/* INVALID_ARGUMENT for what is no memory object. */
+GPUC_NODISCARD gpuc_status gpuc_cl_mem_ask(const gpuc_cl_device *dev, cl_mem mem, gpuc_cl_mem_info *out);
+/* Notes in an array of the cl_mem which memory it is: that of another cl_mem, too, where both are of one parent or
+ * of one memory of the host. */
+void gpuc_cl_mem_origin(const gpuc_cl_device *dev, cl_mem mem, const gpuc_cl_mem_info *m, gpuc_ndarray *a);
 
 /* Gives it back to the device if the host has it mapped. */
 GPUC_NODISCARD gpuc_status gpuc_cl_buffer_unmap(gpuc_cl_device *dev, gpuc_cl_buffer *b);

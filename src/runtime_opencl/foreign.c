@@ -7,18 +7,7 @@
 #include "runtime/ndarray.h"
 #include "runtime_opencl/cl.h"
 
-/* What OpenCL says about a cl_mem. */
-typedef struct mem_info {
-    cl_mem_object_type type;
-    cl_context context;
-    cl_mem_flags flags;
-    size_t size;
-    void *host;
-    cl_mem parent; /* NULL: it is no sub-buffer */
-    size_t offset; /* in the parent */
-} mem_info;
-
-static gpuc_status ask(const gpuc_cl_device *dev, cl_mem mem, mem_info *out)
+gpuc_status gpuc_cl_mem_ask(const gpuc_cl_device *dev, cl_mem mem, gpuc_cl_mem_info *out)
 {
     const struct {
         cl_mem_info what;
@@ -31,7 +20,7 @@ static gpuc_status ask(const gpuc_cl_device *dev, cl_mem mem, mem_info *out)
                 {CL_MEM_HOST_PTR, sizeof out->host, &out->host},
                 {CL_MEM_ASSOCIATED_MEMOBJECT, sizeof(cl_mem), &out->parent},
                 {CL_MEM_OFFSET, sizeof out->offset, &out->offset}};
-    *out = (mem_info){0};
+    *out = (gpuc_cl_mem_info){0};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         cl_int error = dev->fn->GetMemObjectInfo(mem, rows[i].what, rows[i].size, rows[i].to, NULL);
         if (error == CL_INVALID_MEM_OBJECT)
@@ -43,7 +32,7 @@ static gpuc_status ask(const gpuc_cl_device *dev, cl_mem mem, mem_info *out)
     return NULL;
 }
 
-static gpuc_status check_mem(const gpuc_cl_device *dev, const mem_info *m)
+static gpuc_status check_mem(const gpuc_cl_device *dev, const gpuc_cl_mem_info *m)
 {
     if (m->type != CL_MEM_OBJECT_BUFFER)
         return gpuc_fail(
@@ -62,7 +51,7 @@ static gpuc_status check_mem(const gpuc_cl_device *dev, const mem_info *m)
     return NULL;
 }
 
-static gpuc_status check_part(const gpuc_opencl_buffer *part, const mem_info *m, gpuc_dtype dtype)
+static gpuc_status check_part(const gpuc_opencl_buffer *part, const gpuc_cl_mem_info *m, gpuc_dtype dtype)
 {
     size_t element = gpuc_dtype_bytes(dtype);
     if (part->offset > m->size || part->size > m->size - part->offset)
@@ -90,9 +79,16 @@ static void free_buffer(void *owner)
     gpuc_cl_free(b->device, b);
 }
 
+void gpuc_cl_mem_origin(const gpuc_cl_device *dev, cl_mem mem, const gpuc_cl_mem_info *m, gpuc_ndarray *a)
+{
+    a->origin = m->host ? (const void *)dev : m->parent ? (const void *)m->parent : (const void *)mem;
+    a->origin_offset = m->host ? (uintptr_t)m->host : m->offset;
+}
+
 /* Takes the reference of mem. */
-static gpuc_status wrap(gpuc_cl_device *dev, cl_mem mem, const mem_info *m, const gpuc_opencl_buffer *part,
-                        gpuc_dtype dtype, int ndim, const int64_t *dims, gpuc_ndarray **out)
+static gpuc_status wrap(gpuc_cl_device *dev, cl_mem mem, const gpuc_cl_mem_info *m,
+                        const gpuc_opencl_buffer *part, gpuc_dtype dtype, int ndim, const int64_t *dims,
+                        gpuc_ndarray **out)
 {
     gpuc_cl_buffer *b;
     gpuc_status status = gpuc_cl_buffer_create(dev, mem, m->size, &b);
@@ -109,9 +105,7 @@ static gpuc_status wrap(gpuc_cl_device *dev, cl_mem mem, const mem_info *m, cons
         gpuc_cl_free(&dev->base, &b->base);
         return status;
     }
-    /* Two wrapped buffers may be one memory of the host, or parts of one buffer. */
-    (*out)->origin = m->host ? (const void *)dev : m->parent ? (const void *)m->parent : (const void *)mem;
-    (*out)->origin_offset = m->host ? (uintptr_t)m->host : m->offset;
+    gpuc_cl_mem_origin(dev, mem, m, *out);
     return NULL;
 }
 
@@ -121,13 +115,13 @@ gpuc_status gpuc_opencl_wrap_buffer(gpuc_device *device, const gpuc_opencl_buffe
     GPUC_REQUIRE(out);
     *out = NULL;
     gpuc_cl_device *dev;
-    mem_info m;
+    gpuc_cl_mem_info m;
     GPUC_REQUIRE(device);
     GPUC_REQUIRE(buffer);
     GPUC_REQUIRE(buffer->mem);
     if (ndim > 0) GPUC_REQUIRE(dims);
     GPUC_TRY(gpuc_cl_device_of(device, "the array", &dev));
-    gpuc_status status = ask(dev, buffer->mem, &m);
+    gpuc_status status = gpuc_cl_mem_ask(dev, buffer->mem, &m);
     if (!status) status = check_mem(dev, &m);
     if (!status) status = check_part(buffer, &m, dtype);
     cl_int error = status ? CL_SUCCESS : dev->fn->RetainMemObject(buffer->mem);
@@ -158,7 +152,7 @@ gpuc_status gpuc_opencl_wrap_host(gpuc_device *device, void *host, size_t size, 
                          "%p is no multiple of the %u bytes that '%s' needs (CL_DEVICE_MEM_BASE_ADDR_ALIGN): "
                          "allocate it with aligned_alloc",
                          host, dev->caps.base_align, dev->caps.name);
-    const mem_info m = {.flags = CL_MEM_READ_WRITE, .size = size, .host = host};
+    const gpuc_cl_mem_info m = {.flags = CL_MEM_READ_WRITE, .size = size, .host = host};
     const gpuc_opencl_buffer whole = {.size = size};
     cl_int error = CL_SUCCESS;
     cl_mem mem =
@@ -197,6 +191,7 @@ static gpuc_status map(gpuc_cl_device *dev, gpuc_cl_buffer *b, void **out)
     cl_map_flags flags =
         (limits & GPUC_CL_HOST_READS ? 0 : CL_MAP_READ) | (limits & GPUC_CL_HOST_WRITES ? 0 : CL_MAP_WRITE);
     if (!flags) return gpuc_cl_buffer_check(b, GPUC_CL_HOST_READS);
+    if (b->channels) return gpuc_fail(GPUC_UNSUPPORTED, "it is an image: clEnqueueMapImage maps it");
     GPUC_TRY(gpuc_cl_buffer_check(b, 0));
     gpuc_cl_queue *q = &dev->main.queue;
     uint_fast64_t queued = atomic_load(&dev->main.queued);
@@ -224,11 +219,12 @@ gpuc_status gpuc_cl_buffer_unmap(gpuc_cl_device *dev, gpuc_cl_buffer *b)
     if (!b->mapped) return NULL;
     gpuc_cl_queue *q = &dev->main.queue;
     gpuc_cl_turn t;
-    atomic_fetch_add(&dev->main.queued, 1);
     gpuc_cl_turn_begin(q, false, &t);
     cl_int error =
         dev->fn->EnqueueUnmapMemObject(q->handle, b->mem, b->mapped, t.num_waits, t.waits, t.place);
-    GPUC_CL_TRY("clEnqueueUnmapMemObject", gpuc_cl_turn_end(dev, q, &t, error, NULL));
+    error = gpuc_cl_turn_end(dev, q, &t, error, NULL);
+    atomic_fetch_add(&dev->main.queued, 1);
+    GPUC_CL_TRY("clEnqueueUnmapMemObject", error);
     b->mapped = NULL;
     atomic_fetch_and(&b->limits, ~(unsigned)GPUC_CL_MAPPED);
     GPUC_CL_TRY("clFlush", dev->fn->Flush(q->handle));

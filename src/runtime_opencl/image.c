@@ -171,20 +171,14 @@ static gpuc_status ask(const gpuc_cl_device *dev, cl_mem mem, cl_image_info what
 }
 
 static gpuc_status look_at(const gpuc_cl_device *dev, cl_mem mem, const struct format_row **row,
-                           size_t size[2], cl_mem_flags *flags)
+                           size_t size[2], gpuc_cl_mem_info *m)
 {
-    cl_mem_object_type type = 0;
-    cl_context context = NULL;
     cl_image_format format = {0};
     *row = NULL;
-    GPUC_CL_TRY("clGetMemObjectInfo", dev->fn->GetMemObjectInfo(mem, CL_MEM_TYPE, sizeof type, &type, NULL));
-    GPUC_CL_TRY("clGetMemObjectInfo",
-                dev->fn->GetMemObjectInfo(mem, CL_MEM_CONTEXT, sizeof context, &context, NULL));
-    GPUC_CL_TRY("clGetMemObjectInfo",
-                dev->fn->GetMemObjectInfo(mem, CL_MEM_FLAGS, sizeof *flags, flags, NULL));
-    if (type != CL_MEM_OBJECT_IMAGE2D)
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "a memory object of type 0x%x, which is no image2d", type);
-    if (context != dev->context)
+    GPUC_TRY(gpuc_cl_mem_ask(dev, mem, m));
+    if (m->type != CL_MEM_OBJECT_IMAGE2D)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "a memory object of type 0x%x, which is no image2d", m->type);
+    if (m->context != dev->context)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "an image of another cl_context than the device's");
     GPUC_TRY(ask(dev, mem, CL_IMAGE_FORMAT, sizeof format, &format));
     GPUC_TRY(ask(dev, mem, CL_IMAGE_HEIGHT, sizeof size[0], &size[0]));
@@ -216,11 +210,11 @@ gpuc_status gpuc_opencl_wrap_image(gpuc_device *device, struct _cl_mem *mem, gpu
     gpuc_cl_device *dev;
     const struct format_row *row;
     size_t size[2];
-    cl_mem_flags flags = 0;
+    gpuc_cl_mem_info m;
     gpuc_cl_buffer *b;
     GPUC_TRY(gpuc_cl_device_of(device, "the image", &dev));
     if (!(dev->caps.features & GPUC_FEATURE_IMAGES)) return check_size(dev, 1, 1);
-    GPUC_TRY(look_at(dev, mem, &row, size, &flags));
+    GPUC_TRY(look_at(dev, mem, &row, size, &m));
     GPUC_CL_TRY("clRetainMemObject", dev->fn->RetainMemObject(mem));
     gpuc_status status = make(dev, mem, row, size[0], size[1], &b);
     if (status) {
@@ -228,10 +222,14 @@ gpuc_status gpuc_opencl_wrap_image(gpuc_device *device, struct _cl_mem *mem, gpu
         return status;
     }
     b->foreign = true;
-    atomic_store(&b->limits, gpuc_cl_limits_of(flags));
+    atomic_store(&b->limits, gpuc_cl_limits_of(m.flags));
     int64_t dims[3] = {(int64_t)size[0], (int64_t)size[1], row->channels};
     gpuc_binding all = {.buffer = &b->base, .size = b->base.size};
     status = gpuc_ndarray_wrap(device->runtime, all, NULL, row->dtype, 3, dims, free_wrapped, &b->base, out);
-    if (status) gpuc_cl_free(device, &b->base);
-    return status;
+    if (status) {
+        gpuc_cl_free(device, &b->base);
+        return status;
+    }
+    gpuc_cl_mem_origin(dev, mem, &m, *out);
+    return NULL;
 }

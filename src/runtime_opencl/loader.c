@@ -59,6 +59,8 @@ gpuc_status gpuc_cl_library_load(gpuc_cl_library *l)
                              table[i].name);
         memcpy(table[i].place, &f, sizeof f);
     }
+    void *f = l->find(l->find_user, "clCreateCommandQueueWithProperties");
+    memcpy(&l->fn.CreateCommandQueueWithProperties, &f, sizeof f);
     return NULL;
 }
 

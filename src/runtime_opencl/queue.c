@@ -6,11 +6,21 @@
 
 #include "base/arena.h"
 
+/* cl_khr_priority_hints */
+#define QUEUE_PRIORITY_KHR 0x1096
+#define QUEUE_PRIORITY_HIGH_KHR (1 << 0)
+#define QUEUE_PRIORITY_LOW_KHR (1 << 2)
+
 gpuc_status gpuc_cl_queue_open(const gpuc_cl_device *dev, cl_command_queue_properties properties,
                                gpuc_cl_queue *q)
 {
+    bool high = gpuc_runtime_get_desc(dev->base.runtime)->queue_priority == GPUC_QUEUE_PRIORITY_HIGH;
+    const cl_ulong list[] = {CL_QUEUE_PROPERTIES, properties, QUEUE_PRIORITY_KHR,
+                             high ? QUEUE_PRIORITY_HIGH_KHR : QUEUE_PRIORITY_LOW_KHR, 0};
     cl_int error;
-    q->handle = dev->fn->CreateCommandQueue(dev->context, dev->id, properties, &error);
+    q->handle = dev->caps.priorities
+                    ? dev->fn->CreateCommandQueueWithProperties(dev->context, dev->id, list, &error)
+                    : dev->fn->CreateCommandQueue(dev->context, dev->id, properties, &error);
     return q->handle ? NULL : gpuc_cl_fail("clCreateCommandQueue", error);
 }
 

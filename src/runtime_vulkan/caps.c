@@ -211,6 +211,9 @@ static gpuc_status query_all(const gpuc_vk *vk, VkPhysicalDevice physical, const
     query_multiprocessors(vk, physical, caps, list);
     caps->memory_budget = use(caps, list, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME, 0);
     query_shares(vk, physical, caps, list);
+    caps->global_priority = !list->enabled && gpuc_runtime_get_desc(vk->rt)->queue_priority &&
+                            (use(caps, list, VK_KHR_GLOBAL_PRIORITY_EXTENSION_NAME, 0) ||
+                             use(caps, list, VK_EXT_GLOBAL_PRIORITY_EXTENSION_NAME, 0));
     caps->features |= feature_bits(features, &subgroup);
     bool in_compute = (subgroup.supportedStages & VK_SHADER_STAGE_COMPUTE_BIT) != 0;
     caps->subgroup_size = in_compute && subgroup.subgroupSize ? subgroup.subgroupSize : 1;

@@ -34,6 +34,7 @@ typedef struct gpuc_vk_caps {
     uint32_t max_push_descriptors;
     uint64_t max_allocation;
     bool memory_budget;       /* the driver tells what memory is free */
+    bool global_priority;     /* asked for, and the device has it */
     uint32_t shares;          /* gpuc_vulkan_share bits */
     uint64_t host_align;      /* of memory of the host that is imported */
     uint32_t multiprocessors; /* 0: not told */

@@ -7,11 +7,26 @@
 
 #define DEFAULT_CUT_COST 2e9
 
+static const struct {
+    float among_own;
+    VkQueueGlobalPriorityKHR among_all;
+} priorities[] = {
+    [GPUC_QUEUE_PRIORITY_DEFAULT] = {0.5f, VK_QUEUE_GLOBAL_PRIORITY_MEDIUM_KHR},
+    [GPUC_QUEUE_PRIORITY_LOW] = {0, VK_QUEUE_GLOBAL_PRIORITY_LOW_KHR},
+    [GPUC_QUEUE_PRIORITY_HIGH] = {1, VK_QUEUE_GLOBAL_PRIORITY_HIGH_KHR},
+};
+
 static gpuc_status create_handle(gpuc_vk_device *dev, const gpuc_vk_features *features)
 {
-    float priority = 0.5f;
+    gpuc_queue_priority wanted = gpuc_runtime_get_desc(dev->vk->rt)->queue_priority;
+    float priority = priorities[wanted].among_own;
+    VkDeviceQueueGlobalPriorityCreateInfoKHR global = {
+        .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO_KHR,
+        .globalPriority = priorities[wanted].among_all,
+    };
     VkDeviceQueueCreateInfo queue = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_QUEUE_CREATE_INFO,
+        .pNext = dev->caps.global_priority ? &global : NULL,
         .queueFamilyIndex = dev->caps.queue_family,
         .queueCount = 1,
         .pQueuePriorities = &priority,
@@ -24,7 +39,15 @@ static gpuc_status create_handle(gpuc_vk_device *dev, const gpuc_vk_features *fe
         .enabledExtensionCount = dev->caps.num_extensions,
         .ppEnabledExtensionNames = dev->caps.extensions,
     };
-    GPUC_VK_TRY("vkCreateDevice", dev->vk->fn.CreateDevice(dev->physical, &info, NULL, &dev->handle));
+    VkResult r = dev->vk->fn.CreateDevice(dev->physical, &info, NULL, &dev->handle);
+    if (r < 0 && queue.pNext) { /* the process may not have it */
+        queue.pNext = NULL;
+        r = dev->vk->fn.CreateDevice(dev->physical, &info, NULL, &dev->handle);
+    }
+    GPUC_VK_TRY("vkCreateDevice", r);
+    if (wanted && !queue.pNext)
+        gpuc_runtime_log(dev->vk->rt, GPUC_LOG_INFO, "vulkan.priority",
+                         "the device has no queue_priority for this process");
     return gpuc_vk_load_device(dev->vk, dev->handle, &dev->fn);
 }
 

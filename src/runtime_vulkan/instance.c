@@ -34,7 +34,9 @@ static gpuc_status create_instance(gpuc_vk *vk)
 
 uint32_t gpuc_vk_families(const gpuc_vk *vk, VkPhysicalDevice physical, VkQueueFamilyProperties *out)
 {
-    uint32_t count = GPUC_VK_MAX_FAMILIES;
+    uint32_t count = 0;
+    vk->fn.GetPhysicalDeviceQueueFamilyProperties(physical, &count, NULL);
+    if (count > GPUC_VK_MAX_FAMILIES) count = GPUC_VK_MAX_FAMILIES;
     vk->fn.GetPhysicalDeviceQueueFamilyProperties(physical, &count, out);
     return count;
 }

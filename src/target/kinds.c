@@ -138,6 +138,7 @@ const gpuc_target_kind_row gpuc_target_builtin[GPUC_TARGET_KIND_COUNT] = {
                                     .vector_mod = true,
                                     .guarded_barriers = true,
                                     .machine_vectors = true,
+                                    .loops_in_parts = true,
                                     .max_lanes = 16,
                                     .own_features = UINT32_MAX},
                        .canonicalise = gpuc_target_c_canonicalise,

@@ -192,7 +192,7 @@ static const ev_op_row *const rows[EV_TYPE_COUNT] = {
 
 /* ---- Faster ones: division of signed integers by one positive number for all ---- */
 
-/* Division by one d for all: q is too small by 2 at most. */
+/* Division by one d for all. m / 2^64 is at least 1 / d - 1 / 2^64, so that q is too small by 1 at most. */
 typedef struct reciprocal {
     uint64_t d, m;
 } reciprocal;
@@ -204,12 +204,8 @@ static inline reciprocal reciprocal_of(uint64_t d)
 
 static inline uint64_t divide_by(uint64_t a, reciprocal r)
 {
-    uint64_t q = (uint64_t)((unsigned __int128)a * r.m >> 64), rest = a - q * r.d;
-    if (rest >= r.d) {
-        q++;
-        rest -= r.d;
-    }
-    return q + (rest >= r.d);
+    uint64_t q = (uint64_t)((unsigned __int128)a * r.m >> 64);
+    return q + (a - q * r.d >= r.d);
 }
 
 static inline int64_t floor_of(int64_t r, int64_t b)

@@ -217,29 +217,37 @@ static void errors_name_the_section(void **state)
     free(bytes);
 }
 
+/* A count, a name of a word, a type, the rank, and 16 bytes for each of two dimensions with a name. */
+enum { LAST_DIM = 4 + 8 + 4 + 4 + 2 * 16 };
+
 static void wrong_images_are_refused(void **state)
 {
     (void)state;
     static const struct {
-        int at; /* byte of the section: a count, then list, tensor and format of each */
+        uint32_t section;
+        int at; /* of the images: a count, then list, tensor and format of each; of the signature: 'x' */
         uint32_t value;
         gpuc_code code;
         const char *words;
     } rows[] = {
-        {0, 3, GPUC_INVALID_DATA, "images: it ends too early"},
-        {0, 1, GPUC_INVALID_DATA, "images: 12 bytes are left over"},
-        {4, 2, GPUC_INVALID_DATA, "image 0 is tensor 0 of list 2, which there is not"},
-        {8, 1, GPUC_INVALID_DATA, "image 0 is tensor 1 of list 0, which there is not"},
-        {20, UINT32_MAX, GPUC_INVALID_DATA, "image 1 is tensor 4294967295 of list 1"},
-        {16, 0, GPUC_INVALID_DATA, "'x' has two formats"},
-        {12, GPUC_IMAGE_NONE, GPUC_UNSUPPORTED, "'x' is an image of format 0"},
-        {12, GPUC_IMAGE_FORMAT_COUNT, GPUC_UNSUPPORTED, "use a newer one"},
-        {12, GPUC_IMAGE_R8, GPUC_INVALID_DATA, "'x' has not the type and the shape of an image of format r8"},
-        {24, GPUC_IMAGE_RGBA16F, GPUC_INVALID_DATA, "'z' has not the type and the shape of an image"},
+        {GPUC_SECTION_IMAGES, 0, 3, GPUC_INVALID_DATA, "images: it ends too early"},
+        {GPUC_SECTION_IMAGES, 0, 1, GPUC_INVALID_DATA, "images: 12 bytes are left over"},
+        {GPUC_SECTION_IMAGES, 4, 2, GPUC_INVALID_DATA, "image 0 is tensor 0 of list 2, which there is not"},
+        {GPUC_SECTION_IMAGES, 8, 1, GPUC_INVALID_DATA, "image 0 is tensor 1 of list 0, which there is not"},
+        {GPUC_SECTION_IMAGES, 20, UINT32_MAX, GPUC_INVALID_DATA, "image 1 is tensor 4294967295 of list 1"},
+        {GPUC_SECTION_IMAGES, 16, 0, GPUC_INVALID_DATA, "'x' has two formats"},
+        {GPUC_SECTION_IMAGES, 12, GPUC_IMAGE_NONE, GPUC_UNSUPPORTED, "'x' is an image of format 0"},
+        {GPUC_SECTION_IMAGES, 12, GPUC_IMAGE_FORMAT_COUNT, GPUC_UNSUPPORTED, "use a newer one"},
+        {GPUC_SECTION_IMAGES, 12, GPUC_IMAGE_R8, GPUC_INVALID_DATA,
+         "'x' has not the type and the shape of an image of format r8"},
+        {GPUC_SECTION_IMAGES, 24, GPUC_IMAGE_RGBA16F, GPUC_INVALID_DATA,
+         "'z' has not the type and the shape of an image"},
+        {GPUC_SECTION_SIGNATURE, LAST_DIM, 2, GPUC_INVALID_DATA,
+         "'x' has not the type and the shape of an image"},
     };
     for (size_t i = 0; i < LEN(rows); i++) {
         uint8_t *bytes = copy_bytes(original_size);
-        uint64_t offset = get_le(row_of(bytes, GPUC_SECTION_IMAGES) + 16, 8);
+        uint64_t offset = get_le(row_of(bytes, rows[i].section) + 16, 8);
         put_le(bytes + offset + rows[i].at, rows[i].value, 4);
         mend_checksums(bytes, original_size);
         expect_failure(read_bytes(bytes, original_size, true), rows[i].code, rows[i].words);

@@ -124,6 +124,16 @@ const kernel_text kernel_texts[] = {
      "    R[ramp(2, 1, 2)] = R[ramp(29, 1, 2)]\n    R[31] = R[7]\n"
      "    C[ramp(bx*32, 1, 16)] = R[ramp(0, 1, 16)]\n    C[ramp(bx*32 + 16, 1, 16)] = R[ramp(16, 1, 16)]\n"
      "  }\n}\n"},
+    {"registers read at computed places between vectors",
+     ON_ALL,
+     {0},
+     "func between(A: float32[16, 16] global, I: uint8[16] global, C: float32[16, 16] global, D: float32[16] "
+     "global) {\n"
+     "  for i in 0..16 bind blockIdx.x {\n    alloc R: float32[16] local\n"
+     "    for j in 0..4 { R[ramp(j*4, 1, 4)] = A[i, ramp(j*4, 1, 4)]*broadcast(2.0, 4) }\n"
+     "    D[i] = R[int64(I[i] % uint8(16))]\n"
+     "    for j in 0..4 { R[ramp(j*4, 1, 4)] = R[ramp(j*4, 1, 4)] + broadcast(D[i], 4) }\n"
+     "    for j in 0..4 { C[i, ramp(j*4, 1, 4)] = R[ramp(j*4, 1, 4)] }\n  }\n}\n"},
     {"vectors of odd lanes",
      ON_ALL,
      {0},
@@ -133,6 +143,16 @@ const kernel_text kernel_texts[] = {
      "    for j in 0..7 vectorized { C[i, j] = A[i, j]*3.0 + float32(j) }\n"
      "    for j in 0..12 vectorized { D[i, j] = select(B[i, j] < 0.0, 0.0 - B[i, j], B[i, j] + 1.0) }\n  "
      "}\n}\n"},
+    {"vectors that no language has, written out",
+     ON_ALL,
+     {0},
+     "func written(A: float32[16, 23] global, C: float32[16, 23] global, D: float32[16] global) {\n"
+     "  for i in 0..16 bind blockIdx.x {\n"
+     "    let x = A[i, ramp(0, 1, 3)]*broadcast(2.0, 3)\n"
+     "    C[i, ramp(0, 1, 3)] = x + broadcast(A[i, 22], 3)\n"
+     "    C[i, ramp(3, 1, 5)] = A[i, ramp(4, 1, 5)]*A[i, ramp(3, 1, 5)]\n"
+     "    C[i, ramp(8, 1, 15)] = A[i, ramp(8, 1, 15)] - broadcast(1.0, 15)\n"
+     "    D[i] = lane(x, 2)\n  }\n}\n"},
     {"gathers, strides and scatters in vectors",
      ON_ALL,
      {0},

@@ -130,6 +130,33 @@ static void build_inversion(gpuc_ctx *ctx, void *arg)
     gpuc_build_package(ctx, m, 1, &target, &options, arg, NULL);
 }
 
+/* A second array of the image that is bound as input, or of an image in the same memory, is no place for the output. */
+static void one_image_is_bound_once(gpuc_session *s, cl_mem a, gpuc_ndarray *out)
+{
+    static uint8_t bytes[W * H * 4];
+    const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
+    const cl_image_desc desc = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = W, .image_height = H};
+    gpuc_ndarray *again, *in;
+    void *at;
+    run_ok(gpuc_opencl_wrap_image(run_device(), a, &again));
+    run_ok(gpuc_session_bind_output(s, 0, again));
+    run_refused(gpuc_session_run(s), "the array of output 'y' shares memory with that of input 'x'");
+    run_refused(gpuc_opencl_map(again, &at), "it is an image");
+    gpuc_ndarray_release(again);
+    for (int i = 0; i < 2; i++) {
+        cl_int error;
+        cl_mem m = dev()->fn->CreateImage(dev()->context, CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR, &format,
+                                          &desc, bytes, &error);
+        assert_int_equal(error, CL_SUCCESS);
+        run_ok(gpuc_opencl_wrap_image(run_device(), m, &in));
+        run_ok(i ? gpuc_session_bind_output(s, 0, in) : gpuc_session_bind_input(s, 0, in));
+        gpuc_ndarray_release(in);
+        dev()->fn->ReleaseMemObject(m);
+    }
+    run_refused(gpuc_session_run(s), "the array of output 'y' shares memory with that of input 'x'");
+    run_ok(gpuc_session_bind_output(s, 0, out));
+}
+
 /* A session between two images of the application, one with blue first. */
 static void images_are_bound(void **state)
 {
@@ -168,6 +195,7 @@ static void images_are_bound(void **state)
         if (abs(out[i] - want) > 1) fail_msg("byte %zu is %d, not %d", i, out[i], want);
     }
     fn->ReleaseEvent(done);
+    one_image_is_bound_once(s, a, arrays[1]);
     gpuc_session_release(s);
     gpuc_model_release(model);
     for (int i = 0; i < 2; i++) gpuc_ndarray_release(arrays[i]);

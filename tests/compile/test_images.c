@@ -691,6 +691,9 @@ static void misfits(gpuc_ctx *ctx, void *arg)
         {"x=r8", 4, {1, 3, 8, 8}, F32, BAD, "gives 3 channels, an image of format r8 has 1", true},
         {"x=rgba8,alpha=2", 4, {1, 3, 8, 8}, F32, BAD, "alpha is 2, which is not 0 to 1", true},
         {"x=rgba8,range=-1", 4, {1, 3, 8, 8}, F32, BAD, "range is -1", true},
+        {"x=rgba8,std=1:1e-42:1", 4, {1, 3, 8, 8}, F32, BAD, "channel 1 is multiplied by 3.9", false},
+        {"x=rgba8,mean=1e20,scale=1e20", 4, {1, 3, 8, 8}, F32, BAD, "then -1e+40 is added", false},
+        {"x=rgba8,scale=1e37", 4, {1, 3, 8, 8}, F32, BAD, "float32 does not hold", true},
         {"x=rgba8", 4, {1, 3, 3, 3}, F32, BAD, "say layout=nchw or layout=nhwc", true},
         {"x=rgba8,offset=1:2", 4, {1, 3, 8, 8}, F32, BAD, "offset has 2 numbers", true},
     };

@@ -94,6 +94,13 @@ static void used_twice(gpuc_ctx *ctx, gpuc_expr rows, branches *out)
     out->n = 2;
 }
 
+static void read_by_product(gpuc_ctx *ctx, gpuc_expr rows, branches *out)
+{
+    products(ctx, rows, out);
+    out->at[1] = fx_op2(ctx, "nn.matmul", out->at[0], weight(ctx, FX_DIMS(8, 20)));
+    out->n = 2;
+}
+
 static void elementwise(gpuc_ctx *ctx, gpuc_expr rows, branches *out)
 {
     out->x = input(ctx, rows, FX_DIMS(0, 8));
@@ -191,6 +198,7 @@ static void others_are_copied(gpuc_ctx *ctx, void *arg)
     (void)arg;
     check(ctx, odd, false, 4, 0);
     check(ctx, used_twice, false, 4, 0);
+    check(ctx, read_by_product, false, 4, 0);
     check(ctx, elementwise, false, 4, 0);
 }
 

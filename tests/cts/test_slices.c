@@ -8,12 +8,12 @@
 
 #define LENGTH 777 /* of a symbolic extent */
 
-static void set_inputs(cts *c, gpuc_session *s, uint32_t seed)
+static void set_inputs_of(cts *c, gpuc_session *s, uint32_t seed, int64_t length)
 {
     gpuc_model *m = gpuc_session_model(s);
     for (int i = 0; i < gpuc_model_num_inputs(m); i++) {
         gpuc_tensor_info t = gpuc_model_input(m, i);
-        int64_t n = t.ndim == 0 ? 1 : t.dims[0] < 0 ? LENGTH : t.dims[0], number = LENGTH;
+        int64_t n = t.ndim == 0 ? 1 : t.dims[0] < 0 ? length : t.dims[0], number = length;
         float x[CTS_N];
         bool floats = gpuc_dtype_equal(t.dtype, GPUC_FLOAT32);
         gpuc_ndarray *a;
@@ -23,6 +23,11 @@ static void set_inputs(cts *c, gpuc_session *s, uint32_t seed)
         cts_ok(gpuc_session_set_input(s, i, a));
         gpuc_ndarray_release(a);
     }
+}
+
+static void set_inputs(cts *c, gpuc_session *s, uint32_t seed)
+{
+    set_inputs_of(c, s, seed, LENGTH);
 }
 
 static void same_outputs(gpuc_session *a, gpuc_session *b)
@@ -148,6 +153,114 @@ static void an_inference_ends_in_the_middle(void **state)
     cts_close(&c);
 }
 
+/* Other extents, or a plan for some, end an inference; those that come again find their plans and times. */
+static void extents_change_between_slices(void **state)
+{
+    (void)state;
+    static const int64_t lengths[] = {900, 5, 640, 1, 900, 64, 5, 320, 900};
+    static const cts_model models[] = {CTS_SYMBOLIC, CTS_COMPUTED};
+    cts c;
+    cts_open(&c);
+    for (int k = 0; k < 2; k++) {
+        gpuc_model *m = cts_load(&c, models[k], NULL);
+        gpuc_session *whole = open_session(m), *cut = open_session(m);
+        for (uint32_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+            gpuc_slice_progress p;
+            set_inputs_of(&c, whole, i, lengths[i]);
+            set_inputs_of(&c, cut, i, lengths[i]);
+            cts_ok(gpuc_session_run(whole));
+            if (i % 3 == 1) { /* one is under way meanwhile */
+                const int64_t other = 100;
+                const int64_t *const planned[] = {&other, &other};
+                cts_ok(gpuc_session_run_slice(cut, 0, NULL));
+                if (models[k] == CTS_SYMBOLIC) cts_ok(gpuc_session_plan(cut, planned));
+            }
+            run_in_slices(cut, i % 2 ? 0 : 20, i % 4 == 0);
+            same_outputs(whole, cut);
+            cts_ok(gpuc_session_run_slice(cut, 0, &p)); /* of the next, which the next extents end */
+        }
+        gpuc_session_release(whole);
+        gpuc_session_release(cut);
+        gpuc_model_release(m);
+    }
+    cts_close(&c);
+}
+
+/* Each session is as far as its own slices. */
+static void sessions_slice_in_turns(void **state)
+{
+    (void)state;
+    enum { SESSIONS = 3 };
+    static const cts_model models[] = {CTS_CHAIN, CTS_COMPUTED};
+    cts c;
+    cts_open(&c);
+    for (int k = 0; k < 2; k++) {
+        gpuc_model *m = cts_load(&c, models[k], NULL);
+        gpuc_session *whole = open_session(m), *cut[SESSIONS];
+        gpuc_slice_progress p[SESSIONS] = {0};
+        for (uint32_t i = 0; i < SESSIONS; i++) {
+            cut[i] = open_session(m);
+            set_inputs(&c, cut[i], i);
+        }
+        for (int left = SESSIONS, turn = 0; left > 0; turn++) {
+            int i = turn % SESSIONS;
+            gpuc_slice_progress before = p[i];
+            assert_true(turn < 1000);
+            if (before.complete || (i == 2 && turn % 2)) continue; /* the last has half as many turns */
+            cts_ok(gpuc_session_run_slice(cut[i], 0, &p[i]));
+            assert_true(p[i].operators >= before.operators && p[i].fraction >= before.fraction);
+            left -= p[i].complete;
+        }
+        for (uint32_t i = 0; i < SESSIONS; i++) {
+            set_inputs(&c, whole, i);
+            cts_ok(gpuc_session_run(whole));
+            same_outputs(whole, cut[i]);
+            gpuc_session_release(cut[i]);
+        }
+        gpuc_session_release(whole);
+        gpuc_model_release(m);
+    }
+    cts_close(&c);
+}
+
+/* Runs are still in flight where slices begin, and slices where runs do; what goes away is waited for. */
+static void slices_and_runs_in_flight(void **state)
+{
+    (void)state;
+    static const cts_model models[] = {CTS_STATIC, CTS_CHAIN, CTS_COMPUTED, CTS_FALLBACK};
+    cts c;
+    cts_open(&c);
+    for (size_t k = 0; k < sizeof models / sizeof *models; k++) {
+        if (models[k] == CTS_FALLBACK && cts_type == GPUC_DEVICE_CPU) continue;
+        gpuc_model *m = cts_load(&c, models[k], NULL);
+        gpuc_session *whole = open_session(m), *cut = open_session(m);
+        for (uint32_t i = 0; i < 6; i++) {
+            set_inputs(&c, whole, i);
+            set_inputs(&c, cut, i + 50);
+            cts_ok(gpuc_session_run(whole));
+            cts_ok(gpuc_session_run(cut));
+            set_inputs(&c, cut, i);
+            run_in_slices(cut, i, false);
+            same_outputs(whole, cut);
+            set_inputs(&c, cut, i + 60);
+            cts_ok(gpuc_session_run_slice(cut, 0, NULL));
+            set_inputs(&c, cut, i);
+            cts_ok(gpuc_session_run(cut));
+            same_outputs(whole, cut);
+            cts_ok(gpuc_session_run_slice(cut, i, NULL));
+            if (i < 4) continue;
+            gpuc_session_release(cut); /* in the middle, its slice still in flight */
+            cut = open_session(m);
+        }
+        set_inputs(&c, cut, 1);
+        cts_ok(gpuc_session_run_slice(cut, 0, NULL));
+        gpuc_session_release(whole);
+        gpuc_model_release(m);
+        gpuc_session_release(cut); /* the last that holds the model */
+    }
+    cts_close(&c);
+}
+
 static void an_input_is_missing(void **state)
 {
     (void)state;
@@ -244,6 +357,9 @@ const struct CMUnitTest cts_slice_tests[] = {
     cmocka_unit_test(slices_are_a_run),
     cmocka_unit_test(a_kernel_is_cut),
     cmocka_unit_test(an_inference_ends_in_the_middle),
+    cmocka_unit_test(extents_change_between_slices),
+    cmocka_unit_test(sessions_slice_in_turns),
+    cmocka_unit_test(slices_and_runs_in_flight),
     cmocka_unit_test(an_input_is_missing),
     cmocka_unit_test(slices_are_measured),
     cmocka_unit_test(several_threads_slice),

@@ -27,7 +27,9 @@ typedef struct app_counts {
     int imported_semaphores;
     bool fail_sharing; /* the functions of the mock fail */
     int taken, given;
-    uint32_t other_family; /* of the last one */
+    uint32_t other_family;              /* of the last one */
+    VkPipelineStageFlags waited_stages; /* of all barriers */
+    VkAccessFlags waited_accesses;
 } app_counts;
 extern app_counts app_counted;
 
@@ -46,10 +48,11 @@ typedef struct app_options {
     X(GetBufferMemoryRequirements)                                                                           \
     X(AllocateMemory)                                                                                        \
     X(FreeMemory)                                                                                            \
-    X(BindBufferMemory) X(MapMemory) X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers)    \
-        X(BeginCommandBuffer) X(EndCommandBuffer) X(ResetCommandPool) X(CmdPipelineBarrier) X(CmdCopyBuffer) \
-            X(CmdFillBuffer) X(QueueSubmit) X(QueueWaitIdle) X(CreateFence) X(DestroyFence) X(WaitForFences) \
-                X(ResetFences) X(CreateSemaphore) X(DestroySemaphore) X(CreateQueryPool) X(DestroyQueryPool) \
+    X(BindBufferMemory)                                                                                      \
+    X(MapMemory) X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers) X(BeginCommandBuffer)  \
+        X(EndCommandBuffer) X(ResetCommandPool) X(CmdPipelineBarrier) X(CmdCopyBuffer) X(CmdFillBuffer)      \
+            X(QueueSubmit) X(QueueWaitIdle) X(CreateFence) X(DestroyFence) X(WaitForFences) X(ResetFences)   \
+                X(CreateSemaphore) X(DestroySemaphore) X(CreateQueryPool) X(DestroyQueryPool)                \
                     X(GetQueryPoolResults) X(CreatePipelineCache) X(DestroyPipelineCache)                    \
                         X(GetPipelineCacheData) X(SignalSemaphore) X(WaitSemaphores) X(CreateImage)          \
                             X(DestroyImage) X(GetImageMemoryRequirements) X(BindImageMemory)                 \

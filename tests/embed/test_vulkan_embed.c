@@ -248,10 +248,43 @@ static void test_record(void **state)
         assert_int_equal(app_counted.creations, 0);
         assert_int_equal(app_counted.descriptor_writes, 0);
         assert_int_equal(w.heap.calls, 0);
+        assert_true(app_counted.waited_stages &
+                    VK_PIPELINE_STAGE_HOST_BIT); /* the layer does not see the host */
+        assert_true(app_counted.waited_accesses & VK_ACCESS_HOST_WRITE_BIT);
         gpuc_session_release(s);
         for (int i = 0; i < IN_FLIGHT; i++) free_io(&w, &o[i]);
         close_world(&w);
     }
+}
+
+/* Copies of the application stand before and behind the network, which the layer would see out of order. */
+static void test_between_copies(void **state)
+{
+    (void)state;
+    const gpuc_vulkan_sync sync = {.src_stages = VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                   .src_access = VK_ACCESS_TRANSFER_WRITE_BIT,
+                                   .dst_stages = VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                   .dst_access = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT};
+    const VkBufferCopy x_copy = {.size = X_BYTES}, y_copy = {.size = Y_BYTES};
+    world w;
+    open_world(&w, (app_options){0});
+    gpuc_session *s;
+    io inside = make_io(&w), outside = make_io(&w);
+    ok(gpuc_session_create(w.model, &s));
+    bind(s, &inside);
+    fill(outside.x.floats, ROWS * IN, 5);
+    VkCommandBuffer cb = app_begin(&w.a);
+    w.a.CmdCopyBuffer(cb, outside.x.handle, inside.x.handle, 1, &x_copy);
+    ok(gpuc_session_record(s, cb, &sync));
+    w.a.CmdCopyBuffer(cb, inside.y.handle, outside.y.handle, 1, &y_copy);
+    w.a.CmdCopyBuffer(cb, inside.z.handle, outside.z.handle, 1, &x_copy);
+    w.a.CmdFillBuffer(cb, inside.x.handle, 0, X_BYTES, 0);
+    app_run(&w.a, cb);
+    check_io(&outside);
+    gpuc_session_release(s);
+    free_io(&w, &inside);
+    free_io(&w, &outside);
+    close_world(&w);
 }
 
 /* Each frame in other buffers than those before it, so that descriptors of kernels without push descriptors are made
@@ -431,6 +464,108 @@ static void test_submit(void **state)
     w.a.DestroyFence(w.a.device, fence, NULL);
     free_io(&w, &o);
     close_world(&w);
+}
+
+typedef struct shared_queue {
+    pthread_mutex_t mutex;
+    int locks;
+} shared_queue;
+
+static void lock_queue(void *user)
+{
+    shared_queue *q = user;
+    pthread_mutex_lock(&q->mutex);
+    q->locks++;
+}
+
+static void unlock_queue(void *user)
+{
+    pthread_mutex_unlock(&((shared_queue *)user)->mutex);
+}
+
+/* The application and gpuc take the queue by turns. */
+static void open_locked_world(world *w, app_options options, shared_queue *q)
+{
+    app_open(&w->a, options);
+    open_runtime(w);
+    w->desc = app_desc(&w->a);
+    w->desc.lock_queue = lock_queue;
+    w->desc.unlock_queue = unlock_queue;
+    w->desc.queue_user = q;
+    ok(gpuc_vulkan_adopt(w->rt, &w->desc, &w->dev));
+    load(w);
+}
+
+/* Slices until the inference is complete; each is one submission, and waits for nothing. */
+static int run_in_slices(world *w, gpuc_session *s, uint32_t budget_us)
+{
+    gpuc_slice_progress p;
+    for (int count = 1;; count++) {
+        memset(&app_counted, 0, sizeof app_counted);
+        ok(gpuc_session_run_slice(s, budget_us, &p));
+        assert_true(app_counted.submits <= 1 + p.complete); /* the copy of the input may follow */
+        assert_int_equal(app_counted.waits, 0);
+        assert_true(count < 1000);
+        if (p.complete) return count;
+        app_run(&w->a, app_begin(&w->a)); /* the application's own on the queue */
+    }
+}
+
+/* In the application's buffers and on its queue, beside recordings and submissions of the same session. */
+static void test_slices(void **state)
+{
+    (void)state;
+    for (int plain = 0; plain < 2; plain++) {
+        world w = {0};
+        shared_queue q = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+        open_locked_world(&w, (app_options){.plain = plain}, &q);
+        enum { SETS = 2 };
+        io o[SETS];
+        gpuc_session *s;
+        gpuc_vulkan_submit nothing = {0};
+        for (int i = 0; i < SETS; i++) o[i] = make_io(&w);
+        ok(gpuc_session_create(w.model, &s));
+        bind(s, &o[0]);
+        for (int i = 0; i < 6; i++) {
+            int locks = q.locks;
+            fill(o[0].x.floats, ROWS * IN, i);
+            memset(o[0].y.floats, 0xff, Y_BYTES);
+            int slices = run_in_slices(&w, s, i % 2 ? 50 : 0);
+            if (i % 2 == 0) assert_true(slices >= gpuc_model_num_nodes(w.model));
+            assert_true(q.locks >= locks + slices);
+            ok(gpuc_session_sync(s));
+            check_io(&o[0]);
+        }
+        for (int i = 0; i < 6; i++) {
+            /* A recording is in flight, then another inference begins, and ends by one more of either kind. */
+            fill(o[0].x.floats, ROWS * IN, 3 * i);
+            fill(o[1].x.floats, ROWS * IN, 3 * i + 1);
+            VkCommandBuffer cb = app_begin(&w.a);
+            bind(s, &o[0]);
+            ok(gpuc_session_record(s, cb, &host_sync));
+            VkFence fence = app_submit(&w.a, cb);
+            bind(s, &o[1]);
+            if (i % 3 == 0) {
+                run_in_slices(&w, s, 0);
+            } else {
+                ok(gpuc_session_run_slice(s, 0, NULL));
+                ok(gpuc_session_run_slice(s, 0, NULL));
+                cb = app_begin(&w.a);
+                if (i % 3 == 1) ok(gpuc_session_record(s, cb, &host_sync));
+                if (i % 3 == 2) ok(gpuc_session_submit(s, &nothing));
+                app_run(&w.a, cb);
+            }
+            app_finish(&w.a, fence);
+            ok(gpuc_session_sync(s));
+            check_io(&o[0]);
+            check_io(&o[1]);
+        }
+        ok(gpuc_session_run_slice(s, 0, NULL));
+        fails(gpuc_device_close(w.dev), GPUC_INVALID_ARGUMENT, "release them first");
+        gpuc_session_release(s);
+        for (int i = 0; i < SETS; i++) free_io(&w, &o[i]); /* at once */
+        close_world(&w);
+    }
 }
 
 /* Buffers of another queue family: an asynchronous compute queue takes them over and gives them back. */
@@ -821,23 +956,6 @@ static void test_features(void **state)
 
 /* ---- Two networks from two threads ------------------------------------------------------------- */
 
-typedef struct shared_queue {
-    pthread_mutex_t mutex;
-    int locks;
-} shared_queue;
-
-static void lock_queue(void *user)
-{
-    shared_queue *q = user;
-    pthread_mutex_lock(&q->mutex);
-    q->locks++;
-}
-
-static void unlock_queue(void *user)
-{
-    pthread_mutex_unlock(&((shared_queue *)user)->mutex);
-}
-
 typedef struct runner {
     world *w;
     io o;
@@ -869,14 +987,7 @@ static void test_threads(void **state)
     (void)state;
     world w = {0};
     shared_queue q = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-    app_open(&w.a, (app_options){0});
-    open_runtime(&w);
-    w.desc = app_desc(&w.a);
-    w.desc.lock_queue = lock_queue;
-    w.desc.unlock_queue = unlock_queue;
-    w.desc.queue_user = &q;
-    ok(gpuc_vulkan_adopt(w.rt, &w.desc, &w.dev));
-    load(&w);
+    open_locked_world(&w, (app_options){0}, &q);
     runner r[2];
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) {
@@ -1018,11 +1129,12 @@ static void test_loss(void **state)
         app_counted.lose_after = at;
         gpuc_status status = NULL;
         for (int i = 0; i < 4 && !status; i++) {
-            status = gpuc_session_run(s);
+            status = at % 2 ? gpuc_session_run(s) : gpuc_session_run_slice(s, 0, NULL);
             if (!status) status = gpuc_session_sync(s);
         }
         fails(status, GPUC_DEVICE_LOST, "");
         fails(gpuc_session_run(s), GPUC_DEVICE_LOST, "the Vulkan device was lost");
+        fails(gpuc_session_run_slice(s, 0, NULL), GPUC_DEVICE_LOST, "the Vulkan device was lost");
         gpuc_vulkan_submit nothing = {0};
         fails(gpuc_session_submit(s, &nothing), GPUC_DEVICE_LOST, "");
         gpuc_session_release(s);
@@ -1167,9 +1279,10 @@ static void test_pipeline_cache(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_record),        cmocka_unit_test(test_many_bindings),
-        cmocka_unit_test(test_record_nodes),  cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_submit),        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_record),        cmocka_unit_test(test_between_copies),
+        cmocka_unit_test(test_many_bindings), cmocka_unit_test(test_record_nodes),
+        cmocka_unit_test(test_labels),        cmocka_unit_test(test_submit),
+        cmocka_unit_test(test_slices),        cmocka_unit_test(test_families),
         cmocka_unit_test(test_set_inputs),    cmocka_unit_test(test_plan),
         cmocka_unit_test(test_buffers),       cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_adopt_refused), cmocka_unit_test(test_requirements),

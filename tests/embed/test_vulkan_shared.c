@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../tools/gpuc/sanitize.h"
+
 #ifdef GPUC_TESTS_OPENCL
 #include <gpuc/opencl.h>
 #endif
@@ -30,6 +32,7 @@ static side open_side(void)
     ok(gpuc_runtime_create(NULL, &s.rt));
     ok(gpuc_vulkan_register(s.rt));
     ok(gpuc_device_open(s.rt, GPUC_DEVICE_VULKAN, 0, &s.dev));
+    cli_keep_drivers_loaded();
     return s;
 }
 

@@ -95,7 +95,7 @@ if [ -e "$amalgamation/gpuc_runtime.c" ]; then
     for file in examples/minimal.c tests/install/consumer.cpp; do # what a user writes
         sed 's,<gpuc/devices.h>,"gpuc_runtime.h",' "$source/$file" >"$work/own/$(basename "$file")"
     done
-    flags="-Wall -Wextra -Werror -O0 -I$amalgamation"
+    flags="-std=c11 -Wall -Wextra -Wpedantic -Werror -O0 -I$amalgamation"
     for compiler in $(different "$cc" gcc clang); do
         object=$work/own/$(basename "$compiler").o
         # shellcheck disable=SC2086

@@ -108,6 +108,39 @@ static void bad_attributes(gpuc_ctx *ctx, void *arg)
               &(bad){"nn.lrn", "size=-9223372036854775808"});
 }
 
+static void parse(gpuc_ctx *ctx, void *arg)
+{
+    const bad *b = arg;
+    gpuc_op_parse_attrs(ctx, gpuc_op_find(b->op), b->attrs);
+}
+
+static void texts_are_parsed(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const struct {
+        const char *op, *text, *attrs; /* attrs: what it says, or what is wrong, behind an operator's name */
+    } cases[] = {
+        {"nn.conv2d", "strides=[2, 1]", "strides=[2, 1]"},
+        {"nn.conv2d", "strides=[]", "strides=[]"},
+        {"nn.conv2d", "strides=3", "strides=[3]"},
+        {"nn.conv2d", "strides=[1, 0.5]", "nn.conv2d|integers, as in"},
+        {"nn.conv2d", "strides=[1.0, 2]", "nn.conv2d|integers, as in"},
+        {"nn.conv2d", "strides=[9223372036854775808]", "nn.conv2d|integers, as in"},
+        {"nn.conv2d", "strides=[1, x]", "nn.conv2d|integers, as in"},
+        {"nn.conv2d", "strides=[1, 2", "nn.conv2d|"},
+        {"nn.lrn", "size=0.5", "nn.lrn|an integer"},
+        {"nn.lrn", "alpha=x", "nn.lrn|a number"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bad b = {cases[i].op, cases[i].text};
+        if (strchr(cases[i].attrs, '|'))
+            fx_expect(ctx, GPUC_INVALID_ARGUMENT, cases[i].attrs, parse, &b);
+        else
+            assert_string_equal(print(ctx, gpuc_op_parse_attrs(ctx, gpuc_op_find(b.op), b.attrs)),
+                                cases[i].attrs);
+    }
+}
+
 /* Layouts that were renamed: callers may have the old names, and workloads of tuning logs do. */
 static void layouts_have_old_names(gpuc_ctx *ctx, void *arg)
 {
@@ -153,6 +186,7 @@ int main(void)
         fx_test(order_does_not_matter),
         fx_test(rows_complete),
         fx_test(bad_attributes),
+        fx_test(texts_are_parsed),
         fx_test(layouts_have_old_names),
         fx_test(names),
     };

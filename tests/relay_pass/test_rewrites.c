@@ -155,6 +155,11 @@ static void common_subexpressions(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *other = fx_op1(ctx, "sum", "axis=[0]", x), *sum = fx_op1(ctx, "sum", "axis=[1]", x);
     gpuc_rexpr *fields[] = {other, sum};
     SAME(eliminate_common_subexpr, gpuc_relay_tuple(ctx, 2, fields));
+    const int32_t one = 0x3f800000; /* the bytes of 1.0 */
+    gpuc_rexpr *alike[] = {gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 1),
+                           gpuc_relay_const_scalar(ctx, GPUC_INT32, one),
+                           fx_floats(ctx, FX_DIMS(1), (float[]){1})};
+    SAME(eliminate_common_subexpr, gpuc_relay_tuple(ctx, 3, alike));
 }
 
 static void dead_lets_and_functions(gpuc_ctx *ctx, void *arg)

@@ -21,6 +21,9 @@ static void descriptor_checks(void **state)
     desc = GPUC_RUNTIME_DESC_INIT;
     desc.num_threads = -1;
     expect_failure(gpuc_runtime_create(&desc, &rt), GPUC_INVALID_ARGUMENT, "num_threads");
+    desc = GPUC_RUNTIME_DESC_INIT;
+    desc.queue_priority = (gpuc_queue_priority)3;
+    expect_failure(gpuc_runtime_create(&desc, &rt), GPUC_INVALID_ARGUMENT, "queue_priority is 3");
     /* An older application's shorter struct; a newer one's longer. */
     desc = GPUC_RUNTIME_DESC_INIT;
     desc.struct_size = offsetof(gpuc_runtime_desc, num_threads);

@@ -18,6 +18,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* True if this call is to fail. */
 static bool hit(const char *name)
 {
+    if (spy.before) spy.before(name);
     pthread_mutex_lock(&lock);
     bool now = ++spy.calls == spy.fail_at || (spy.fail_name && strcmp(spy.fail_name, name) == 0);
     if (now) spy.failed = name;
@@ -70,6 +71,11 @@ static cl_int fakeGetDeviceInfo(cl_device_id d, cl_device_info what, size_t size
         return CL_SUCCESS;
     }
     cl_int result = real.GetDeviceInfo(d, what, size, out, got);
+    static const char hints[] = " cl_khr_priority_hints";
+    if (what == CL_DEVICE_EXTENSIONS && spy.hints && result == CL_SUCCESS) {
+        if (out) strncat(out, hints, size - strlen(out) - 1);
+        if (got) *got += sizeof hints;
+    }
     if (what == CL_DEVICE_HOST_UNIFIED_MEMORY && spy.discrete && out) *(cl_bool *)out = CL_FALSE;
     return result;
 }
@@ -147,6 +153,18 @@ static cl_command_queue fakeCreateCommandQueue(cl_context c, cl_device_id d, cl_
     FAIL_NULL(clCreateCommandQueue);
     tally(&spy.queues, 1);
     return created(real.CreateCommandQueue(c, d, p, error));
+}
+
+/* What the driver does not know goes no further. */
+static cl_command_queue fakeCreateCommandQueueWithProperties(cl_context c, cl_device_id d,
+                                                             const cl_ulong *list, cl_int *error)
+{
+    cl_command_queue_properties p = 0;
+    for (; *list; list += 2) {
+        if (list[0] == CL_QUEUE_PROPERTIES) p = list[1];
+        if (list[0] == 0x1096) tally(list[1] == 1 ? &spy.high : &spy.low, 1);
+    }
+    return fakeCreateCommandQueue(c, d, p, error);
 }
 
 static cl_int fakeReleaseCommandQueue(cl_command_queue q)
@@ -352,6 +370,7 @@ void *cl_find(void *user, const char *name)
         FAKE(GetContextInfo),
         FAKE(ReleaseContext),
         FAKE(CreateCommandQueue),
+        FAKE(CreateCommandQueueWithProperties),
         FAKE(RetainCommandQueue),
         FAKE(ReleaseCommandQueue),
         FAKE(GetCommandQueueInfo),

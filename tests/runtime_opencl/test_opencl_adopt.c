@@ -194,6 +194,14 @@ static void make_net(net *n, app *a, gpuc_model *m)
     cl_ok(gpuc_session_bind_output(n->s, 0, n->y));
 }
 
+static void open_app_net(app *a, net *n, const mode *m)
+{
+    open_app(a, m);
+    gpuc_model *model = cts_load(&a->c, CTS_STATIC, NULL);
+    make_net(n, a, model);
+    gpuc_model_release(model); /* the session has a reference */
+}
+
 static void free_net(net *n)
 {
     gpuc_session_release(n->s);
@@ -252,6 +260,46 @@ static void runs_between_commands_of_the_application(void **state)
     }
 }
 
+/* Slices come after what they wait for, and what the application queues after them finds the outputs. */
+static void slices_between_commands_of_the_application(void **state)
+{
+    (void)state;
+    EACH_MODE(m)
+    {
+        float x[N], y[N];
+        app a;
+        net n;
+        open_app_net(&a, &n, m);
+        bool ordered = m->queue && !m->out_of_order;
+        for (uint32_t r = 0; r < 6; r++) {
+            cl_event written, end = NULL;
+            gpuc_slice_progress p = {0};
+            int slices = 0;
+            cts_fill(x, N, r);
+            done(cl_real.EnqueueWriteBuffer(a.queue, n.x_mem, CL_FALSE, 0, BYTES, x, 0, NULL, &written));
+            done(cl_real.Flush(a.queue));
+            if (!ordered) cl_ok(gpuc_opencl_wait(a.c.dev, NULL, 1, &written));
+            for (; !p.complete; slices++) {
+                cl_ok(gpuc_session_run_slice(n.s, r % 2 ? 0 : 100, &p));
+                if (r % 3 == 0) cl_ok(gpuc_session_sync(n.s));
+            }
+            if (r % 2) assert_true(slices >= 2);
+            if (!ordered) cl_ok(gpuc_opencl_signal(a.c.dev, NULL, &end));
+            read_y(&a, n.y_mem, SKIP, end, y);
+            drop_event(end);
+            done(cl_real.ReleaseEvent(written));
+            expect(x, y);
+            cl_ok(gpuc_session_run_slice(n.s, 0, NULL)); /* of another, which the next write ends */
+            cl_ok(gpuc_session_sync(n.s));
+            cl_ok(gpuc_session_bind_input(n.s, 0, n.x));
+        }
+        cl_ok(gpuc_session_run_slice(n.s, 0, NULL));
+        cl_fails(gpuc_device_close(a.c.dev), GPUC_INVALID_ARGUMENT, "release them first");
+        free_net(&n); /* its slice in flight */
+        close_app(&a);
+    }
+}
+
 static cl_event user_event(const app *a)
 {
     cl_int error;
@@ -275,9 +323,7 @@ static void an_event_holds_the_work_back(void **state)
         float x[N], y[N];
         app a;
         net n;
-        open_app(&a, m);
-        gpuc_model *model = cts_load(&a.c, CTS_STATIC, NULL);
-        make_net(&n, &a, model);
+        open_app_net(&a, &n, m);
         cts_fill(x, N, 3);
         cl_ok(gpuc_ndarray_write(n.x, x, BYTES));
         cl_event gate = user_event(&a), end[2];
@@ -291,7 +337,6 @@ static void an_event_holds_the_work_back(void **state)
         expect(x, y);
         for (int i = 0; i < 2; i++) drop_event(end[i]);
         done(cl_real.ReleaseEvent(gate));
-        gpuc_model_release(model);
         free_net(&n);
         close_app(&a);
     }
@@ -307,9 +352,7 @@ static void an_event_that_fails(void **state)
         float x[N], y[N];
         app a;
         net n;
-        open_app(&a, m);
-        gpuc_model *model = cts_load(&a.c, CTS_STATIC, NULL);
-        make_net(&n, &a, model);
+        open_app_net(&a, &n, m);
         cts_fill(x, N, 4);
         cl_ok(gpuc_ndarray_write(n.x, x, BYTES));
         cl_ok(gpuc_opencl_submit(n.s, 0, NULL, NULL));
@@ -327,7 +370,6 @@ static void an_event_that_fails(void **state)
         read_y(&a, n.y_mem, SKIP, end, y);
         drop_event(end);
         expect(x, y);
-        gpuc_model_release(model);
         free_net(&n);
         close_app(&a);
     }
@@ -561,9 +603,7 @@ static void flags_say_what_is_allowed(void **state)
     net n;
     gpuc_ndarray *w;
     void *at;
-    open_app(&a, &modes[0]);
-    gpuc_model *model = cts_load(&a.c, CTS_STATIC, NULL);
-    make_net(&n, &a, model);
+    open_app_net(&a, &n, &modes[0]);
     cts_fill(x, N, 1);
     cl_ok(gpuc_ndarray_write(n.x, x, BYTES));
     const struct {
@@ -598,7 +638,6 @@ static void flags_say_what_is_allowed(void **state)
         gpuc_ndarray_release(w); /* mapped or not */
         done(cl_real.ReleaseMemObject(mem));
     }
-    gpuc_model_release(model);
     free_net(&n);
     close_app(&a);
 }
@@ -610,9 +649,7 @@ static void memory_is_bound_once(void **state)
     net n;
     gpuc_ndarray *parts[3], *own;
     gpuc_opencl_buffer b;
-    open_app(&a, &modes[0]);
-    gpuc_model *model = cts_load(&a.c, CTS_STATIC, NULL);
-    make_net(&n, &a, model);
+    open_app_net(&a, &n, &modes[0]);
     cl_mem half = part_of(n.whole, 0, 4096 - 1024, BYTES + 1024), apart = part_of(n.whole, 0, 0, 4096);
     cl_ok(wrap(&a, half, 0, 0, &parts[0]));
     cl_ok(wrap(&a, n.whole, 4096 + BYTES - BYTES, BYTES, &parts[1]));
@@ -637,7 +674,6 @@ static void memory_is_bound_once(void **state)
     for (int i = 0; i < 3; i++) gpuc_ndarray_release(parts[i]);
     done(cl_real.ReleaseMemObject(half));
     done(cl_real.ReleaseMemObject(apart));
-    gpuc_model_release(model);
     free_net(&n);
     close_app(&a);
 }
@@ -649,10 +685,8 @@ static void bad_events(void **state)
     net n;
     gpuc_device *cpu;
     cl_event none = NULL, end, foreign;
-    open_app(&a, &modes[0]);
+    open_app_net(&a, &n, &modes[0]);
     make_objects(&other, &modes[0]);
-    gpuc_model *model = cts_load(&a.c, CTS_STATIC, NULL);
-    make_net(&n, &a, model);
     foreign = user_event(&other);
     cl_fails(gpuc_opencl_submit(n.s, 1, &none, &end), GPUC_INVALID_ARGUMENT, "event 0: it is NULL");
     cl_fails(gpuc_opencl_submit(n.s, 1, &foreign, &end), GPUC_INVALID_ARGUMENT, "it is of another context");
@@ -662,7 +696,6 @@ static void bad_events(void **state)
     cl_fails(gpuc_opencl_signal(cpu, NULL, &end), GPUC_INVALID_ARGUMENT, "is on cpu:0");
     cl_fails(gpuc_opencl_wait(cpu, NULL, 0, NULL), GPUC_INVALID_ARGUMENT, "is on cpu:0");
     done(cl_real.ReleaseEvent(foreign));
-    gpuc_model_release(model);
     free_net(&n);
     release_objects(&other);
     close_app(&a);
@@ -780,14 +813,11 @@ static void a_new_device_after_a_failure(void **state)
     {
         app a;
         net n;
-        open_app(&a, m);
-        gpuc_model *model = cts_load(&a.c, CTS_STATIC, NULL);
-        make_net(&n, &a, model);
+        open_app_net(&a, &n, m);
         spy.fail_name = "clEnqueueNDRangeKernel";
         spy.error = CL_OUT_OF_RESOURCES;
         cl_fails(gpuc_session_run(n.s), GPUC_OUT_OF_DEVICE_MEMORY, "clEnqueueNDRangeKernel");
         spy.fail_name = NULL;
-        gpuc_model_release(model);
         free_net(&n);
         cl_ok(gpuc_device_close(a.c.dev));
         const gpuc_opencl_device_desc d = desc_of(&a, m);
@@ -888,6 +918,10 @@ static gpuc_status play(scenario *s, const mode *m, const char *package, float *
     GPUC_TRY(gpuc_session_bind_output(s->s, 0, s->y));
     GPUC_TRY(gpuc_opencl_submit(s->s, 1, &s->events[0], &s->events[2]));
     GPUC_TRY(gpuc_session_sync(s->s));
+    for (int i = 0; i < 3; i++) {
+        GPUC_TRY(gpuc_session_run_slice(s->s, i < 2 ? 0 : UINT32_MAX, NULL));
+        GPUC_TRY(gpuc_session_sync(s->s));
+    }
     return gpuc_ndarray_read(s->y, y, BYTES);
 }
 
@@ -950,6 +984,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(runs_between_commands_of_the_application),
+        cmocka_unit_test(slices_between_commands_of_the_application),
         cmocka_unit_test(an_event_holds_the_work_back),
         cmocka_unit_test(an_event_that_fails),
         cmocka_unit_test(events_around_streams),

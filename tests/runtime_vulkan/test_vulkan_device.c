@@ -154,6 +154,111 @@ static void test_empty_loader(void **state)
     vk_close(&f);
 }
 
+/* ---- Priorities: a loader whose devices have them, which the driver does not get to see ---- */
+
+typedef struct priority_mock {
+    const char *extension; /* that the device has; NULL: none */
+    bool refuse;           /* a priority among all */
+    float among_own;
+    VkQueueGlobalPriorityKHR among_all; /* 0: none was asked for */
+    int notes;
+} priority_mock;
+static priority_mock mock;
+static PFN_vkGetInstanceProcAddr mocked;
+static VkInstance mocked_instance;
+
+static VKAPI_ATTR VkResult VKAPI_CALL mock_extensions(VkPhysicalDevice d, const char *layer, uint32_t *count,
+                                                      VkExtensionProperties *out)
+{
+    PFN_vkEnumerateDeviceExtensionProperties real = (PFN_vkEnumerateDeviceExtensionProperties)mocked(
+        mocked_instance, "vkEnumerateDeviceExtensionProperties");
+    VkResult r = real(d, layer, count, out);
+    for (uint32_t i = 0; out && i < *count; i++) /* the driver's own are not tested */
+        if (strstr(out[i].extensionName, "_global_priority")) strcpy(out[i].extensionName, "VK_KHR_none");
+    if (r < 0 || layer || !mock.extension) return r;
+    if (out) strcpy(out[*count].extensionName, mock.extension);
+    ++*count;
+    return r;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL mock_create_device(VkPhysicalDevice d, const VkDeviceCreateInfo *info,
+                                                         const VkAllocationCallbacks *callbacks,
+                                                         VkDevice *out)
+{
+    PFN_vkCreateDevice real = (PFN_vkCreateDevice)mocked(mocked_instance, "vkCreateDevice");
+    VkDeviceQueueCreateInfo queue = info->pQueueCreateInfos[0];
+    const VkDeviceQueueGlobalPriorityCreateInfoKHR *global = queue.pNext;
+    const char *extensions[64];
+    VkDeviceCreateInfo plain = *info;
+    assert_int_equal(info->queueCreateInfoCount, 1);
+    plain.pQueueCreateInfos = &queue;
+    plain.ppEnabledExtensionNames = extensions;
+    plain.enabledExtensionCount = 0;
+    for (uint32_t i = 0; i < info->enabledExtensionCount; i++)
+        if (!mock.extension || strcmp(info->ppEnabledExtensionNames[i], mock.extension) != 0)
+            extensions[plain.enabledExtensionCount++] = info->ppEnabledExtensionNames[i];
+    assert_int_equal(info->enabledExtensionCount - plain.enabledExtensionCount,
+                     mock.among_all || global ? 1 : 0);
+    mock.among_own = queue.pQueuePriorities[0];
+    queue.pNext = NULL;
+    if (global) {
+        assert_int_equal(global->sType, VK_STRUCTURE_TYPE_DEVICE_QUEUE_GLOBAL_PRIORITY_CREATE_INFO_KHR);
+        mock.among_all = global->globalPriority;
+        if (mock.refuse) return VK_ERROR_NOT_PERMITTED_KHR;
+    }
+    return real(d, &plain, callbacks, out);
+}
+
+static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL mock_proc(VkInstance instance, const char *name)
+{
+    if (instance) mocked_instance = instance;
+    if (strcmp(name, "vkEnumerateDeviceExtensionProperties") == 0) return (PFN_vkVoidFunction)mock_extensions;
+    if (strcmp(name, "vkCreateDevice") == 0) return (PFN_vkVoidFunction)mock_create_device;
+    return mocked(instance, name);
+}
+
+static void count_note(void *user, gpuc_log_level level, const char *id, const char *message)
+{
+    (void)user;
+    (void)level;
+    (void)message;
+    if (strcmp(id, "vulkan.priority") == 0) mock.notes++;
+}
+
+static void test_priorities(void **state)
+{
+    (void)state;
+    static const struct {
+        gpuc_queue_priority priority;
+        const char *extension;
+        bool refuse;
+        float among_own;
+        VkQueueGlobalPriorityKHR among_all;
+        int notes;
+    } rows[] = {
+        {GPUC_QUEUE_PRIORITY_DEFAULT, "VK_KHR_global_priority", false, 0.5f, 0, 0},
+        {GPUC_QUEUE_PRIORITY_LOW, "VK_KHR_global_priority", false, 0, VK_QUEUE_GLOBAL_PRIORITY_LOW_KHR, 0},
+        {GPUC_QUEUE_PRIORITY_HIGH, "VK_EXT_global_priority", false, 1, VK_QUEUE_GLOBAL_PRIORITY_HIGH_KHR, 0},
+        {GPUC_QUEUE_PRIORITY_HIGH, "VK_KHR_global_priority", true, 1, VK_QUEUE_GLOBAL_PRIORITY_HIGH_KHR, 1},
+        {GPUC_QUEUE_PRIORITY_LOW, NULL, false, 0, 0, 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        vk_fixture f;
+        vk_init(&f);
+        f.desc.queue_priority = rows[i].priority;
+        f.desc.log = count_note;
+        mock = (priority_mock){.extension = rows[i].extension, .refuse = rows[i].refuse};
+        *(void **)&mocked = f.strict ? strict_begin(vk_system_loader(), &f.options) : vk_system_loader();
+        vk_ok(gpuc_runtime_create(&f.desc, &f.rt));
+        vk_ok(gpuc_vulkan_register_with(f.rt, (void *)(uintptr_t)mock_proc));
+        vk_ok(gpuc_device_open(f.rt, GPUC_DEVICE_VULKAN, 0, &f.dev));
+        assert_true(mock.among_own == rows[i].among_own);
+        assert_int_equal(mock.among_all, rows[i].among_all);
+        assert_int_equal(mock.notes, rows[i].notes);
+        vk_close(&f);
+    }
+}
+
 /* ---- Pipeline cache -------------------------------------------------------------------------- */
 
 typedef struct store {
@@ -358,7 +463,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_given_loader),      cmocka_unit_test(test_empty_loader),
         cmocka_unit_test(test_pipeline_cache),    cmocka_unit_test(test_damaged_caches),
         cmocka_unit_test(test_bad_modules),       cmocka_unit_test(test_many_kernels),
-        cmocka_unit_test(test_staging_asked_for),
+        cmocka_unit_test(test_staging_asked_for), cmocka_unit_test(test_priorities),
     };
     return vk_run_tests(argc, argv, tests);
 }

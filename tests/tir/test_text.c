@@ -257,6 +257,7 @@ static void parse_errors(gpuc_ctx *ctx, void *arg)
         {F "  let x = 9999999999999999999\n}", "the integer does not fit in int64"},
         {F "  let x = 3n\n}", "a number runs into a name"},
         {F "  A[0] = \"x\n}", "the string does not end on its line"},
+        {F "  A[0] = \"x\ny\"\n}", "in.tir:2:10: the string does not end on its line"},
         {F "  A[0] = 3 $ 4\n}", "in.tir:2:12: this character has no meaning here"},
         {F "  A[0] = %1\n}", "%1 is not defined"},
         {F "  %2 = n\n}", "abbreviations are numbered in order; the next is %1"},
