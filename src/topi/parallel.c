@@ -2,9 +2,18 @@
 /* Builds the loops, cells and index arithmetic of extern operations' bodies. */
 #include "topi/parallel.h"
 
+#include "target/target.h"
+
 gpuc_stmt gpuc_topi_par_loop(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body)
 {
     return gpuc_tir_for_(ctx, var, gpuc_int(ctx, 0), extent, GPUC_LOOP_PARALLEL, GPUC_THREAD_NONE, body);
+}
+
+gpuc_stmt gpuc_topi_par_tasks(gpuc_ctx *ctx, const gpuc_target *target, gpuc_expr var, gpuc_expr extent,
+                              gpuc_stmt body)
+{
+    if (!target->language->work_groups) return gpuc_topi_par_loop(ctx, var, extent, body);
+    return gpuc_tir_for_(ctx, var, gpuc_int(ctx, 0), extent, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
 }
 
 gpuc_stmt gpuc_topi_par_serial(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body)

@@ -9,6 +9,9 @@
 
 /* ---- Statements ---- */
 gpuc_stmt gpuc_topi_par_loop(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body); /* parallel */
+/* A loop of few, long iterations on a CPU: each is a task of its own. */
+gpuc_stmt gpuc_topi_par_tasks(gpuc_ctx *ctx, const gpuc_target *target, gpuc_expr var, gpuc_expr extent,
+                              gpuc_stmt body);
 gpuc_stmt gpuc_topi_par_serial(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body);
 gpuc_tir_buffer *gpuc_topi_par_workspace(gpuc_ctx *ctx, const char *name, gpuc_dtype t, gpuc_expr size);
 /* A variable of an invocation: a local buffer of one element. */

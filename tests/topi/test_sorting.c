@@ -109,6 +109,29 @@ static void scatters(void **state)
     CHECK_ALL(cases);
 }
 
+/* Extents, indices and values at random, along each axis, with rows and slots that tasks share or own alone. */
+static void scatters_at_random(void **state)
+{
+    (void)state;
+    static const op_case cases[] = {
+        {"scatter_elements", "axis=0", "float32[a, b] int64[n, b] float32[n, b]", -3, 3},
+        {"scatter_elements", "axis=0 reduction=\"add\"", "int32[a, b] int64[n, b] int32[n, b]", -3, 3},
+        {"scatter_elements", "axis=1 reduction=\"mul\"",
+         "int64[a, b, c, d] int32[a, n, c, d] int64[a, n, c, d]", -3, 3},
+        {"scatter_elements", "axis=2 reduction=\"max\"",
+         "float32[40, 2, c] int64[30, 1, n] float32[30, 1, n]", -3, 3},
+        {"scatter_elements", "axis=1 reduction=\"min\"", "uint8[1, b, 1] int64[1, n, 1] uint8[1, n, 1]", 0,
+         9},
+        {"scatter_elements", "axis=1", "bool[a, b, 7] int32[a, n, 5] bool[a, n, 5]", -3, 3},
+        {"scatter_nd", "reduction=\"add\"", "float32[a, b, c, d] int64[n, 2] float32[n, c, d]", -3, 3},
+        {"scatter_nd", "reduction=\"min\"", "int8[a, b] int64[n, m, 2] int8[n, m]", -3, 3},
+        {"scatter_nd", NULL, "float32[a, b, c] int32[n, 1] float32[n, b, c]", -3, 3},
+        {"scatter_nd", "reduction=\"mul\"", "float32[a, b] int64[n, 0] float32[n, a, b]", -1, 1},
+        {"sparse_to_dense", "output_shape=[5, 3]", "int32[n, 2] float32[n] float32[]", -3, 6},
+    };
+    CHECK_ALL(cases);
+}
+
 static void suppresses(void **state)
 {
     (void)state;
@@ -128,9 +151,10 @@ static void suppresses(void **state)
 int main(int argc, char **argv)
 {
     if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sorts),    cmocka_unit_test(scans),
-                                       cmocka_unit_test(finds),    cmocka_unit_test(gathers),
-                                       cmocka_unit_test(scatters), cmocka_unit_test(suppresses)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sorts),     cmocka_unit_test(scans),
+                                       cmocka_unit_test(finds),     cmocka_unit_test(gathers),
+                                       cmocka_unit_test(scatters),  cmocka_unit_test(scatters_at_random),
+                                       cmocka_unit_test(suppresses)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return run_end(failed);
 }

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "target/target.h"
 #include "topi/accumulate.h"
 
 static const char *const reductions[] = {"none", "add", "mul", "min", "max"};
@@ -24,13 +25,13 @@ gpuc_scatter_kind gpuc_topi_scatter_kind_of(const gpuc_op_call *call)
     gpuc_topi_fail(call, "reduction '%s' is not none, add, mul, min or max", name);
 }
 
-static gpuc_expr joined(gpuc_ctx *ctx, gpuc_scatter_kind kind, gpuc_expr a, gpuc_expr b)
+gpuc_expr gpuc_topi_scatter_join(const gpuc_scatter *s, gpuc_expr a, gpuc_expr b)
 {
-    switch (kind) {
-    case GPUC_SCATTER_ADD: return gpuc_add(ctx, a, b);
-    case GPUC_SCATTER_MUL: return gpuc_mul(ctx, a, b);
-    case GPUC_SCATTER_MIN: return gpuc_min(ctx, a, b);
-    case GPUC_SCATTER_MAX: return gpuc_max(ctx, a, b);
+    switch (s->kind) {
+    case GPUC_SCATTER_ADD: return gpuc_add(s->ctx, a, b);
+    case GPUC_SCATTER_MUL: return gpuc_mul(s->ctx, a, b);
+    case GPUC_SCATTER_MIN: return gpuc_min(s->ctx, a, b);
+    case GPUC_SCATTER_MAX: return gpuc_max(s->ctx, a, b);
     case GPUC_SCATTER_NONE:
     case GPUC_SCATTER_KIND_COUNT: break;
     }
@@ -99,6 +100,19 @@ static gpuc_tir_buffer *order_space(const gpuc_scatter *s)
     return gpuc_topi_par_workspace(s->ctx, "order", GPUC_INT32, gpuc_mul(s->ctx, s->rows, s->n));
 }
 
+/* What the schedule makes another body of: s outlives the call then. */
+static void keep_for_schedule(const gpuc_scatter *s, gpuc_te_op *op)
+{
+    gpuc_ctx *ctx = s->ctx;
+    const gpuc_op_call *call = s->call;
+    gpuc_op_call *copy = gpuc_ctx_memdup(ctx, call, sizeof *call);
+    copy->in = gpuc_ctx_memdup(ctx, call->in, sizeof *call->in * (size_t)call->num_in);
+    copy->out = gpuc_ctx_memdup(ctx, call->out, sizeof *call->out * (size_t)call->num_out);
+    gpuc_scatter *kept = gpuc_ctx_memdup(ctx, s, sizeof *s);
+    kept->call = copy;
+    op->extern_of = kept;
+}
+
 /* ---- none: an element of the data, or the last update ---- */
 
 static gpuc_tensor *replaced(gpuc_scatter *s, gpuc_tensor *const *ins)
@@ -109,6 +123,8 @@ static gpuc_tensor *replaced(gpuc_scatter *s, gpuc_tensor *const *ins)
     gpuc_tensor_type type = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &size);
     gpuc_te_op *op = gpuc_topi_par_extern(call, "last_update", 1, &ins[s->indices], 1, &type);
     s->positions = op->input_buffers[0];
+    s->out = op->output_buffers[0];
+    keep_for_schedule(s, op);
     gpuc_tir_buffer *order = order_space(s);
     op->extern_body = gpuc_tir_alloc(
         ctx, order,
@@ -150,7 +166,7 @@ static gpuc_stmt combine_updates(const combiner *c)
     int n = s->update_index(s, c->element, c->row, gpuc_topi_par_index(ctx, u), index);
     gpuc_expr value = gpuc_cast(ctx, c->sum->dtype, gpuc_tir_load(ctx, c->updates, n, index));
     gpuc_stmt add =
-        gpuc_topi_par_set(ctx, c->sum, joined(ctx, s->kind, gpuc_topi_par_get(ctx, c->sum), value));
+        gpuc_topi_par_set(ctx, c->sum, gpuc_topi_scatter_join(s, gpuc_topi_par_get(ctx, c->sum), value));
     add = gpuc_tir_let(ctx, u, gpuc_tir_load1(ctx, c->order, place), add);
     gpuc_expr count = gpuc_min(ctx, gpuc_sub(ctx, c->end, c->first), gpuc_cast(ctx, GPUC_INT32, s->n));
     return gpuc_tir_for_(ctx, i, gpuc_topi_par_i32(ctx, 0), count, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, add);
@@ -192,28 +208,49 @@ static gpuc_dtype sum_type(gpuc_dtype t)
     return gpuc_topi_accumulator(t);
 }
 
+/* out = -1: no update */
+static gpuc_stmt begin_without_updates(const gpuc_scatter *s)
+{
+    gpuc_expr e = gpuc_var(s->ctx, "e", GPUC_INDEX), size = gpuc_mul(s->ctx, s->rows, s->slots);
+    return gpuc_topi_par_loop(s->ctx, e, size,
+                              gpuc_tir_store1(s->ctx, s->out, e, gpuc_topi_par_i32(s->ctx, -1)));
+}
+
+/* out = the data */
+static gpuc_stmt begin_with_data(const gpuc_scatter *s)
+{
+    gpuc_ctx *ctx = s->ctx;
+    const gpuc_tensor_type *t = &s->call->out[0];
+    gpuc_expr size = gpuc_int(ctx, 1), e = gpuc_var(ctx, "e", GPUC_INDEX), vars[GPUC_TOPI_MAX_DIMS];
+    for (int k = 0; k < t->ndim; k++) size = gpuc_mul(ctx, size, t->dims[k]);
+    gpuc_topi_par_unravel(ctx, t->ndim, t->dims, e, vars);
+    gpuc_expr old = gpuc_cast(ctx, s->out->dtype, gpuc_tir_load(ctx, s->old, t->ndim, vars));
+    return gpuc_topi_par_loop(ctx, e, size, gpuc_tir_store1(ctx, s->out, e, old));
+}
+
 static gpuc_tensor *reduced(gpuc_scatter *s, gpuc_tensor *const *ins)
 {
     gpuc_ctx *ctx = s->ctx;
     const gpuc_op_call *call = s->call;
     const gpuc_tensor_type *t = &call->out[0];
-    gpuc_expr size = gpuc_int(ctx, 1), e = gpuc_var(ctx, "e", GPUC_INDEX), vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_expr size = gpuc_int(ctx, 1), vars[GPUC_TOPI_MAX_DIMS];
     for (int k = 0; k < t->ndim; k++) size = gpuc_mul(ctx, size, t->dims[k]);
     gpuc_tensor_type type = gpuc_topi_par_type(ctx, sum_type(t->dtype), 1, &size);
     gpuc_tensor *args[] = {ins[0], ins[s->indices], ins[s->updates]};
     gpuc_te_op *op = gpuc_topi_par_extern(call, "combined", 3, args, 1, &type);
-    const gpuc_tir_buffer *out = op->output_buffers[0];
+    const gpuc_tir_buffer *out = s->out = op->output_buffers[0];
+    s->old = op->input_buffers[0];
     s->positions = op->input_buffers[1];
-    gpuc_topi_par_unravel(ctx, t->ndim, t->dims, e, vars);
-    gpuc_expr old = gpuc_cast(ctx, type.dtype, gpuc_tir_load(ctx, op->input_buffers[0], t->ndim, vars));
-    gpuc_stmt body = gpuc_topi_par_loop(ctx, e, size, gpuc_tir_store1(ctx, out, e, old));
+    s->values = op->input_buffers[2];
+    keep_for_schedule(s, op);
+    gpuc_stmt body = begin_with_data(s);
     if (max_updates(s) > 0) {
         gpuc_tir_buffer *order = order_space(s),
                         *begin = gpuc_topi_par_workspace(
                             ctx, "begin", GPUC_INT32,
                             gpuc_mul(ctx, s->rows, gpuc_add(ctx, s->slots, gpuc_int(ctx, 1))));
         gpuc_stmt all[] = {body, sorted_updates(s, order), find_updates(s, order, begin),
-                           combine(s, order, begin, op->input_buffers[2], out)};
+                           combine(s, order, begin, s->values, out)};
         body = gpuc_tir_alloc(ctx, order, gpuc_tir_alloc(ctx, begin, gpuc_tir_seq(ctx, 4, all)));
     }
     op->extern_body = body;
@@ -231,4 +268,19 @@ gpuc_tensor *gpuc_topi_scatter_te(gpuc_scatter *s, gpuc_tensor *const *ins)
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
     gpuc_iter **axes = gpuc_topi_axes(s->ctx, &s->call->out[0], vars);
     return gpuc_topi_injective(s->call, 0, axes, gpuc_te_read(s->ctx, ins[0], gpuc_te_ndim(ins[0]), vars));
+}
+
+gpuc_schedule *gpuc_topi_scatter_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
+                                          int num_outputs, gpuc_tensor *const *outputs)
+{
+    gpuc_ptrs ops = {0};
+    gpuc_te_post_order(ctx, num_outputs, outputs, &ops);
+    for (size_t i = 0; i < ops.count && gpuc_target_is_cpu(target); i++) {
+        gpuc_te_op *op = ops.at[i];
+        const gpuc_scatter *s = op->kind == GPUC_TE_EXTERN ? op->extern_of : NULL;
+        if (!s) continue;
+        gpuc_stmt updates = gpuc_topi_scatter_in_order(s, target);
+        op->extern_body = gpuc_tir_seq2(ctx, s->old ? begin_with_data(s) : begin_without_updates(s), updates);
+    }
+    return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);
 }

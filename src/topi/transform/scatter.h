@@ -24,9 +24,15 @@ struct gpuc_scatter {
     gpuc_expr n, slots;               /* of each row */
     gpuc_rows index_rows;             /* of scatter_elements */
     int depth;                        /* of scatter_nd: positions of an index */
+    int outer, inner;                 /* of the result: slots are along its dimensions [outer, inner) */
+    bool own_indices;                 /* elements behind the slots have indices of their own */
+    const gpuc_expr *extents;         /* of the updates along its other dimensions */
     const gpuc_tir_buffer *positions; /* the indices; set before slot is called */
+    const gpuc_tir_buffer *old, *values, *out; /* of the operation: the data, the updates, what it makes */
     /* The slot of update i: int32, negative if there is none. */
     gpuc_expr (*slot)(const gpuc_scatter *s, gpuc_expr row, gpuc_expr i);
+    /* The same by an element of the row, whose index along [outer, inner) is not read. */
+    gpuc_expr (*slot_of)(const gpuc_scatter *s, const gpuc_expr *element, gpuc_expr i);
     /* The row and slot of an element of the result, under a condition (NULL: always). */
     gpuc_expr (*locate)(const gpuc_scatter *s, const gpuc_expr *element, gpuc_expr *row, gpuc_expr *slot);
     /* Where update i has its value for that element; returns the rank. */
@@ -37,5 +43,12 @@ struct gpuc_scatter {
 /* The attribute "reduction" of the call; raises for another word, and for bools that are to be combined. */
 gpuc_scatter_kind gpuc_topi_scatter_kind_of(const gpuc_op_call *call);
 gpuc_tensor *gpuc_topi_scatter_te(gpuc_scatter *s, gpuc_tensor *const *ins);
+gpuc_expr gpuc_topi_scatter_join(const gpuc_scatter *s, gpuc_expr a, gpuc_expr b);
+/* The body of the operation for CPUs: each task goes through all updates in order, and applies those to its part of
+ * the rows, or of the slots where there are few rows. The loops of tasks are those of topi/parallel.h. */
+gpuc_stmt gpuc_topi_scatter_in_order(const gpuc_scatter *s, const gpuc_target *target);
+/* A row's schedule: chooses the body by the target. */
+gpuc_schedule *gpuc_topi_scatter_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
+                                          int num_outputs, gpuc_tensor *const *outputs);
 
 #endif

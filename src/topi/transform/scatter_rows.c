@@ -54,14 +54,21 @@ static void infer_scatter_elements(gpuc_op_call *call)
     gpuc_topi_infer_same(call);
 }
 
-static gpuc_expr element_slot(const gpuc_scatter *s, gpuc_expr row, gpuc_expr i)
+static gpuc_expr slot_of_element(const gpuc_scatter *s, const gpuc_expr *element, gpuc_expr i)
 {
     const gpuc_rows *r = &s->index_rows;
     gpuc_expr index[GPUC_TOPI_MAX_DIMS], ok = NULL;
-    gpuc_topi_rows_index(s->ctx, r, row, i, index);
+    for (int k = 0; k < r->ndim; k++) index[k] = k == r->axis ? i : element[k];
     gpuc_expr p = gpuc_tir_load(s->ctx, s->positions, r->ndim, index);
     p = position(s, p, s->call->in[0].dims[r->axis], true, &ok);
     return slot_or_none(s, ok, p);
+}
+
+static gpuc_expr element_slot(const gpuc_scatter *s, gpuc_expr row, gpuc_expr i)
+{
+    gpuc_expr index[GPUC_TOPI_MAX_DIMS];
+    gpuc_topi_rows_index(s->ctx, &s->index_rows, row, i, index);
+    return slot_of_element(s, index, gpuc_topi_par_index(s->ctx, i));
 }
 
 static gpuc_expr locate_element(const gpuc_scatter *s, const gpuc_expr *element, gpuc_expr *row,
@@ -97,7 +104,12 @@ static void scatter_elements_compute(const gpuc_op_call *call, gpuc_tensor *cons
                       .indices = 1,
                       .updates = 2,
                       .index_rows = gpuc_topi_rows_of(call, &call->in[1], axis),
+                      .outer = axis,
+                      .own_indices = true,
+                      .inner = axis + 1,
+                      .extents = call->in[1].dims,
                       .slot = element_slot,
+                      .slot_of = slot_of_element,
                       .locate = locate_element,
                       .update_index = element_update};
     s.rows = s.index_rows.count;
@@ -156,6 +168,12 @@ static gpuc_expr tuple_slot(const gpuc_scatter *s, gpuc_expr row, gpuc_expr i)
     return slot_or_none(s, ok, slot);
 }
 
+static gpuc_expr slot_of_tuple(const gpuc_scatter *s, const gpuc_expr *element, gpuc_expr i)
+{
+    (void)element;
+    return tuple_slot(s, NULL, i);
+}
+
 static gpuc_expr locate_slice(const gpuc_scatter *s, const gpuc_expr *element, gpuc_expr *row,
                               gpuc_expr *slot)
 {
@@ -187,9 +205,12 @@ static void scatter_nd_compute(const gpuc_op_call *call, gpuc_tensor *const *ins
                       .rows = gpuc_int(call->ctx, 1),
                       .n = gpuc_topi_par_count(call, at, at->ndim - 1),
                       .depth = tuple_depth(call),
+                      .extents = call->in[0].dims,
                       .slot = tuple_slot,
+                      .slot_of = slot_of_tuple,
                       .locate = locate_slice,
                       .update_index = tuple_update};
+    s.inner = s.depth;
     s.slots = gpuc_topi_par_count(call, &call->in[0], s.depth);
     outs[0] = gpuc_topi_scatter_te(&s, ins);
 }
@@ -232,6 +253,12 @@ static gpuc_expr sparse_slot(const gpuc_scatter *s, gpuc_expr row, gpuc_expr i)
     return slot_or_none(s, ok, slot);
 }
 
+static gpuc_expr slot_of_sparse(const gpuc_scatter *s, const gpuc_expr *element, gpuc_expr i)
+{
+    (void)element;
+    return sparse_slot(s, NULL, i);
+}
+
 static int sparse_value(const gpuc_scatter *s, const gpuc_expr *element, gpuc_expr row, gpuc_expr i,
                         gpuc_expr *index)
 {
@@ -253,7 +280,9 @@ static void sparse_to_dense_compute(const gpuc_op_call *call, gpuc_tensor *const
                       .n = gpuc_topi_par_count(call, at, at->ndim ? 1 : 0),
                       .depth = out->ndim,
                       .slots = gpuc_topi_par_count(call, out, out->ndim),
+                      .inner = out->ndim,
                       .slot = sparse_slot,
+                      .slot_of = slot_of_sparse,
                       .locate = locate_slice,
                       .update_index = sparse_value};
     gpuc_tensor *args[] = {ins[2], ins[0], ins[1]};
@@ -312,13 +341,21 @@ ATTRS(nd_attrs, STRING("reduction", "none"))
 ATTRS(sparse_attrs, {.name = "output_shape", .kind = GPUC_ATTR_INTS, .required = true})
 ATTRS(cache_attrs, INT("axis", -2), STRING("mode", "linear"))
 
+/* ALONE with a schedule */
+#define SCATTERS(nm, at, inf, fn, tp, on, ...)                                                               \
+    {                                                                                                        \
+        .name = nm, .min_in = 3, .max_in = 3, .types = {__VA_ARGS__}, .attrs = at, .infer = inf,             \
+        .compute = fn, .pattern = GPUC_FUSE_OPAQUE, .schedule = gpuc_topi_scatter_schedule, .topi = tp,      \
+        .nnvm = "", .onnx = on                                                                               \
+    }
+
 const gpuc_op gpuc_topi_ops_scatter[] = {
-    ALONE("scatter_elements", 3, 3, element_attrs, infer_scatter_elements, scatter_elements_compute,
-          "scatter,scatter_elements", "", "Scatter,ScatterElements", GPUC_T_ANY, GPUC_T_INTS, GPUC_T_LIKE),
-    ALONE("scatter_nd", 3, 3, nd_attrs, infer_scatter_nd, scatter_nd_compute, "scatter_nd", "", "ScatterND",
-          GPUC_T_ANY, GPUC_T_INTS, GPUC_T_LIKE),
-    ALONE("sparse_to_dense", 3, 3, sparse_attrs, infer_sparse_to_dense, sparse_to_dense_compute,
-          "sparse_to_dense", "", "", GPUC_T_INTS, GPUC_T_ANY, GPUC_T_LIKE_1),
+    SCATTERS("scatter_elements", element_attrs, infer_scatter_elements, scatter_elements_compute,
+             "scatter,scatter_elements", "Scatter,ScatterElements", GPUC_T_ANY, GPUC_T_INTS, GPUC_T_LIKE),
+    SCATTERS("scatter_nd", nd_attrs, infer_scatter_nd, scatter_nd_compute, "scatter_nd", "ScatterND",
+             GPUC_T_ANY, GPUC_T_INTS, GPUC_T_LIKE),
+    SCATTERS("sparse_to_dense", sparse_attrs, infer_sparse_to_dense, sparse_to_dense_compute,
+             "sparse_to_dense", "", GPUC_T_INTS, GPUC_T_ANY, GPUC_T_LIKE_1),
     MOVES_OF("tensor_scatter", 2, 3, cache_attrs, infer_tensor_scatter, tensor_scatter_compute,
              "tensor_scatter", "", "TensorScatter", GPUC_T_ANY, GPUC_T_LIKE, GPUC_T_INTS),
 };

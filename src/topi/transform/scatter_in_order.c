@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Scatters on CPUs: each task owns a part of the result, goes through all updates in their order, and applies those
+ * that fall into its part. So equal positions give the same result as sorted updates do, without sorting. */
+#include "target/target.h"
+#include "topi/transform/scatter.h"
+
+typedef struct pass {
+    const gpuc_scatter *s;
+    gpuc_expr element[GPUC_TOPI_MAX_DIMS]; /* of the result; nothing along the slots */
+    int cut;                               /* the dimension that tasks share; -1: none */
+    gpuc_expr from, to;                    /* of that dimension, or of the slots */
+    bool slots;                            /* tasks share the slots */
+} pass;
+
+/* Where the last update of a slot is noted. */
+static gpuc_expr note_of(const pass *p, gpuc_expr slot)
+{
+    const gpuc_scatter *s = p->s;
+    gpuc_expr row = gpuc_int(s->ctx, 0);
+    if (!s->own_indices) return slot;
+    for (int k = 0; k < s->call->out[0].ndim; k++)
+        if (k < s->outer || k >= s->inner)
+            row = gpuc_add(s->ctx, gpuc_mul(s->ctx, row, s->extents[k]), p->element[k]);
+    return gpuc_add(s->ctx, gpuc_mul(s->ctx, row, s->slots), slot);
+}
+
+/* Combines p->element, at the slot, with its value of update i. */
+static gpuc_stmt combine(const pass *p, gpuc_expr i, gpuc_expr slot)
+{
+    const gpuc_scatter *s = p->s;
+    gpuc_ctx *ctx = s->ctx;
+    const gpuc_expr *dims = s->call->out[0].dims;
+    gpuc_expr at = gpuc_int(ctx, 0), index[2 * GPUC_TOPI_MAX_DIMS];
+    for (int k = 0; k < s->outer; k++) at = gpuc_add(ctx, gpuc_mul(ctx, at, dims[k]), p->element[k]);
+    at = gpuc_add(ctx, gpuc_mul(ctx, at, s->slots), slot);
+    for (int k = s->inner; k < s->call->out[0].ndim; k++)
+        at = gpuc_add(ctx, gpuc_mul(ctx, at, dims[k]), p->element[k]);
+    int n = s->update_index(s, p->element, gpuc_int(ctx, 0), i, index);
+    gpuc_expr value = gpuc_cast(ctx, s->out->dtype, gpuc_tir_load(ctx, s->values, n, index));
+    value = gpuc_topi_scatter_join(s, gpuc_tir_load1(ctx, s->out, at), value);
+    return gpuc_tir_store1(ctx, s->out, at, value);
+}
+
+/* Are there elements behind the slots to go through? Slices of scatter_nd that only replace are not. */
+static bool goes_inside(const gpuc_scatter *s)
+{
+    return s->kind != GPUC_SCATTER_NONE || s->own_indices;
+}
+
+static gpuc_stmt loops_inside(const pass *p, gpuc_stmt body)
+{
+    const gpuc_scatter *s = p->s;
+    for (int k = s->call->out[0].ndim - 1; k >= s->inner && goes_inside(s); k--) {
+        gpuc_expr from = k == p->cut ? p->from : gpuc_int(s->ctx, 0),
+                  count = k == p->cut ? gpuc_sub(s->ctx, p->to, p->from) : s->extents[k];
+        body = gpuc_tir_for_(s->ctx, p->element[k], from, count, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, body);
+    }
+    return body;
+}
+
+/* Applies update i to the part of its row. An index that is a whole slice's is read once. */
+static gpuc_stmt apply(const pass *p, gpuc_expr i)
+{
+    const gpuc_scatter *s = p->s;
+    gpuc_ctx *ctx = s->ctx;
+    gpuc_expr slot = gpuc_var(ctx, "slot", GPUC_INT32), place = gpuc_topi_par_index(ctx, slot);
+    gpuc_expr low = p->slots ? gpuc_topi_par_to_i32(ctx, p->from) : gpuc_topi_par_i32(ctx, 0),
+              mine = gpuc_le(ctx, low, slot);
+    if (p->slots) mine = gpuc_and(ctx, mine, gpuc_lt(ctx, slot, gpuc_topi_par_to_i32(ctx, p->to)));
+    gpuc_stmt put = s->kind == GPUC_SCATTER_NONE
+                        ? gpuc_tir_store1(ctx, s->out, note_of(p, place), gpuc_topi_par_to_i32(ctx, i))
+                        : combine(p, i, place);
+    if (!s->own_indices) put = loops_inside(p, put);
+    put = gpuc_tir_let(ctx, slot, s->slot_of(s, p->element, i), gpuc_tir_if_(ctx, mine, put, NULL));
+    return s->own_indices ? loops_inside(p, put) : put;
+}
+
+/* The first dimension behind the slots that may have more than one element; -1: none. */
+static int dimension_to_cut(const gpuc_scatter *s)
+{
+    int64_t known;
+    for (int k = s->inner; k < s->call->out[0].ndim && goes_inside(s); k++)
+        if (!gpuc_expr_is_int(s->extents[k], &known) || known > 1) return k;
+    return -1;
+}
+
+gpuc_stmt gpuc_topi_scatter_in_order(const gpuc_scatter *s, const gpuc_target *target)
+{
+    gpuc_ctx *ctx = s->ctx;
+    pass p = {.s = s, .cut = dimension_to_cut(s)};
+    int ndim = s->call->out[0].ndim;
+    int64_t cores = target->num_cores > 0 ? target->num_cores : GPUC_COMMON_scatter_tasks, parts = cores,
+            known = 1;
+    gpuc_expr outer = gpuc_int(ctx, 1), i = gpuc_var(ctx, "i", GPUC_INDEX),
+              task = gpuc_var(ctx, "task", GPUC_INDEX);
+    for (int k = 0; k < s->outer; k++) outer = gpuc_mul(ctx, outer, s->extents[k]);
+    if (gpuc_expr_is_int(outer, &known) && known >= GPUC_COMMON_scatter_rows * cores) parts = 1;
+    int64_t width = 0; /* of the dimension that is cut */
+    if (p.cut >= 0 && !gpuc_expr_is_int(s->extents[p.cut], &width)) width = INT64_MAX;
+    p.slots = parts > 1 && width < parts;
+    if (p.slots || parts == 1) p.cut = -1;
+    gpuc_expr whole = p.slots      ? s->slots
+                      : p.cut >= 0 ? s->extents[p.cut]
+                                   : NULL,
+              split = gpuc_int(ctx, parts);
+    gpuc_expr part = gpuc_floormod_(ctx, task, split), rest = gpuc_floordiv_(ctx, task, split);
+    if (whole) {
+        gpuc_expr size = gpuc_topi_par_ceildiv(ctx, whole, split);
+        p.from = gpuc_mul(ctx, part, size);
+        p.to = gpuc_min(ctx, whole, gpuc_add(ctx, p.from, size));
+    }
+    for (int k = 0; k < ndim; k++) p.element[k] = k < s->inner ? NULL : gpuc_var(ctx, "c", GPUC_INDEX);
+    gpuc_topi_par_unravel(ctx, s->outer, s->extents, rest, p.element);
+    gpuc_stmt body = gpuc_topi_par_serial(ctx, i, s->n, apply(&p, i));
+    return gpuc_topi_par_tasks(ctx, target, task, gpuc_mul(ctx, outer, split), body);
+}
