@@ -228,6 +228,9 @@ static void set_range(gpuc_lowering *l, gpuc_nest *n, const gpuc_iter *iter, gpu
 /* The same where the part is the whole tensor, such as a slice of min(n, 1) elements. It is small since its
  * loops may be unrolled. */
 #define MAX_WHOLE 16
+/* The same where loops over it are unrolled or vectors, and need a constant. A tile of that many elements is as
+ * large as any: a whole tensor is a part only if it is no longer than the tile. */
+#define MAX_WHOLE_UNROLLED 256
 /* An extent with a number this large comes from a bound, such as that of a split axis of unknown extent. It
  * is not used as a size: no memory of a kernel is that large, and the tensor rarely is. */
 #define NO_SIZE (1 << 24)
@@ -256,6 +259,38 @@ static gpuc_expr align_part(gpuc_lowering *l, const gpuc_iter *axis, gpuc_expr l
     return gpuc_arith_prove(l->analyzer, gpuc_le(ctx, gpuc_add(ctx, low, whole), axis->extent)) ? whole : own;
 }
 
+/* Whether a loop that is unrolled or a vector has another extent where the axis has. */
+static bool is_unrolled(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_iter *axis)
+{
+    gpuc_map varies;
+    gpuc_map_init(&varies, ctx);
+    gpuc_map_set(&varies, axis, (void *)st);
+    for (size_t i = 0; i < st->relations.count; i++) {
+        const gpuc_relation *r = st->relations.at[i];
+        if (r->kind == GPUC_RELATION_SPLIT && gpuc_map_has(&varies, r->whole))
+            gpuc_map_set(&varies, r->factor ? r->outer : r->inner, (void *)st);
+        if (r->kind == GPUC_RELATION_FUSE &&
+            (gpuc_map_has(&varies, r->outer) || gpuc_map_has(&varies, r->inner)))
+            gpuc_map_set(&varies, r->whole, (void *)st);
+    }
+    for (int i = 0; i < st->num_leaves; i++) {
+        gpuc_loop_kind kind = gpuc_stage_note(st, st->leaves[i]).kind;
+        bool constant = kind == GPUC_LOOP_UNROLLED || kind == GPUC_LOOP_VECTORIZED;
+        if (constant && gpuc_map_has(&varies, st->leaves[i])) return true;
+    }
+    return false;
+}
+
+/* The largest extent of a part, from which storage has all of it. */
+static int64_t max_part(const need *d, const gpuc_nest *n, const gpuc_iter *axis, gpuc_expr extent)
+{
+    int64_t size;
+    if (is_const(axis->extent, &size)) return size;
+    if (!n->parent) return 0;
+    if (extent != axis->extent) return MAX_PART;
+    return is_unrolled(d->l->ctx, n->stage, axis) ? MAX_WHOLE_UNROLLED : MAX_WHOLE;
+}
+
 /* Chooses the range of an axis that is computed. The extent should be a constant, since storage in a kernel
  * needs one: a part whose extent varies gets the max extent, and elements beyond the tensor are guarded. A
  * stage at root computes all of the tensor unless both ends of the part are constant. */
@@ -273,11 +308,7 @@ static void choose_range(need *d, gpuc_nest *n, const gpuc_iter *axis, int k)
             extent = axis->extent;
         if (!is_const(extent, &part)) {
             gpuc_bounds b = gpuc_arith_analyzer_bounds(l->analyzer, extent);
-            int64_t limit = is_const(axis->extent, &size) ? size
-                            : !n->parent                  ? 0
-                            : extent == axis->extent      ? MAX_WHOLE
-                                                          : MAX_PART;
-            if (b.max < limit) extent = gpuc_int(ctx, b.max > 0 ? b.max : 0);
+            if (b.max < max_part(d, n, axis, extent)) extent = gpuc_int(ctx, b.max > 0 ? b.max : 0);
         }
         bool constant = is_const(extent, &part);
         if (constant && n->stage->parts) extent = align_part(l, axis, low, part, n->stage->parts[k]);
