@@ -295,6 +295,12 @@ static void matmul_symbolic(expr_graph *g)
     matmul_of(g, symbol(g, "n", 11), symbol(g, "k", 9), num(g, 8));
 }
 
+/* At most 20 rows, by a size that a run knows. */
+static void matmul_of_few_rows(expr_graph *g)
+{
+    matmul_of(g, gpuc_min(g->ctx, symbol(g, "n", 31), num(g, 20)), num(g, 9), num(g, 8));
+}
+
 static void matmul_chain(expr_graph *g)
 {
     gpuc_tensor *a = input2(g, "A", num(g, 8), num(g, 7)), *b = input2(g, "B", num(g, 7), num(g, 12));
@@ -688,6 +694,7 @@ const expr_case expr_cases[] = {
     {"matmul_prime", matmul_prime},
     {"matmul_power", matmul_power},
     {"matmul_symbolic", matmul_symbolic},
+    {"matmul_of_few_rows", matmul_of_few_rows},
     {"matmul_chain", matmul_chain},
     {"dense_bias_relu", dense_bias_relu},
     {"batch_matmul", batch_matmul},

@@ -552,7 +552,22 @@ static void rounded_part_of_symbols(sched *x)
     gpuc_stage_compute_at(copy, c, o);
 }
 
+/* The tile has all rows, which are no constant number, in registers. */
+static void tile_of_all_rows(sched *x)
+{
+    gpuc_stage *sum = stage_of(x, gpuc_cache_write(x->s, expr_tensor(x->g, "C"), "local"));
+    gpuc_stage *c = st(x, "C");
+    gpuc_iter *o, *i;
+    gpuc_stage_split(c, ax(c, 0), 32, &o, &i);
+    gpuc_stage_bind(c, o, "blockIdx.x");
+    gpuc_stage_compute_at(sum, c, o);
+    gpuc_stage_split(sum, ax(sum, 0), 4, &o, &i);
+    gpuc_stage_unroll(sum, o);
+    gpuc_stage_unroll(sum, i);
+}
+
 static const schedule_case cases[] = {
+    {"tile of all of a few rows", "matmul_of_few_rows", tile_of_all_rows},
     {"rounded up copy of nothing", "many_sizes", rounded_copy_of_nothing},
     {"rounded up part of symbolic rows", "bias_relu_symbolic", rounded_part_of_symbols},
     {"row sum of nothing that a symbol says over threads", "total_of_nothing", threads_reduce_nothing},
