@@ -43,22 +43,79 @@ static PFN_vkGetInstanceProcAddr loader;
 static PFN_vkGetDeviceProcAddr real_device_proc;
 
 /* Counted functions: their real addresses, of the one device that is open. */
+#define DEVICE_CREATE(X, name, type, object)                                                                 \
+    X(creations, name,                                                                                       \
+      (VkDevice d, const Vk##type##CreateInfo *i, const VkAllocationCallbacks *c, Vk##object *o),            \
+      (d, i, c, o))
 #define COUNTED(X)                                                                                           \
     X(submits, QueueSubmit, (VkQueue q, uint32_t n, const VkSubmitInfo *i, VkFence f), (q, n, i, f))         \
     X(waits, WaitForFences, (VkDevice d, uint32_t n, const VkFence *f, VkBool32 all, uint64_t t),            \
       (d, n, f, all, t))                                                                                     \
     X(waits, QueueWaitIdle, (VkQueue q), (q))                                                                \
-    X(creations, CreateDescriptorPool,                                                                       \
-      (VkDevice d, const VkDescriptorPoolCreateInfo *i, const VkAllocationCallbacks *c,                      \
-       VkDescriptorPool *o),                                                                                 \
-      (d, i, c, o))                                                                                          \
-    X(creations, CreateBufferView,                                                                           \
-      (VkDevice d, const VkBufferViewCreateInfo *i, const VkAllocationCallbacks *c, VkBufferView *o),        \
-      (d, i, c, o))                                                                                          \
+    DEVICE_CREATE(X, CreateDescriptorPool, DescriptorPool, DescriptorPool)                                   \
+    DEVICE_CREATE(X, CreateBufferView, BufferView, BufferView)                                               \
+    DEVICE_CREATE(X, CreateImage, Image, Image)                                                              \
+    DEVICE_CREATE(X, CreateImageView, ImageView, ImageView)                                                  \
+    DEVICE_CREATE(X, CreateFence, Fence, Fence)                                                              \
+    DEVICE_CREATE(X, CreateCommandPool, CommandPool, CommandPool)                                            \
+    DEVICE_CREATE(X, CreateQueryPool, QueryPool, QueryPool)                                                  \
+    DEVICE_CREATE(X, CreateShaderModule, ShaderModule, ShaderModule)                                         \
+    DEVICE_CREATE(X, CreateDescriptorSetLayout, DescriptorSetLayout, DescriptorSetLayout)                    \
+    DEVICE_CREATE(X, CreatePipelineLayout, PipelineLayout, PipelineLayout)                                   \
+    DEVICE_CREATE(X, CreatePipelineCache, PipelineCache, PipelineCache)                                      \
+    X(creations, CreateComputePipelines,                                                                     \
+      (VkDevice d, VkPipelineCache p, uint32_t n, const VkComputePipelineCreateInfo *i,                      \
+       const VkAllocationCallbacks *c, VkPipeline *o),                                                       \
+      (d, p, n, i, c, o))                                                                                    \
     X(creations, AllocateDescriptorSets,                                                                     \
-      (VkDevice d, const VkDescriptorSetAllocateInfo *i, VkDescriptorSet *o), (d, i, o))
+      (VkDevice d, const VkDescriptorSetAllocateInfo *i, VkDescriptorSet *o), (d, i, o))                     \
+    X(creations, AllocateCommandBuffers,                                                                     \
+      (VkDevice d, const VkCommandBufferAllocateInfo *i, VkCommandBuffer *o), (d, i, o))                     \
+    X(others, BeginCommandBuffer, (VkCommandBuffer b, const VkCommandBufferBeginInfo *i), (b, i))            \
+    X(others, BindBufferMemory, (VkDevice d, VkBuffer b, VkDeviceMemory m, VkDeviceSize o), (d, b, m, o))    \
+    X(others, BindImageMemory, (VkDevice d, VkImage i, VkDeviceMemory m, VkDeviceSize o), (d, i, m, o))      \
+    X(others, MapMemory,                                                                                     \
+      (VkDevice d, VkDeviceMemory m, VkDeviceSize o, VkDeviceSize n, VkMemoryMapFlags f, void **p),          \
+      (d, m, o, n, f, p))                                                                                    \
+    X(others, FlushMappedMemoryRanges, (VkDevice d, uint32_t n, const VkMappedMemoryRange *r), (d, n, r))    \
+    X(others, InvalidateMappedMemoryRanges, (VkDevice d, uint32_t n, const VkMappedMemoryRange *r),          \
+      (d, n, r))                                                                                             \
+    X(others, ResetFences, (VkDevice d, uint32_t n, const VkFence *f), (d, n, f))                            \
+    X(others, GetFenceStatus, (VkDevice d, VkFence f), (d, f))                                               \
+    X(others, GetQueryPoolResults,                                                                           \
+      (VkDevice d, VkQueryPool q, uint32_t i, uint32_t n, size_t s, void *o, VkDeviceSize t,                 \
+       VkQueryResultFlags f),                                                                                \
+      (d, q, i, n, s, o, t, f))                                                                              \
+    X(others, GetPipelineCacheData, (VkDevice d, VkPipelineCache p, size_t * n, void *o), (d, p, n, o))      \
+    X(others, GetMemoryHostPointerPropertiesEXT,                                                             \
+      (VkDevice d, VkExternalMemoryHandleTypeFlagBits t, const void *m,                                      \
+       VkMemoryHostPointerPropertiesEXT *o),                                                                 \
+      (d, t, m, o))
 
 static const app *current;
+
+/* True for the call that is to fail. */
+static bool fails_now(const char *name)
+{
+    if (__atomic_add_fetch(&app_counted.calls, 1, __ATOMIC_RELAXED) != app_counted.fail_at) return false;
+    app_counted.failed = name;
+    return true;
+}
+
+bool app_failed(gpuc_status status)
+{
+    const char *name = app_counted.failed;
+    if (!name) {
+        ok(status);
+        return false;
+    }
+    if (!status) fail_msg("the failure of %s (call %d) was lost", name, app_counted.fail_at);
+    if (!strstr(gpuc_status_message(status), name))
+        fail_msg("%s (call %d) failed, but the message is: %s", name, app_counted.fail_at,
+                 gpuc_status_message(status));
+    gpuc_status_release(status);
+    return true;
+}
 
 static bool is_lost(const char *count)
 {
@@ -73,10 +130,19 @@ static bool is_lost(const char *count)
     static VKAPI_ATTR VkResult VKAPI_CALL counted_##name parameters                                          \
     {                                                                                                        \
         __atomic_fetch_add(&app_counted.count, 1, __ATOMIC_RELAXED);                                         \
+        if (fails_now("vk" #name)) return VK_ERROR_OUT_OF_HOST_MEMORY;                                       \
         return is_lost(#count) ? VK_ERROR_DEVICE_LOST : real_##name arguments;                               \
     }
 COUNTED(X)
 #undef X
+
+/* The command buffer is ended all the same: neither the driver nor the layer knows of the failure. */
+static PFN_vkEndCommandBuffer real_EndCommandBuffer;
+static VKAPI_ATTR VkResult VKAPI_CALL counted_EndCommandBuffer(VkCommandBuffer cb)
+{
+    VkResult r = real_EndCommandBuffer(cb);
+    return fails_now("vkEndCommandBuffer") ? VK_ERROR_OUT_OF_HOST_MEMORY : r;
+}
 
 static PFN_vkUpdateDescriptorSets real_UpdateDescriptorSets;
 static VKAPI_ATTR void VKAPI_CALL counted_UpdateDescriptorSets(VkDevice d, uint32_t n,
@@ -179,6 +245,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL counted_AllocateMemory(VkDevice d, const V
     unmocked u;
     VkMemoryAllocateInfo info = *i;
     __atomic_fetch_add(&app_counted.allocations, 1, __ATOMIC_RELAXED);
+    if (fails_now("vkAllocateMemory")) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     info.pNext = without_dma_bufs(i->pNext, &u);
     return real_AllocateMemory(d, &info, c, m);
 }
@@ -190,6 +257,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL counted_CreateBuffer(VkDevice d, const VkB
     unmocked u;
     VkBufferCreateInfo info = *i;
     __atomic_fetch_add(&app_counted.creations, 1, __ATOMIC_RELAXED);
+    if (fails_now("vkCreateBuffer")) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     info.pNext = without_dma_bufs(i->pNext, &u);
     return real_CreateBuffer(d, &info, c, b);
 }
@@ -199,6 +267,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL counted_GetMemoryFdKHR(VkDevice d, const V
                                                              int *fd)
 {
     VkMemoryGetFdInfoKHR info = *i;
+    if (fails_now("vkGetMemoryFdKHR")) return VK_ERROR_TOO_MANY_OBJECTS;
     if (mock_sharing) info.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
     return real_GetMemoryFdKHR(d, &info, fd);
 }
@@ -208,6 +277,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL counted_CreateSemaphore(VkDevice d, const 
                                                               const VkAllocationCallbacks *c, VkSemaphore *s)
 {
     VkSemaphoreCreateInfo info = *i;
+    if (fails_now("vkCreateSemaphore")) return VK_ERROR_OUT_OF_HOST_MEMORY;
     if (mock_sharing) info.pNext = NULL; /* it is to be exported */
     return real_CreateSemaphore(d, &info, c, s);
 }
@@ -216,7 +286,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL mock_GetSemaphoreFdKHR(VkDevice d, const V
                                                              int *fd)
 {
     (void)d, (void)i;
-    if (app_counted.fail_sharing) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (fails_now("vkGetSemaphoreFdKHR")) return VK_ERROR_OUT_OF_HOST_MEMORY;
     *fd = open("/dev/null", O_RDONLY);
     return VK_SUCCESS;
 }
@@ -226,7 +296,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL mock_ImportSemaphoreFdKHR(VkDevice d,
                                                                 const VkImportSemaphoreFdInfoKHR *i)
 {
     (void)d;
-    if (app_counted.fail_sharing) return VK_ERROR_INVALID_EXTERNAL_HANDLE;
+    if (fails_now("vkImportSemaphoreFdKHR")) return VK_ERROR_INVALID_EXTERNAL_HANDLE;
     app_counted.imported_semaphores++;
     close(i->fd);
     return VK_SUCCESS;
@@ -247,6 +317,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, con
 #define X(count, name, parameters, arguments) COUNT(name)
     COUNTED(X)
 #undef X
+    COUNT(EndCommandBuffer)
     COUNT(AllocateMemory)
     COUNT(CreateBuffer)
     COUNT(GetMemoryFdKHR)
@@ -283,7 +354,8 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
 
 bool app_available(void)
 {
-    void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    const char *name = getenv("GPUC_VULKAN_LOADER");
+    void *library = dlopen(name ? name : "libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
     const char *lacks = NULL;
     if (library) *(void **)&loader = dlsym(library, "vkGetInstanceProcAddr");
     cli_keep_drivers_loaded();
@@ -321,7 +393,11 @@ static void make_instance(app *a)
     VkValidationFeaturesEXT features = {.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
                                         .enabledValidationFeatureCount = 1,
                                         .pEnabledValidationFeatures = checks};
-    VkApplicationInfo info = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_3};
+    PFN_vkEnumerateInstanceVersion version =
+        (PFN_vkEnumerateInstanceVersion)loader(NULL, "vkEnumerateInstanceVersion");
+    CHECK(version(&a->api_version));
+    if (a->api_version > VK_API_VERSION_1_3) a->api_version = VK_API_VERSION_1_3;
+    VkApplicationInfo info = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = a->api_version};
     VkInstanceCreateInfo create_info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                         .pNext = &features,
                                         .pApplicationInfo = &info,
@@ -346,9 +422,12 @@ static void find_device(app *a)
     count = 32;
     INSTANCE(GetPhysicalDeviceQueueFamilyProperties)(a->physical, &count, families);
     while (!(families[a->family].queueFlags & VK_QUEUE_GRAPHICS_BIT)) a->family++;
+    a->timestamps = families[a->family].timestampValidBits > 0;
     INSTANCE(GetPhysicalDeviceMemoryProperties)(a->physical, &a->memory);
-    const VkMemoryPropertyFlags want =
-        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    VkMemoryPropertyFlags want = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT, coherent = 0;
+    for (uint32_t i = 0; i < a->memory.memoryTypeCount; i++)
+        coherent |= a->memory.memoryTypes[i].propertyFlags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    want |= coherent;
     while ((a->memory.memoryTypes[a->host_type].propertyFlags & want) != want) a->host_type++;
 }
 
@@ -362,6 +441,13 @@ static void choose_features(app *a, bool plain)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .timelineSemaphore = VK_TRUE};
     a->features = (VkPhysicalDeviceFeatures2){.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                               .pNext = &a->features12};
+    VkPhysicalDeviceProperties properties;
+    INSTANCE(GetPhysicalDeviceProperties)(a->physical, &properties);
+    if (properties.apiVersion < VK_API_VERSION_1_2) {
+        a->features12.timelineSemaphore = VK_FALSE;
+        a->features.pNext = NULL;
+        return;
+    }
     if (plain) return;
     a->features13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
     a->features11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
@@ -434,7 +520,7 @@ gpuc_vulkan_device_desc app_desc(const app *a)
     gpuc_vulkan_device_desc d = GPUC_VULKAN_DEVICE_DESC_INIT;
     d.get_instance_proc_addr = instance_proc;
     d.instance = a->instance;
-    d.api_version = VK_API_VERSION_1_3;
+    d.api_version = a->api_version;
     d.debug_utils = true;
     d.physical_device = a->physical;
     d.device = a->device;
@@ -460,7 +546,26 @@ app_buffer app_buffer_make(app *a, VkDeviceSize size, VkBufferUsageFlags usage)
     CHECK(a->BindBufferMemory(a->device, b.handle, b.memory, 0));
     CHECK(a->MapMemory(a->device, b.memory, 0, VK_WHOLE_SIZE, 0, (void **)&b.floats));
     memset(b.floats, 0, size);
+    app_flush(a, &b);
     return b;
+}
+
+static VkMappedMemoryRange whole(const app_buffer *b)
+{
+    return (VkMappedMemoryRange){
+        .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = b->memory, .size = VK_WHOLE_SIZE};
+}
+
+void app_flush(const app *a, const app_buffer *b)
+{
+    VkMappedMemoryRange range = whole(b);
+    CHECK(a->FlushMappedMemoryRanges(a->device, 1, &range));
+}
+
+void app_fetch(const app *a, const app_buffer *b)
+{
+    VkMappedMemoryRange range = whole(b);
+    CHECK(a->InvalidateMappedMemoryRanges(a->device, 1, &range));
 }
 
 void app_buffer_destroy(app *a, app_buffer *b)

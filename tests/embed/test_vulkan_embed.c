@@ -194,8 +194,21 @@ static void bind(gpuc_session *s, const io *o)
     ok(gpuc_session_bind_output(s, 1, o->az));
 }
 
-static void check_io(const io *o)
+/* A new input; outputs that no network wrote. */
+static void give_io(const world *w, const io *o, int seed)
 {
+    fill(o->x.floats, ROWS * IN, seed);
+    memset(o->y.floats, 0xff, Y_BYTES);
+    memset(o->z.floats, 0xff, X_BYTES);
+    app_flush(&w->a, &o->x);
+    app_flush(&w->a, &o->y);
+    app_flush(&w->a, &o->z);
+}
+
+static void check_io(const world *w, const io *o)
+{
+    app_fetch(&w->a, &o->y);
+    app_fetch(&w->a, &o->z);
     check(o->x.floats, o->y.floats, ROWS);
     assert_memory_equal(o->x.floats, o->z.floats, X_BYTES);
 }
@@ -224,14 +237,13 @@ static void test_record(void **state)
             int i = frame % IN_FLIGHT;
             if (frame >= IN_FLIGHT) {
                 app_finish(&w.a, fences[i]);
-                check_io(&o[i]);
+                check_io(&w, &o[i]);
             }
             if (frame == 4 * IN_FLIGHT) {
                 memset(&app_counted, 0, sizeof app_counted);
                 w.heap.calls = 0;
             }
-            fill(o[i].x.floats, ROWS * IN, frame);
-            memset(o[i].y.floats, 0xff, Y_BYTES);
+            give_io(&w, &o[i], frame);
             bind(s, &o[i]);
             VkCommandBuffer cb = app_begin(&w.a);
             ok(gpuc_session_record(s, cb, &host_sync));
@@ -239,7 +251,7 @@ static void test_record(void **state)
         }
         for (int i = 0; i < IN_FLIGHT; i++) {
             app_finish(&w.a, fences[i]);
-            check_io(&o[i]);
+            check_io(&w, &o[i]);
         }
         assert_true(app_counted.dispatches >= 2 * (FRAMES - 4 * IN_FLIGHT));
         assert_int_equal(app_counted.submits, 0);
@@ -273,9 +285,9 @@ static void test_many_bindings(void **state)
         int i = frame % SETS, before = (frame + SETS - IN_FLIGHT) % SETS;
         if (frame >= IN_FLIGHT) {
             app_finish(&w.a, fences[before]);
-            check_io(&o[before]);
+            check_io(&w, &o[before]);
         }
-        fill(o[i].x.floats, ROWS * IN, frame);
+        give_io(&w, &o[i], frame);
         bind(s, &o[i]);
         VkCommandBuffer cb = app_begin(&w.a);
         ok(gpuc_session_record(s, cb, &host_sync));
@@ -284,7 +296,7 @@ static void test_many_bindings(void **state)
     for (int i = 0; i < IN_FLIGHT; i++) {
         int last = (5 * SETS - 1 - i) % SETS;
         app_finish(&w.a, fences[last]);
-        check_io(&o[last]);
+        check_io(&w, &o[last]);
     }
     gpuc_session_release(s);
     for (int i = 0; i < SETS; i++) free_io(&w, &o[i]);
@@ -307,7 +319,7 @@ static void test_record_nodes(void **state)
     assert_int_equal(w.a.CreateQueryPool(w.a.device, &info, NULL, &queries), VK_SUCCESS);
     ok(gpuc_session_create(w.model, &s));
     bind(s, &o);
-    fill(o.x.floats, ROWS * IN, 3);
+    give_io(&w, &o, 3);
     /* One operator per command buffer. */
     gpuc_vulkan_sync first = host_sync, last = host_sync;
     first.dst_stages = first.dst_access = last.src_stages = last.src_access = 0;
@@ -316,23 +328,28 @@ static void test_record_nodes(void **state)
         ok(gpuc_session_record_nodes(s, cb, i == 0 ? &first : i + 1 == nodes ? &last : NULL, i, 1));
         app_run(&w.a, cb);
     }
-    check_io(&o);
+    check_io(&w, &o);
     /* Times of all operators. */
     gpuc_vulkan_sync timed = host_sync;
     uint64_t ticks[32];
     timed.query_pool = queries;
     timed.first_query = 2;
-    memset(o.y.floats, 0, Y_BYTES);
+    give_io(&w, &o, 4);
     VkCommandBuffer cb = app_begin(&w.a);
-    ok(gpuc_session_record(s, cb, &timed));
-    app_run(&w.a, cb);
-    check_io(&o);
-    assert_true(nodes < 30);
-    assert_int_equal(w.a.GetQueryPoolResults(w.a.device, queries, 2, (uint32_t)nodes + 1, sizeof ticks, ticks,
-                                             8, VK_QUERY_RESULT_64_BIT),
-                     VK_SUCCESS);
-    for (int i = 0; i < nodes; i++) assert_true(ticks[i] <= ticks[i + 1]);
-    assert_true(ticks[nodes] > ticks[0]);
+    if (w.a.timestamps) {
+        ok(gpuc_session_record(s, cb, &timed));
+        app_run(&w.a, cb);
+        check_io(&w, &o);
+        assert_true(nodes < 30);
+        assert_int_equal(w.a.GetQueryPoolResults(w.a.device, queries, 2, (uint32_t)nodes + 1, sizeof ticks,
+                                                 ticks, 8, VK_QUERY_RESULT_64_BIT),
+                         VK_SUCCESS);
+        for (int i = 0; i < nodes; i++) assert_true(ticks[i] <= ticks[i + 1]);
+        assert_true(ticks[nodes] > ticks[0]);
+    } else {
+        fails(gpuc_session_record(s, cb, &timed), GPUC_UNSUPPORTED, "has no timestamps");
+        app_run(&w.a, cb);
+    }
     /* Out of order. */
     cb = app_begin(&w.a);
     fails(gpuc_session_record_nodes(s, cb, NULL, nodes, 1), GPUC_INVALID_ARGUMENT, "the program has");
@@ -370,6 +387,32 @@ static void test_labels(void **state)
     close_world(&w);
 }
 
+/* The timeline holds the network back until the host has written its input. */
+static void submit_behind_timeline(const world *w, gpuc_session *s, const io *o, VkSemaphore timeline,
+                                   VkSemaphore binary, int frame)
+{
+    uint64_t start = 2 * (uint64_t)frame - 1, done = 2 * (uint64_t)frame;
+    VkSemaphore signals[] = {binary, timeline};
+    uint64_t values[] = {0, done};
+    gpuc_vulkan_submit first = {.wait = &timeline,
+                                .wait_values = &start,
+                                .num_wait = 1,
+                                .signal = signals,
+                                .signal_values = values,
+                                .num_signal = 2};
+    ok(gpuc_session_submit(s, &first));
+    give_io(w, o, frame);
+    VkSemaphoreSignalInfo go = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = timeline, .value = start};
+    assert_int_equal(w->a.SignalSemaphore(w->a.device, &go), VK_SUCCESS);
+    VkSemaphoreWaitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+                                .semaphoreCount = 1,
+                                .pSemaphores = &timeline,
+                                .pValues = &done};
+    assert_int_equal(w->a.WaitSemaphores(w->a.device, &wait, UINT64_MAX), VK_SUCCESS);
+    check_io(w, o);
+}
+
 static void test_submit(void **state)
 {
     (void)state;
@@ -381,43 +424,28 @@ static void test_submit(void **state)
                                       .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE};
     VkSemaphoreCreateInfo info = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO};
     VkFenceCreateInfo fence_info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
-    VkSemaphore binary, timeline;
+    VkSemaphore binary, timeline = VK_NULL_HANDLE;
     VkFence fence;
     w.a.CreateSemaphore(w.a.device, &info, NULL, &binary);
     info.pNext = &type;
-    w.a.CreateSemaphore(w.a.device, &info, NULL, &timeline);
+    if (w.a.features12.timelineSemaphore) w.a.CreateSemaphore(w.a.device, &info, NULL, &timeline);
     w.a.CreateFence(w.a.device, &fence_info, NULL, &fence);
     ok(gpuc_session_create(w.model, &s));
     bind(s, &o);
-    for (uint64_t frame = 1; frame <= 5; frame++) {
-        /* The timeline holds the network back until the host has written its input. */
-        uint64_t start = 2 * frame - 1, done = 2 * frame;
-        VkSemaphore signals[] = {binary, timeline};
-        uint64_t values[] = {0, done};
-        gpuc_vulkan_submit first = {.wait = &timeline,
-                                    .wait_values = &start,
-                                    .num_wait = 1,
-                                    .signal = signals,
-                                    .signal_values = values,
-                                    .num_signal = 2};
-        ok(gpuc_session_submit(s, &first));
-        fill(o.x.floats, ROWS * IN, (int)frame);
-        VkSemaphoreSignalInfo go = {
-            .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SIGNAL_INFO, .semaphore = timeline, .value = start};
-        assert_int_equal(w.a.SignalSemaphore(w.a.device, &go), VK_SUCCESS);
-        VkSemaphoreWaitInfo wait = {.sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
-                                    .semaphoreCount = 1,
-                                    .pSemaphores = &timeline,
-                                    .pValues = &done};
-        assert_int_equal(w.a.WaitSemaphores(w.a.device, &wait, UINT64_MAX), VK_SUCCESS);
-        check_io(&o);
+    for (int frame = 1; frame <= 5; frame++) {
+        gpuc_vulkan_submit first = {.signal = &binary, .num_signal = 1},
+                           second = {.wait = &binary, .num_wait = 1, .fence = fence};
+        if (timeline)
+            submit_behind_timeline(&w, s, &o, timeline, binary, frame);
+        else
+            ok(gpuc_session_submit(s, &first));
+        ok(gpuc_session_sync(s));
         /* Behind the binary one, with a fence. */
-        memset(o.y.floats, 0, Y_BYTES);
-        gpuc_vulkan_submit second = {.wait = &binary, .num_wait = 1, .fence = fence};
+        give_io(&w, &o, 10 + frame);
         ok(gpuc_session_submit(s, &second));
         assert_int_equal(w.a.WaitForFences(w.a.device, 1, &fence, VK_TRUE, UINT64_MAX), VK_SUCCESS);
         assert_int_equal(w.a.ResetFences(w.a.device, 1, &fence), VK_SUCCESS);
-        check_io(&o);
+        check_io(&w, &o);
         ok(gpuc_session_sync(s));
     }
     VkSemaphore none = VK_NULL_HANDLE;
@@ -495,7 +523,7 @@ static void test_slices(void **state)
             if (i % 2 == 0) assert_true(slices >= gpuc_model_num_nodes(w.model));
             assert_true(q.locks >= locks + slices);
             ok(gpuc_session_sync(s));
-            check_io(&o[0]);
+            check_io(&w, &o[0]);
         }
         for (int i = 0; i < 6; i++) {
             /* A recording is in flight, then another inference begins, and ends by one more of either kind. */
@@ -518,8 +546,8 @@ static void test_slices(void **state)
             }
             app_finish(&w.a, fence);
             ok(gpuc_session_sync(s));
-            check_io(&o[0]);
-            check_io(&o[1]);
+            check_io(&w, &o[0]);
+            check_io(&w, &o[1]);
         }
         ok(gpuc_session_run_slice(s, 0, NULL));
         fails(gpuc_device_close(w.dev), GPUC_INVALID_ARGUMENT, "release them first");
@@ -553,7 +581,7 @@ static void test_families(void **state)
     }
     bind(s, &o);
     for (int way = 0; way < 3; way++) {
-        fill(o.x.floats, ROWS * IN, way);
+        give_io(&w, &o, way);
         memset(&app_counted, 0, sizeof app_counted);
         VkCommandBuffer cb = app_begin(&w.a);
         gpuc_vulkan_submit nothing = {0};
@@ -570,7 +598,7 @@ static void test_families(void **state)
             ok(gpuc_session_sync(s));
         }
         app_run(&w.a, cb);
-        check_io(&o);
+        check_io(&w, &o);
         assert_int_equal(app_counted.taken, 2);
         assert_int_equal(app_counted.given, 2);
         assert_int_equal(app_counted.other_family, w.a.family + 1);
@@ -632,6 +660,7 @@ static void test_plan(void **state)
     app_buffer z = app_buffer_make(&w.a, LARGEST * IN * 4, APP_USAGE);
     const app_buffer *buffers[] = {&x, &y, &z};
     fill(x.floats, LARGEST * IN, 1);
+    app_flush(&w.a, &x);
     ok(gpuc_session_create(w.model, &s));
     static const int64_t sizes[] = {LARGEST, 3, 16, 1};
     for (int i = 0; i < 4; i++) {
@@ -652,11 +681,13 @@ static void test_plan(void **state)
             ok(gpuc_session_bind_output(s, 1, arrays[2]));
             for (int k = 0; k < 3; k++) gpuc_ndarray_release(arrays[k]);
             memset(y.floats, 0xff, (size_t)y.size);
+            app_flush(&w.a, &y);
             memset(&app_counted, 0, sizeof app_counted);
             VkCommandBuffer cb = app_begin(&w.a);
             ok(gpuc_session_record(s, cb, &host_sync));
             app_run(&w.a, cb);
             assert_int_equal(app_counted.allocations + app_counted.submits + app_counted.waits, 0);
+            app_fetch(&w.a, &y);
             check(x.floats, y.floats, (int)sizes[i]);
         }
     int64_t wrong[] = {2, IN + 1};
@@ -720,6 +751,7 @@ static void test_buffers(void **state)
     ok(gpuc_ndarray_copy(x, y));
     ok(gpuc_ndarray_read(y, back, sizeof back));
     assert_memory_equal(values, back, sizeof values);
+    app_fetch(&w.a, &b);
     assert_memory_equal(b.floats + 256, values, sizeof values);
     gpuc_vulkan_buffer got;
     ok(gpuc_vulkan_get_buffer(y, &got));
@@ -764,12 +796,14 @@ static void test_overlap(void **state)
         ok(gpuc_session_bind_output(s, 0, ay));
         ok(gpuc_session_bind_output(s, 1, az));
         fill(b.floats, ROWS * IN, 2);
+        app_flush(&w.a, &b);
         VkCommandBuffer cb = app_begin(&w.a);
         if (apart)
             ok(gpuc_session_record(s, cb, &host_sync));
         else
             fails(gpuc_session_record(s, cb, &host_sync), GPUC_INVALID_ARGUMENT, "shares memory");
         app_run(&w.a, cb);
+        app_fetch(&w.a, &b);
         if (apart) check(b.floats, b.floats + (X_BYTES + GAP) / 4, ROWS);
         gpuc_ndarray_release(ay);
     }
@@ -839,7 +873,7 @@ static void test_requirements(void **state)
     open_world(&w, (app_options){0});
     gpuc_vulkan_question q = {.get_instance_proc_addr = w.desc.get_instance_proc_addr,
                               .instance = w.a.instance,
-                              .api_version = VK_API_VERSION_1_3,
+                              .api_version = w.a.api_version,
                               .physical_device = w.a.physical,
                               .path = package};
     gpuc_vulkan_need list[64], few[2];
@@ -931,11 +965,13 @@ static void *run_many(void *arg)
     bind(s, &r->o);
     for (int i = 0; i < 1000; i++) {
         fill(r->o.x.floats, ROWS * IN, r->seed + i);
+        app_flush(&r->w->a, &r->o.x);
         gpuc_status status = gpuc_session_run(s);
         if (!status) status = gpuc_session_sync(s);
         if (status) r->wrong++;
         gpuc_status_release(status);
         int row = i % ROWS, out = i % OUT;
+        app_fetch(&r->w->a, &r->o.y);
         double want = expected(r->o.x.floats, row, out);
         if (fabs((double)r->o.y.floats[row * OUT + out] - want) > 1e-4 * (1 + fabs(want))) r->wrong++;
     }
@@ -1029,10 +1065,10 @@ static void test_memory_hook(void **state)
     gpuc_session *s;
     ok(gpuc_session_create(w.model, &s));
     bind(s, &o);
-    fill(o.x.floats, ROWS * IN, 1);
+    give_io(&w, &o, 1);
     ok(gpuc_session_run(s));
     ok(gpuc_session_sync(s));
-    check_io(&o);
+    check_io(&w, &o);
     assert_true(m.live > 0);
     assert_int_equal(app_counted.allocations, 0);
     gpuc_vulkan_heap heaps[16];
@@ -1115,12 +1151,12 @@ static void test_loss(void **state)
         ok(gpuc_vulkan_adopt(w.rt, &w.desc, &w.dev));
         load(&w);
         o = make_io(&w);
-        fill(o.x.floats, ROWS * IN, at);
+        give_io(&w, &o, at);
         ok(gpuc_session_create(w.model, &s));
         bind(s, &o);
         ok(gpuc_session_run(s));
         ok(gpuc_session_sync(s));
-        check_io(&o);
+        check_io(&w, &o);
         gpuc_session_release(s);
     }
     free_io(&w, &o);
@@ -1150,11 +1186,11 @@ static void test_workspace(void **state)
     for (int i = 0; i < 2; i++) {
         ok(gpuc_session_bind_workspace(s[i], memory));
         bind(s[i], &o);
-        fill(o.x.floats, ROWS * IN, i);
+        give_io(&w, &o, i);
         VkCommandBuffer cb = app_begin(&w.a);
         ok(gpuc_session_record(s[i], cb, &host_sync));
         app_run(&w.a, cb);
-        check_io(&o);
+        check_io(&w, &o);
         assert_int_equal(gpuc_session_get_stats(s[i]).arena_bytes, 0);
     }
     ok(gpuc_session_bind_workspace(s[0], small));
@@ -1163,7 +1199,7 @@ static void test_workspace(void **state)
     ok(gpuc_session_bind_workspace(s[0], NULL));
     ok(gpuc_session_run(s[0]));
     ok(gpuc_session_sync(s[0]));
-    check_io(&o);
+    check_io(&w, &o);
     for (int i = 0; i < 2; i++) gpuc_session_release(s[i]);
     gpuc_ndarray_release(memory);
     gpuc_ndarray_release(small);
@@ -1198,6 +1234,7 @@ static void test_weight_memory(void **state)
     d.weight_memory = memory;
     ok(gpuc_model_load(w.rt, &d, &model));
     gpuc_ndarray_release(memory);
+    app_fetch(&w.a, &b);
     bool found = false; /* the weights lie in the application's buffer */
     for (size_t i = 64; i < (1 << 18) && !found; i++) found = b.floats[i] != 0; /* it was zeros */
     assert_true(found);
@@ -1205,10 +1242,10 @@ static void test_weight_memory(void **state)
     io o = make_io(&w);
     ok(gpuc_session_create(model, &s));
     bind(s, &o);
-    fill(o.x.floats, ROWS * IN, 4);
+    give_io(&w, &o, 4);
     ok(gpuc_session_run(s));
     ok(gpuc_session_sync(s));
-    check_io(&o);
+    check_io(&w, &o);
     gpuc_session_release(s);
     free_io(&w, &o);
     gpuc_model_release(model);

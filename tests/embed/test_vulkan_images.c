@@ -389,7 +389,7 @@ static void test_any_format(void **state)
     gpuc_vulkan_device_desc desc = app_desc(&w.a);
     gpuc_vulkan_question q = {.get_instance_proc_addr = desc.get_instance_proc_addr,
                               .instance = w.a.instance,
-                              .api_version = VK_API_VERSION_1_3,
+                              .api_version = w.a.api_version,
                               .physical_device = w.a.physical,
                               .path = packages[blue]};
     ok(gpuc_vulkan_requirements(w.rt, &q, list, &count));
