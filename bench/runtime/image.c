@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "compile/program.h"
 #include "launches.h"
 #include "runtime/ndarray.h"
 

@@ -376,6 +376,11 @@ bool app_available(void)
     return !lacks;
 }
 
+void app_register(gpuc_runtime *rt)
+{
+    ok(gpuc_vulkan_register_with(rt, (void *)(uintptr_t)loader));
+}
+
 static void make_instance(app *a)
 {
     static const char *const layers[] = {LAYER}, *const extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};

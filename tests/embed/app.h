@@ -48,9 +48,11 @@ typedef struct app_options {
     X(AllocateMemory)                                                                                        \
     X(FreeMemory)                                                                                            \
     X(BindBufferMemory)                                                                                      \
-    X(MapMemory) X(CreateCommandPool) X(DestroyCommandPool) X(AllocateCommandBuffers) X(BeginCommandBuffer)  \
-        X(EndCommandBuffer) X(ResetCommandPool) X(CmdPipelineBarrier) X(CmdCopyBuffer) X(CmdFillBuffer)      \
-            X(QueueSubmit) X(QueueWaitIdle) X(CreateFence) X(DestroyFence) X(WaitForFences) X(ResetFences)   \
+    X(MapMemory)                                                                                             \
+    X(CreateCommandPool)                                                                                     \
+    X(DestroyCommandPool) X(AllocateCommandBuffers) X(BeginCommandBuffer) X(EndCommandBuffer)                \
+        X(ResetCommandPool) X(CmdPipelineBarrier) X(CmdCopyBuffer) X(CmdFillBuffer) X(QueueSubmit)           \
+            X(QueueWaitIdle) X(CreateFence) X(DestroyFence) X(WaitForFences) X(ResetFences)                  \
                 X(CreateSemaphore) X(DestroySemaphore) X(CreateQueryPool) X(DestroyQueryPool)                \
                     X(GetQueryPoolResults) X(CreatePipelineCache) X(DestroyPipelineCache)                    \
                         X(GetPipelineCacheData) X(SignalSemaphore) X(WaitSemaphores) X(CreateImage)          \
@@ -93,8 +95,10 @@ typedef struct app_buffer {
     VkBufferUsageFlags usage;
 } app_buffer;
 
-/* GPUC_VULKAN_LOADER names the loader, as it does for gpuc: the strict device. */
+/* GPUC_VULKAN_LOADER names the loader: the strict device. */
 bool app_available(void);
+/* gpuc's own devices are found by the same loader. */
+void app_register(gpuc_runtime *rt);
 void app_open(app *a, app_options options);
 /* Fails if the layer has complained. */
 void app_close(app *a);

@@ -30,7 +30,7 @@ static side open_side(void)
 {
     side s;
     ok(gpuc_runtime_create(NULL, &s.rt));
-    ok(gpuc_vulkan_register(s.rt));
+    app_register(s.rt);
     ok(gpuc_device_open(s.rt, GPUC_DEVICE_VULKAN, 0, &s.dev));
     cli_keep_drivers_loaded();
     return s;
@@ -197,7 +197,7 @@ static void test_mock(void **state)
     const int64_t dims[] = {N};
     app_open(&a, (app_options){.mock_sharing = true});
     ok(gpuc_runtime_create(NULL, &rt));
-    ok(gpuc_vulkan_register(rt));
+    app_register(rt);
     gpuc_vulkan_device_desc desc = app_desc(&a);
     ok(gpuc_vulkan_adopt(rt, &desc, &dev));
     assert_true(gpuc_vulkan_shares(dev) & GPUC_VULKAN_SHARE_SEMAPHORE);
