@@ -135,7 +135,6 @@ gpuc_status gpuc_session_ensure_output(gpuc_session *s, uint32_t i)
     gpuc_ndarray *old = o->array;
     o->array = NULL;
     GPUC_TRY(gpuc_session_retire(s, old));
-    s->arrays_made++;
     return gpuc_error_prefix(gpuc_session_create_array(s, e->outputs[i], dims, &o->array), "output '%s'",
                              s->model->package.signature.outputs[i].name);
 }

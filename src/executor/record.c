@@ -54,10 +54,7 @@ static gpuc_status make_outputs_plan(gpuc_session *s, gpuc_shape_state *state)
 /* Begins an inference. */
 static gpuc_status begin(gpuc_session *s)
 {
-    uint64_t made = s->arrays_made;
     GPUC_TRY(gpuc_session_prepare(s));
-    /* Their clearing comes before the command buffer. */
-    if (s->arrays_made != made) GPUC_TRY(s->recordable->api->stream_flush(s->recordable, NULL));
     gpuc_shape_state *state = s->states;
     for (uint32_t i = 0; !state->recording && i < s->model->exec->num_outputs; i++)
         if (!state->outputs[i].direct && !state->outputs_plan) GPUC_TRY(make_outputs_plan(s, state));

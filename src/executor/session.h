@@ -132,7 +132,6 @@ struct gpuc_session {
     uint64_t recording;            /* number of the last one; 0: none */
     uint32_t next_recorded;        /* operator that goes on with it; 0: none is under way */
     gpuc_slices slices;
-    uint64_t arrays_made;    /* for outputs that are not bound */
     gpuc_device *recordable; /* the device whose command buffers take the program; NULL: not checked */
     gpuc_parallel parallel;  /* zeros: the loops run as the runtime says */
 };

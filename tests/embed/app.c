@@ -102,13 +102,15 @@ static bool fails_now(const char *name)
     return true;
 }
 
-bool app_failed(gpuc_status status)
+bool app_failed(gpuc_status status, bool *out_complete)
 {
     const char *name = app_counted.failed;
+    *out_complete = !status;
     if (!name) {
         ok(status);
         return false;
     }
+    if (!status && app_counted.fail_with == VK_ERROR_OUT_OF_DEVICE_MEMORY) return true;
     if (!status) fail_msg("the failure of %s (call %d) was lost", name, app_counted.fail_at);
     if (!strstr(gpuc_status_message(status), name))
         fail_msg("%s (call %d) failed, but the message is: %s", name, app_counted.fail_at,
@@ -130,7 +132,7 @@ static bool is_lost(const char *count)
     static VKAPI_ATTR VkResult VKAPI_CALL counted_##name parameters                                          \
     {                                                                                                        \
         __atomic_fetch_add(&app_counted.count, 1, __ATOMIC_RELAXED);                                         \
-        if (fails_now("vk" #name)) return VK_ERROR_OUT_OF_HOST_MEMORY;                                       \
+        if (fails_now("vk" #name)) return app_counted.fail_with;                                             \
         return is_lost(#count) ? VK_ERROR_DEVICE_LOST : real_##name arguments;                               \
     }
 COUNTED(X)
@@ -141,7 +143,7 @@ static PFN_vkEndCommandBuffer real_EndCommandBuffer;
 static VKAPI_ATTR VkResult VKAPI_CALL counted_EndCommandBuffer(VkCommandBuffer cb)
 {
     VkResult r = real_EndCommandBuffer(cb);
-    return fails_now("vkEndCommandBuffer") ? VK_ERROR_OUT_OF_HOST_MEMORY : r;
+    return fails_now("vkEndCommandBuffer") ? app_counted.fail_with : r;
 }
 
 static PFN_vkUpdateDescriptorSets real_UpdateDescriptorSets;
@@ -245,7 +247,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL counted_AllocateMemory(VkDevice d, const V
     unmocked u;
     VkMemoryAllocateInfo info = *i;
     __atomic_fetch_add(&app_counted.allocations, 1, __ATOMIC_RELAXED);
-    if (fails_now("vkAllocateMemory")) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if (fails_now("vkAllocateMemory")) return app_counted.fail_with;
     info.pNext = without_dma_bufs(i->pNext, &u);
     return real_AllocateMemory(d, &info, c, m);
 }
@@ -257,7 +259,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL counted_CreateBuffer(VkDevice d, const VkB
     unmocked u;
     VkBufferCreateInfo info = *i;
     __atomic_fetch_add(&app_counted.creations, 1, __ATOMIC_RELAXED);
-    if (fails_now("vkCreateBuffer")) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    if (fails_now("vkCreateBuffer")) return app_counted.fail_with;
     info.pNext = without_dma_bufs(i->pNext, &u);
     return real_CreateBuffer(d, &info, c, b);
 }
@@ -267,7 +269,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL counted_GetMemoryFdKHR(VkDevice d, const V
                                                              int *fd)
 {
     VkMemoryGetFdInfoKHR info = *i;
-    if (fails_now("vkGetMemoryFdKHR")) return VK_ERROR_TOO_MANY_OBJECTS;
+    if (fails_now("vkGetMemoryFdKHR")) return app_counted.fail_with;
     if (mock_sharing) info.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
     return real_GetMemoryFdKHR(d, &info, fd);
 }
@@ -277,7 +279,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL counted_CreateSemaphore(VkDevice d, const 
                                                               const VkAllocationCallbacks *c, VkSemaphore *s)
 {
     VkSemaphoreCreateInfo info = *i;
-    if (fails_now("vkCreateSemaphore")) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (fails_now("vkCreateSemaphore")) return app_counted.fail_with;
     if (mock_sharing) info.pNext = NULL; /* it is to be exported */
     return real_CreateSemaphore(d, &info, c, s);
 }
@@ -286,7 +288,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL mock_GetSemaphoreFdKHR(VkDevice d, const V
                                                              int *fd)
 {
     (void)d, (void)i;
-    if (fails_now("vkGetSemaphoreFdKHR")) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (fails_now("vkGetSemaphoreFdKHR")) return app_counted.fail_with;
     *fd = open("/dev/null", O_RDONLY);
     return VK_SUCCESS;
 }
@@ -296,7 +298,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL mock_ImportSemaphoreFdKHR(VkDevice d,
                                                                 const VkImportSemaphoreFdInfoKHR *i)
 {
     (void)d;
-    if (fails_now("vkImportSemaphoreFdKHR")) return VK_ERROR_INVALID_EXTERNAL_HANDLE;
+    if (fails_now("vkImportSemaphoreFdKHR")) return app_counted.fail_with;
     app_counted.imported_semaphores++;
     close(i->fd);
     return VK_SUCCESS;

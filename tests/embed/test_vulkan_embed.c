@@ -1298,19 +1298,141 @@ static void test_pipeline_cache(void **state)
     close_world(&w);
 }
 
+/* ---- Each call fails once ---------------------------------------------------------------------- */
+
+/* What an application has in the middle of it all; what was not made is NULL. */
+typedef struct scene {
+    world w;
+    io o;
+    app_buffer workspace;
+    gpuc_session *s;
+    gpuc_ndarray *memory, *own;
+    VkCommandBuffer commands;
+    VkFence fence;
+    float y[ROWS * OUT];
+} scene;
+
+static gpuc_status try_wrap(scene *c, const app_buffer *b, gpuc_dtype t, int64_t rows, int64_t columns,
+                            gpuc_ndarray **out)
+{
+    const int64_t dims[] = {rows, columns};
+    gpuc_vulkan_buffer v = app_wrap(b, 0, b->size);
+    return gpuc_vulkan_wrap_buffer(c->w.dev, &v, t, 2, dims, NULL, NULL, out);
+}
+
+static gpuc_status try_load(scene *c)
+{
+    gpuc_model_desc d = GPUC_MODEL_DESC_INIT;
+    const int64_t dims[] = {ROWS, IN};
+    const int64_t *all[] = {dims};
+    GPUC_TRY(gpuc_vulkan_adopt(c->w.rt, &c->w.desc, &c->w.dev));
+    d.path = package;
+    d.device = c->w.dev;
+    GPUC_TRY(gpuc_model_load(c->w.rt, &d, &c->w.model));
+    GPUC_TRY(gpuc_session_create(c->w.model, &c->s));
+    GPUC_TRY(gpuc_session_plan(c->s, all));
+    GPUC_TRY(try_wrap(c, &c->o.x, GPUC_FLOAT32, ROWS, IN, &c->o.ax));
+    GPUC_TRY(try_wrap(c, &c->o.y, GPUC_FLOAT32, ROWS, OUT, &c->o.ay));
+    GPUC_TRY(try_wrap(c, &c->o.z, GPUC_FLOAT32, ROWS, IN, &c->o.az));
+    GPUC_TRY(try_wrap(c, &c->workspace, GPUC_UINT8, 1, (int64_t)c->workspace.size, &c->memory));
+    GPUC_TRY(gpuc_session_bind_input(c->s, 0, c->o.ax));
+    GPUC_TRY(gpuc_session_bind_output(c->s, 0, c->o.ay));
+    return gpuc_session_bind_output(c->s, 1, c->o.az);
+}
+
+/* By each of the ways to run a network. */
+static gpuc_status play(scene *c)
+{
+    const int64_t dims[] = {ROWS, OUT};
+    float x[ROWS * IN];
+    gpuc_vulkan_submit submit = {.fence = c->fence};
+    gpuc_slice_progress progress = {0};
+    GPUC_TRY(try_load(c));
+    fill(x, ROWS * IN, 3);
+    GPUC_TRY(gpuc_ndarray_write(c->o.ax, x, sizeof x));
+    GPUC_TRY(gpuc_session_record(c->s, c->commands, &host_sync));
+    GPUC_TRY(gpuc_session_submit(c->s, &submit));
+    GPUC_TRY(gpuc_session_sync(c->s));
+    GPUC_TRY(gpuc_session_bind_workspace(c->s, c->memory));
+    GPUC_TRY(gpuc_session_run(c->s));
+    GPUC_TRY(gpuc_session_sync(c->s));
+    while (!progress.complete) GPUC_TRY(gpuc_session_run_slice(c->s, 0, &progress));
+    GPUC_TRY(gpuc_session_sync(c->s));
+    GPUC_TRY(gpuc_ndarray_create(c->w.rt, c->w.dev, GPUC_FLOAT32, 2, dims, &c->own));
+    GPUC_TRY(gpuc_ndarray_copy(c->o.ay, c->own));
+    return gpuc_ndarray_read(c->own, c->y, sizeof c->y);
+}
+
+/* True if the call was reached. */
+static bool play_with_failure(int at, bool plain, VkResult error)
+{
+    bool complete;
+    scene c = {0};
+    VkFenceCreateInfo info = {.sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO};
+    gpuc_runtime_desc d = GPUC_RUNTIME_DESC_INIT;
+    app *a = &c.w.a;
+    app_open(a, (app_options){.plain = plain});
+    d.allocator = (gpuc_allocator){counting_resize, &c.w.heap};
+    d.num_threads = 1;
+    ok(gpuc_runtime_create(&d, &c.w.rt));
+    app_register(c.w.rt);
+    c.w.desc = app_desc(a);
+    c.o = (io){.x = app_buffer_make(a, X_BYTES, APP_USAGE),
+               .y = app_buffer_make(a, Y_BYTES, APP_USAGE),
+               .z = app_buffer_make(a, X_BYTES, APP_USAGE)};
+    c.workspace = app_buffer_make(a, 1 << 16, APP_USAGE);
+    c.commands = app_begin(a);
+    assert_int_equal(a->CreateFence(a->device, &info, NULL, &c.fence), VK_SUCCESS);
+    app_counted.fail_at = at;
+    app_counted.fail_with = error;
+    bool reached = app_failed(play(&c), &complete);
+    app_counted.fail_at = 0;
+    if (complete) {
+        fill(c.o.x.floats, ROWS * IN, 3);
+        check(c.o.x.floats, c.y, ROWS);
+    }
+    gpuc_session_release(c.s);
+    gpuc_ndarray_release(c.memory);
+    gpuc_ndarray_release(c.own);
+    for (int i = 0; i < 3; i++) gpuc_ndarray_release(i == 0 ? c.o.ax : i == 1 ? c.o.ay : c.o.az);
+    gpuc_model_release(c.w.model);
+    if (c.w.dev) ok(gpuc_device_close(c.w.dev)); /* what is queued may use the buffers until then */
+    c.w.model = NULL;
+    c.w.dev = NULL;
+    c.o.ax = c.o.ay = c.o.az = NULL;
+    free_io(&c.w, &c.o);
+    app_buffer_destroy(a, &c.workspace);
+    a->QueueWaitIdle(a->queue);
+    a->DestroyFence(a->device, c.fence, NULL);
+    close_world(&c.w); /* nothing is left of gpuc's: the layer and the allocator tell */
+    return reached;
+}
+
+static void test_every_call_fails(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        int at = 1;
+        while (
+            play_with_failure(at, i % 2, i / 2 ? VK_ERROR_OUT_OF_DEVICE_MEMORY : VK_ERROR_OUT_OF_HOST_MEMORY))
+            at++;
+        assert_true(at > 60);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_record),        cmocka_unit_test(test_many_bindings),
-        cmocka_unit_test(test_record_nodes),  cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_submit),        cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_families),      cmocka_unit_test(test_set_inputs),
-        cmocka_unit_test(test_plan),          cmocka_unit_test(test_buffers),
-        cmocka_unit_test(test_overlap),       cmocka_unit_test(test_adopt_refused),
-        cmocka_unit_test(test_requirements),  cmocka_unit_test(test_features),
-        cmocka_unit_test(test_threads),       cmocka_unit_test(test_memory_hook),
-        cmocka_unit_test(test_budget),        cmocka_unit_test(test_loss),
-        cmocka_unit_test(test_workspace),     cmocka_unit_test(test_weight_memory),
-        cmocka_unit_test(test_pipeline_cache)};
+        cmocka_unit_test(test_record),         cmocka_unit_test(test_many_bindings),
+        cmocka_unit_test(test_record_nodes),   cmocka_unit_test(test_labels),
+        cmocka_unit_test(test_submit),         cmocka_unit_test(test_slices),
+        cmocka_unit_test(test_families),       cmocka_unit_test(test_set_inputs),
+        cmocka_unit_test(test_plan),           cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_overlap),        cmocka_unit_test(test_adopt_refused),
+        cmocka_unit_test(test_requirements),   cmocka_unit_test(test_features),
+        cmocka_unit_test(test_threads),        cmocka_unit_test(test_memory_hook),
+        cmocka_unit_test(test_budget),         cmocka_unit_test(test_loss),
+        cmocka_unit_test(test_workspace),      cmocka_unit_test(test_weight_memory),
+        cmocka_unit_test(test_pipeline_cache), cmocka_unit_test(test_every_call_fails)};
     return app_available() ? cmocka_run_group_tests(tests, make_package, remove_package) : 77;
 }
