@@ -1307,9 +1307,10 @@ typedef struct scene {
     app_buffer workspace;
     gpuc_session *s;
     gpuc_ndarray *memory, *own;
+    gpuc_stream *stream;
     VkCommandBuffer commands;
     VkFence fence;
-    float y[ROWS * OUT];
+    float y[ROWS * OUT], again[ROWS * OUT];
 } scene;
 
 static gpuc_status try_wrap(scene *c, const app_buffer *b, gpuc_dtype t, int64_t rows, int64_t columns,
@@ -1360,7 +1361,15 @@ static gpuc_status play(scene *c)
     GPUC_TRY(gpuc_session_sync(c->s));
     GPUC_TRY(gpuc_ndarray_create(c->w.rt, c->w.dev, GPUC_FLOAT32, 2, dims, &c->own));
     GPUC_TRY(gpuc_ndarray_copy(c->o.ay, c->own));
-    return gpuc_ndarray_read(c->own, c->y, sizeof c->y);
+    GPUC_TRY(gpuc_ndarray_read(c->own, c->y, sizeof c->y));
+    gpuc_ticket ticket;
+    GPUC_TRY(gpuc_stream_create(c->w.dev, &c->stream));
+    GPUC_TRY(gpuc_ndarray_write_on(c->stream, c->own, c->y, sizeof c->y));
+    GPUC_TRY(gpuc_ndarray_read_on(c->stream, c->own, c->again, sizeof c->again));
+    GPUC_TRY(gpuc_stream_signal(c->stream, &ticket));
+    GPUC_TRY(gpuc_ticket_wait(ticket, GPUC_FOREVER));
+    assert_memory_equal(c->again, c->y, sizeof c->y);
+    return NULL;
 }
 
 /* True if the call was reached. */
@@ -1391,6 +1400,7 @@ static bool play_with_failure(int at, bool plain, VkResult error)
         fill(c.o.x.floats, ROWS * IN, 3);
         check(c.o.x.floats, c.y, ROWS);
     }
+    gpuc_stream_release(c.stream);
     gpuc_session_release(c.s);
     gpuc_ndarray_release(c.memory);
     gpuc_ndarray_release(c.own);
