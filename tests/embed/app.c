@@ -343,12 +343,33 @@ static gpuc_vulkan_function instance_proc(VkInstance instance, const char *name)
 
 /* ---- The application ------------------------------------------------------------------------- */
 
+static uint32_t layer_version;
+
+/* Rows of meant.def for the layer. */
+static bool is_meant(const char *id, VkDebugUtilsMessageTypeFlagsEXT types)
+{
+    static const struct {
+        uint32_t version;
+        const char *id;
+        VkDebugUtilsMessageTypeFlagsEXT types;
+    } rows[] = {
+#define MEANT(version, id, types, reason) {version, id, types},
+#include "meant.def"
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].version == layer_version &&
+            (!id || (!strcmp(rows[i].id, id) && !(types & ~rows[i].types))))
+            return true;
+    return false;
+}
+
 static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                  VkDebugUtilsMessageTypeFlagsEXT types,
                                                  const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
 {
     app *a = user;
-    (void)severity, (void)types;
+    (void)severity;
+    if (data->pMessageIdName && is_meant(data->pMessageIdName, types)) return VK_FALSE;
     a->messages++;
     fprintf(stderr, "%s: %s\n", data->pMessageIdName ? data->pMessageIdName : "", data->pMessage);
     return VK_FALSE;
@@ -372,7 +393,14 @@ bool app_available(void)
         lacks = "the validation layer is not installed";
         if (list && list(&count, layers) >= 0)
             for (uint32_t i = 0; i < count; i++)
-                if (!strcmp(layers[i].layerName, LAYER)) lacks = NULL;
+                if (!strcmp(layers[i].layerName, LAYER)) {
+                    lacks = NULL;
+                    layer_version = layers[i].specVersion;
+                }
+        if (!lacks && !is_meant(NULL, 0))
+            printf("without best practices: meant.def does not know %u.%u.%u of the layer\n",
+                   VK_API_VERSION_MAJOR(layer_version), VK_API_VERSION_MINOR(layer_version),
+                   VK_API_VERSION_PATCH(layer_version));
     }
     if (lacks) printf("skipped: %s\n", lacks);
     return !lacks;
@@ -387,7 +415,8 @@ static void make_instance(app *a)
 {
     static const char *const layers[] = {LAYER}, *const extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
     static const VkValidationFeatureEnableEXT checks[] = {
-        VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
+        VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT,
+        VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT};
     PFN_vkCreateInstance create = (PFN_vkCreateInstance)loader(NULL, "vkCreateInstance");
     VkDebugUtilsMessengerCreateInfoEXT messages = {
         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
@@ -398,7 +427,7 @@ static void make_instance(app *a)
         .pfnUserCallback = on_message,
         .pUserData = a};
     VkValidationFeaturesEXT features = {.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
-                                        .enabledValidationFeatureCount = 1,
+                                        .enabledValidationFeatureCount = 1 + is_meant(NULL, 0),
                                         .pEnabledValidationFeatures = checks};
     PFN_vkEnumerateInstanceVersion version =
         (PFN_vkEnumerateInstanceVersion)loader(NULL, "vkEnumerateInstanceVersion");
@@ -426,7 +455,8 @@ static void find_device(app *a)
     uint32_t count = 1;
     VkQueueFamilyProperties families[32];
     assert_true(INSTANCE(EnumeratePhysicalDevices)(a->instance, &count, &a->physical) >= 0 && count == 1);
-    count = 32;
+    INSTANCE(GetPhysicalDeviceQueueFamilyProperties)(a->physical, &count, NULL);
+    assert_true(count <= 32);
     INSTANCE(GetPhysicalDeviceQueueFamilyProperties)(a->physical, &count, families);
     while (!(families[a->family].queueFlags & VK_QUEUE_GRAPHICS_BIT)) a->family++;
     a->timestamps = families[a->family].timestampValidBits > 0;
@@ -626,21 +656,81 @@ void app_image_destroy(app *a, app_image *i)
     a->FreeMemory(a->device, i->memory, NULL);
 }
 
+static VkAccessFlags access_in(VkImageLayout layout)
+{
+    switch ((int)layout) {
+    case VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL: return VK_ACCESS_TRANSFER_WRITE_BIT;
+    case VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL: return VK_ACCESS_TRANSFER_READ_BIT;
+    case VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL: return VK_ACCESS_SHADER_READ_BIT;
+    case VK_IMAGE_LAYOUT_GENERAL: return VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+    default: return 0;
+    }
+}
+
 void app_image_move(app *a, VkCommandBuffer cb, app_image *i, VkImageLayout layout)
 {
-    const VkAccessFlags all = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+    const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
     VkImageMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-                                    .srcAccessMask = all,
-                                    .dstAccessMask = all,
+                                    .srcAccessMask = access_in(i->layout),
+                                    .dstAccessMask = access_in(layout),
                                     .oldLayout = i->layout,
                                     .newLayout = layout,
                                     .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
                                     .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
                                     .image = i->handle,
                                     .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
-    a->CmdPipelineBarrier(cb, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
-                          NULL, 0, NULL, 1, &barrier);
+    a->CmdPipelineBarrier(cb, stages, stages, 0, 0, NULL, 0, NULL, 1, &barrier);
     i->layout = layout;
+}
+
+static void arena_make(app_arena *m, uint32_t type)
+{
+    VkMemoryAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = m->size, .memoryTypeIndex = type};
+    VkMemoryPropertyFlags flags = m->a->memory.memoryTypes[type].propertyFlags;
+    assert_int_equal(m->a->AllocateMemory(m->a->device, &info, NULL, &m->types[type].memory), VK_SUCCESS);
+    if (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
+        m->a->MapMemory(m->a->device, m->types[type].memory, 0, VK_WHOLE_SIZE, 0,
+                        (void **)&m->types[type].mapped);
+}
+
+void app_arena_destroy(app_arena *m)
+{
+    assert_int_equal(m->live, 0);
+    for (uint32_t i = 0; i < VK_MAX_MEMORY_TYPES; i++)
+        m->a->FreeMemory(m->a->device, m->types[i].memory, NULL);
+}
+
+static int arena_allocate(void *user, const struct VkMemoryRequirements *need, const uint32_t *preferred,
+                          uint32_t count, VkDeviceMemory *out_memory, uint64_t *out_offset,
+                          uint32_t *out_type, void **out_mapped, void **out_id)
+{
+    app_arena *m = user;
+    m->calls++;
+    assert_true(count > 0 && need->memoryTypeBits >> preferred[0] & 1);
+    uint32_t type = preferred[0];
+    if (!m->types[type].memory) arena_make(m, type);
+    uint64_t at = (m->types[type].used + need->alignment - 1) / need->alignment * need->alignment;
+    if (m->refuse || at + need->size > m->size) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    m->types[type].used = at + need->size;
+    m->live++;
+    *out_memory = m->types[type].memory;
+    *out_offset = at;
+    *out_type = m->wrong_type ? 31 : type;
+    *out_mapped = m->types[type].mapped ? m->types[type].mapped + at : NULL;
+    *out_id = m;
+    return VK_SUCCESS;
+}
+
+static void arena_free(void *user, void *id)
+{
+    assert_ptr_equal(user, id);
+    ((app_arena *)user)->live--;
+}
+
+gpuc_vulkan_memory_hook app_arena_hook(app_arena *m)
+{
+    return (gpuc_vulkan_memory_hook){arena_allocate, arena_free, m};
 }
 
 void app_count_release(void *user)

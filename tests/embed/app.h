@@ -54,15 +54,16 @@ typedef struct app_options {
     X(DestroyCommandPool)                                                                                    \
     X(AllocateCommandBuffers)                                                                                \
     X(BeginCommandBuffer)                                                                                    \
-    X(EndCommandBuffer) X(ResetCommandPool) X(CmdPipelineBarrier) X(CmdCopyBuffer) X(CmdFillBuffer)          \
-        X(QueueSubmit) X(QueueWaitIdle) X(CreateFence) X(DestroyFence) X(WaitForFences) X(ResetFences)       \
-            X(CreateSemaphore) X(DestroySemaphore) X(CreateQueryPool) X(DestroyQueryPool)                    \
-                X(GetQueryPoolResults) X(CreatePipelineCache) X(DestroyPipelineCache)                        \
-                    X(GetPipelineCacheData) X(SignalSemaphore) X(WaitSemaphores) X(CreateImage)              \
-                        X(DestroyImage) X(GetImageMemoryRequirements) X(BindImageMemory) X(CreateImageView)  \
-                            X(DestroyImageView) X(CmdClearColorImage) X(CmdCopyBufferToImage)                \
-                                X(CmdCopyImageToBuffer) X(FlushMappedMemoryRanges)                           \
-                                    X(InvalidateMappedMemoryRanges)
+    X(EndCommandBuffer)                                                                                      \
+    X(ResetCommandPool)                                                                                      \
+    X(CmdPipelineBarrier)                                                                                    \
+    X(CmdCopyBuffer) X(CmdFillBuffer) X(QueueSubmit) X(QueueWaitIdle) X(CreateFence) X(DestroyFence)         \
+        X(WaitForFences) X(ResetFences) X(CreateSemaphore) X(DestroySemaphore) X(CreateQueryPool)            \
+            X(DestroyQueryPool) X(GetQueryPoolResults) X(CreatePipelineCache) X(DestroyPipelineCache)        \
+                X(GetPipelineCacheData) X(SignalSemaphore) X(WaitSemaphores) X(CreateImage) X(DestroyImage)  \
+                    X(GetImageMemoryRequirements) X(BindImageMemory) X(CreateImageView) X(DestroyImageView)  \
+                        X(CmdClearColorImage) X(CmdCopyBufferToImage) X(CmdCopyImageToBuffer)                \
+                            X(FlushMappedMemoryRanges) X(InvalidateMappedMemoryRanges)
 
 typedef struct app {
     VkInstance instance;
@@ -131,6 +132,21 @@ app_image app_image_make(app *a, VkFormat format, uint32_t width, uint32_t heigh
 void app_image_destroy(app *a, app_image *i);
 /* Into a layout, behind all that is recorded and before all that will be. */
 void app_image_move(app *a, VkCommandBuffer cb, app_image *i, VkImageLayout layout);
+/* Memory that gpuc gets by a hook: one piece of each type, out of which buffers and images are cut. */
+typedef struct app_arena {
+    app *a;
+    uint64_t size; /* of each memory */
+    struct {
+        VkDeviceMemory memory;
+        uint8_t *mapped;
+        uint64_t used;
+    } types[VK_MAX_MEMORY_TYPES]; /* made when they are asked for */
+    int live, calls, refuse;
+    bool wrong_type;
+} app_arena;
+gpuc_vulkan_memory_hook app_arena_hook(app_arena *m);
+void app_arena_destroy(app_arena *m); /* all has been given back */
+
 void app_count_release(void *user); /* an int */
 
 VkCommandBuffer app_begin(app *a);

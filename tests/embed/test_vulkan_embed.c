@@ -1008,72 +1008,15 @@ static void test_threads(void **state)
 
 /* ---- Memory of the application ----------------------------------------------------------------- */
 
-typedef struct arena {
-    app *a;
-    uint64_t size; /* of each memory */
-    struct {
-        VkDeviceMemory memory;
-        uint8_t *mapped;
-        uint64_t used;
-    } types[VK_MAX_MEMORY_TYPES]; /* made when they are asked for */
-    int live, calls, refuse;
-    bool wrong_type;
-} arena;
-
-static void arena_make(arena *m, uint32_t type)
-{
-    VkMemoryAllocateInfo info = {
-        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = m->size, .memoryTypeIndex = type};
-    VkMemoryPropertyFlags flags = m->a->memory.memoryTypes[type].propertyFlags;
-    assert_int_equal(m->a->AllocateMemory(m->a->device, &info, NULL, &m->types[type].memory), VK_SUCCESS);
-    if (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
-        m->a->MapMemory(m->a->device, m->types[type].memory, 0, VK_WHOLE_SIZE, 0,
-                        (void **)&m->types[type].mapped);
-}
-
-static void arena_destroy(arena *m)
-{
-    assert_int_equal(m->live, 0);
-    for (uint32_t i = 0; i < VK_MAX_MEMORY_TYPES; i++)
-        m->a->FreeMemory(m->a->device, m->types[i].memory, NULL);
-}
-
-static int arena_allocate(void *user, const struct VkMemoryRequirements *need, const uint32_t *preferred,
-                          uint32_t count, VkDeviceMemory *out_memory, uint64_t *out_offset,
-                          uint32_t *out_type, void **out_mapped, void **out_id)
-{
-    arena *m = user;
-    m->calls++;
-    assert_true(count > 0 && need->memoryTypeBits >> preferred[0] & 1);
-    uint32_t type = preferred[0];
-    if (!m->types[type].memory) arena_make(m, type);
-    uint64_t at = (m->types[type].used + need->alignment - 1) / need->alignment * need->alignment;
-    if (m->refuse || at + need->size > m->size) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
-    m->types[type].used = at + need->size;
-    m->live++;
-    *out_memory = m->types[type].memory;
-    *out_offset = at;
-    *out_type = m->wrong_type ? 31 : type;
-    *out_mapped = m->types[type].mapped ? m->types[type].mapped + at : NULL;
-    *out_id = m;
-    return VK_SUCCESS;
-}
-
-static void arena_free(void *user, void *id)
-{
-    assert_ptr_equal(user, id);
-    ((arena *)user)->live--;
-}
-
 static void test_memory_hook(void **state)
 {
     (void)state;
     world w = {0};
-    arena m = {.a = &w.a, .size = 32 << 20};
+    app_arena m = {.a = &w.a, .size = 32 << 20};
     app_open(&w.a, (app_options){0});
     open_runtime(&w);
     w.desc = app_desc(&w.a);
-    w.desc.memory = (gpuc_vulkan_memory_hook){arena_allocate, arena_free, &m};
+    w.desc.memory = app_arena_hook(&m);
     ok(gpuc_vulkan_adopt(w.rt, &w.desc, &w.dev));
     memset(&app_counted, 0, sizeof app_counted);
     load(&w);
@@ -1111,7 +1054,7 @@ static void test_memory_hook(void **state)
     w.model = NULL;
     ok(gpuc_device_close(w.dev));
     w.dev = NULL;
-    arena_destroy(&m);
+    app_arena_destroy(&m);
     close_world(&w);
 }
 
