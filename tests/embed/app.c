@@ -225,15 +225,18 @@ static const void *without_dma_bufs(const void *next, unmocked *u)
     switch ((int)s->sType) {
     case VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO:
         u->exported = *(const VkExportMemoryAllocateInfo *)next;
-        u->exported.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+        if (u->exported.handleTypes == VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT)
+            u->exported.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
         return &u->exported;
     case VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR:
         u->imported = *(const VkImportMemoryFdInfoKHR *)next;
-        u->imported.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+        if (u->imported.handleType == VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT)
+            u->imported.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
         return &u->imported;
     case VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO:
         u->external = *(const VkExternalMemoryBufferCreateInfo *)next;
-        u->external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+        if (u->external.handleTypes == VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT)
+            u->external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
         return &u->external;
     default: return next;
     }
@@ -472,7 +475,8 @@ static void find_device(app *a)
 static void choose_features(app *a, bool plain)
 {
     static const char *const wanted[] = {"VK_KHR_push_descriptor", "VK_EXT_shader_atomic_float",
-                                         "VK_EXT_memory_budget", "VK_KHR_external_memory_fd"};
+                                         "VK_EXT_memory_budget", "VK_KHR_external_memory_fd",
+                                         "VK_EXT_external_memory_host"};
     uint32_t count = 256;
     a->features12 = (VkPhysicalDeviceVulkan12Features){
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .timelineSemaphore = VK_TRUE};
