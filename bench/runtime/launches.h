@@ -6,6 +6,7 @@
 #include <gpuc/build.h>
 #include <gpuc/devices.h>
 
+#include "base/buf.h"
 #include "library/library.h"
 
 typedef struct launches {
@@ -30,6 +31,19 @@ typedef struct bare {
     void (*close)(void *self);
 } bare;
 extern const bare bare_vulkan, bare_opencl, bare_cpu;
+
+/* A network with its session. Zeroed, it can be closed. */
+typedef struct bench_network {
+    gpuc_buf package;
+    gpuc_model *model;
+    gpuc_session *session;
+} bench_network;
+typedef gpuc_rmodule *bench_maker(gpuc_ctx *ctx, void *arg);
+GPUC_NODISCARD gpuc_status bench_network_open(gpuc_device *dev, const char *target, bench_maker *make,
+                                              void *arg, bench_network *out);
+/* Runs it, and waits for it. */
+GPUC_NODISCARD gpuc_status bench_network_run(bench_network *n, double *out_seconds);
+void bench_network_close(bench_network *n);
 
 /* orders.c: how long a short piece of work is waited for, alone, in front of a long one, and behind it. Chains of
  * launches, by the driver's own calls (but for the CPU) and by streams with tickets; then two sessions on two

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "compile/program.h"
 #include "launches.h"
+#include "relay/relay.h"
 
 typedef enum order { ALONE, SHORT_FIRST, LONG_FIRST, NUM_ORDERS } order;
 
@@ -143,16 +143,13 @@ enum { SHORT_ROWS = 32, LONG_ROWS = 320, WIDTH = 512, SESSION_ROUNDS = 1000 };
 typedef struct network {
     gpuc_device *dev;
     int64_t rows;
-    gpuc_buf package;
-    gpuc_model *model;
-    gpuc_session *session;
+    bench_network net;
     gpuc_ndarray *in[2];
 } network;
 
-static void make_product(gpuc_ctx *ctx, void *arg)
+static gpuc_rmodule *make_product(gpuc_ctx *ctx, void *arg)
 {
-    network *n = arg;
-    const char *target = n->dev->type == GPUC_DEVICE_CPU ? "c" : n->dev->api->name;
+    const network *n = arg;
     gpuc_rmodule *m = gpuc_rmodule_create(ctx);
     gpuc_rexpr *in[2];
     const int64_t dims[2][2] = {{n->rows, WIDTH}, {WIDTH, WIDTH}};
@@ -163,28 +160,17 @@ static void make_product(gpuc_ctx *ctx, void *arg)
         gpuc_relay_function(ctx, 2, in, gpuc_relay_op2(ctx, "nn.dense", NULL, in[0], in[1]), NULL);
     gpuc_relay_infer_type(ctx, m, f);
     gpuc_strmap_set(&m->functions, "main", f);
-    gpuc_build_package_bytes(ctx, m, gpuc_target_parse(ctx, target, NULL), &n->package);
+    return m;
 }
 
 static gpuc_status open_network(network *n, gpuc_runtime *rt)
 {
-    gpuc_ctx *ctx;
-    gpuc_buf_init(&n->package, gpuc_runtime_allocator(rt));
-    GPUC_TRY(gpuc_ctx_create(NULL, &ctx));
-    gpuc_status status = gpuc_ctx_protect(ctx, make_product, n);
-    gpuc_ctx_destroy(ctx);
-    GPUC_TRY(status);
-    gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
-    desc.bytes = n->package.data;
-    desc.size = n->package.size;
-    desc.device = n->dev;
-    desc.allow_native_code = true; /* made here */
-    GPUC_TRY(gpuc_model_load(rt, &desc, &n->model));
-    GPUC_TRY(gpuc_session_create(n->model, &n->session));
+    const char *target = n->dev->type == GPUC_DEVICE_CPU ? "c" : n->dev->api->name;
+    GPUC_TRY(bench_network_open(n->dev, target, make_product, n, &n->net));
     for (int i = 0; i < 2; i++) {
         const int64_t dims[2] = {i ? WIDTH : n->rows, WIDTH};
         GPUC_TRY(gpuc_ndarray_create(rt, n->dev, GPUC_FLOAT32, 2, dims, &n->in[i]));
-        GPUC_TRY(gpuc_session_set_input(n->session, i, n->in[i]));
+        GPUC_TRY(gpuc_session_set_input(n->net.session, i, n->in[i]));
     }
     return NULL;
 }
@@ -192,18 +178,7 @@ static gpuc_status open_network(network *n, gpuc_runtime *rt)
 static void close_network(network *n)
 {
     for (int i = 0; i < 2; i++) gpuc_ndarray_release(n->in[i]);
-    gpuc_session_release(n->session);
-    gpuc_model_release(n->model);
-    gpuc_buf_deinit(&n->package);
-}
-
-static gpuc_status run_network(network *n, double *out)
-{
-    double from = bench_now();
-    GPUC_TRY(gpuc_session_run(n->session));
-    GPUC_TRY(gpuc_session_sync(n->session));
-    *out = bench_now() - from;
-    return NULL;
+    bench_network_close(&n->net);
 }
 
 /* The thread of the long one: a run each time it is told to. */
@@ -229,18 +204,18 @@ static void *compete(void *arg)
         sem_wait(&r->go);
         if (r->stop) return NULL;
         sleep_for(r->delay);
-        if (!r->status) r->status = run_network(r->n, &seconds);
+        if (!r->status) r->status = bench_network_run(&r->n->net, &seconds);
         sem_post(&r->done);
     }
 }
 
 static gpuc_status time_sessions(network *n, rival *r, order o, double *out)
 {
-    if (o == ALONE) return run_network(n, out);
+    if (o == ALONE) return bench_network_run(&n->net, out);
     r->delay = o == SHORT_FIRST ? HEAD_START : 0;
     sem_post(&r->go);
     sleep_for(HEAD_START - r->delay);
-    gpuc_status status = run_network(n, out);
+    gpuc_status status = bench_network_run(&n->net, out);
     sem_wait(&r->done);
     return status;
 }
@@ -248,7 +223,7 @@ static gpuc_status time_sessions(network *n, rival *r, order o, double *out)
 static gpuc_status time_pair(network *n, rival *r)
 {
     static double seconds[NUM_ORDERS][SESSION_ROUNDS], longs[100];
-    for (int i = 0; i < 100; i++) GPUC_TRY(run_network(r->n, &longs[i]));
+    for (int i = 0; i < 100; i++) GPUC_TRY(bench_network_run(&r->n->net, &longs[i]));
     for (int i = 0; i < SESSION_ROUNDS; i++)
         for (int o = 0; o < NUM_ORDERS; o++) GPUC_TRY(time_sessions(n, r, (order)o, &seconds[o][i]));
     print("sessions", (double *[]){seconds[0], seconds[1], seconds[2]}, SESSION_ROUNDS,

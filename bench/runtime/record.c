@@ -5,8 +5,6 @@
 
 #include <gpuc/vulkan.h>
 
-#include "base/buf.h"
-#include "compile/program.h"
 #include "launches.h"
 #include "relay/relay.h"
 #include "runtime_vulkan/device.h"
@@ -15,9 +13,7 @@ enum { LAYERS = 100, WIDTH = 8, FRAMES = 300 };
 
 typedef struct frames {
     gpuc_vk_device *dev;
-    gpuc_buf package;
-    gpuc_model *model;
-    gpuc_session *session;
+    bench_network net;
     gpuc_ndarray *in[2], *out;
     VkCommandPool pool;
     VkCommandBuffer commands;
@@ -25,9 +21,9 @@ typedef struct frames {
 } frames;
 
 /* A chain of products with one matrix, so that each is a dispatch that waits for the one before. */
-static void make_network(gpuc_ctx *ctx, void *arg)
+static gpuc_rmodule *make_network(gpuc_ctx *ctx, void *arg)
 {
-    frames *f = arg;
+    (void)arg;
     gpuc_rmodule *m = gpuc_rmodule_create(ctx);
     const int64_t dims[2][2] = {{1, WIDTH}, {WIDTH, WIDTH}};
     gpuc_rexpr *in[2];
@@ -39,32 +35,22 @@ static void make_network(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *function = gpuc_relay_function(ctx, 2, in, y, NULL);
     gpuc_relay_infer_type(ctx, m, function);
     gpuc_strmap_set(&m->functions, "main", function);
-    gpuc_build_package_bytes(ctx, m, gpuc_target_parse(ctx, "vulkan", NULL), &f->package);
+    return m;
 }
 
 static gpuc_status load(frames *f)
 {
-    gpuc_runtime *rt = f->dev->base.runtime;
-    gpuc_ctx *ctx;
-    GPUC_TRY(gpuc_ctx_create(NULL, &ctx));
-    gpuc_status status = gpuc_ctx_protect(ctx, make_network, f);
-    gpuc_ctx_destroy(ctx);
-    GPUC_TRY(status);
-    gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
-    desc.bytes = f->package.data;
-    desc.size = f->package.size;
-    desc.device = &f->dev->base;
-    GPUC_TRY(gpuc_model_load(rt, &desc, &f->model));
-    GPUC_TRY(gpuc_session_create(f->model, &f->session));
+    gpuc_device *dev = &f->dev->base;
+    GPUC_TRY(bench_network_open(dev, "vulkan", make_network, NULL, &f->net));
     const int64_t dims[2] = {WIDTH, WIDTH}, row[2] = {1, WIDTH};
     for (int i = 0; i < 2; i++) {
-        GPUC_TRY(gpuc_ndarray_create(rt, desc.device, GPUC_FLOAT32, 2, i ? dims : row, &f->in[i]));
-        GPUC_TRY(gpuc_session_bind_input(f->session, i, f->in[i]));
+        GPUC_TRY(gpuc_ndarray_create(dev->runtime, dev, GPUC_FLOAT32, 2, i ? dims : row, &f->in[i]));
+        GPUC_TRY(gpuc_session_bind_input(f->net.session, i, f->in[i]));
     }
-    GPUC_TRY(gpuc_ndarray_create(rt, desc.device, GPUC_FLOAT32, 2, row, &f->out));
-    GPUC_TRY(gpuc_session_bind_output(f->session, 0, f->out));
-    GPUC_TRY(gpuc_session_run(f->session));
-    return gpuc_session_sync(f->session);
+    GPUC_TRY(gpuc_ndarray_create(dev->runtime, dev, GPUC_FLOAT32, 2, row, &f->out));
+    GPUC_TRY(gpuc_session_bind_output(f->net.session, 0, f->out));
+    GPUC_TRY(gpuc_session_run(f->net.session));
+    return gpuc_session_sync(f->net.session);
 }
 
 static gpuc_status open_commands(frames *f)
@@ -91,7 +77,7 @@ static gpuc_status record(frames *f, double *out)
                                      .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
     double from = bench_now();
     GPUC_VK_TRY("vkBeginCommandBuffer", dev->fn.BeginCommandBuffer(f->commands, &info));
-    GPUC_TRY(gpuc_session_record(f->session, f->commands, NULL));
+    GPUC_TRY(gpuc_session_record(f->net.session, f->commands, NULL));
     GPUC_VK_TRY("vkEndCommandBuffer", dev->fn.EndCommandBuffer(f->commands));
     *out = bench_now() - from;
     return NULL;
@@ -100,9 +86,9 @@ static gpuc_status record(frames *f, double *out)
 static gpuc_status replay(frames *f, double *out)
 {
     double from = bench_now();
-    GPUC_TRY(gpuc_session_run(f->session));
+    GPUC_TRY(gpuc_session_run(f->net.session));
     *out = bench_now() - from;
-    return gpuc_session_sync(f->session);
+    return gpuc_session_sync(f->net.session);
 }
 
 /* By hand: the same number of dispatches, recorded. */
@@ -136,7 +122,7 @@ static gpuc_status measure(frames *f, const bare *b, void *self)
     }
     double m[4];
     for (int i = 0; i < 4; i++) m[i] = bench_median(seconds[i], FRAMES);
-    uint64_t launches = gpuc_session_get_stats(f->session).launches_device;
+    uint64_t launches = gpuc_session_get_stats(f->net.session).launches_device;
     printf(" a network of %llu dispatches, host time (medians of %d frames; in brackets: of %d by hand)\n",
            (unsigned long long)launches, FRAMES, LAYERS);
     printf("  %-22s %9.3f us a dispatch (%.3f), %.2f of it\n", "gpuc_session_record",
@@ -150,17 +136,14 @@ gpuc_status frames_of_network(launches *l, const bare *b)
 {
     frames f = {.dev = (gpuc_vk_device *)l->dev};
     void *self = NULL;
-    gpuc_buf_init(&f.package, f.dev->allocator);
     gpuc_status status = load(&f);
     if (!status) status = open_commands(&f);
     if (!status) status = b->open(l, &self);
     if (!status) status = measure(&f, b, self);
     if (self) b->close(self);
-    gpuc_session_release(f.session);
     if (f.pool) f.dev->fn.DestroyCommandPool(f.dev->handle, f.pool, NULL);
     for (int i = 0; i < 2; i++) gpuc_ndarray_release(f.in[i]);
     gpuc_ndarray_release(f.out);
-    gpuc_model_release(f.model);
-    gpuc_buf_deinit(&f.package);
+    bench_network_close(&f.net);
     return status;
 }

@@ -2,7 +2,8 @@
 /* Rewrites `for k: { fill(B, k); use(B) }` as
  *     fill(B half 0, first); for k: { if (more) fill(B half 1 - k % 2, k + 1); use(B half k % 2) }
  * Here fill is one statement that writes B and nothing else that the loop touches, and reads nothing that the
- * loop writes; the size of B is the same in all iterations. Where that does not hold the buffer stays single. */
+ * loop writes; the size of B is the same in all iterations; and threads that the loop binds do not fill a global B.
+ * Where that does not hold the buffer stays single. */
 #include "lower/common/util.h"
 
 typedef struct doubler {
@@ -83,6 +84,20 @@ static bool can_run_ahead(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_stmt bod
     return c.ok;
 }
 
+static void find_thread(gpuc_stmt s, void *arg)
+{
+    if (s->kind == GPUC_STMT_FOR && gpuc_is_thread_tag(gpuc_as_for(s)->tag)) *(bool *)arg = true;
+}
+
+/* Such a B becomes shared memory, if one kernel has all of its uses (split_kernels). The first fill in front of the
+ * loop would be a kernel of its own, and B would stay global, for which no barrier orders threads. */
+static bool becomes_shared(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_stmt body)
+{
+    bool bound = false;
+    if (b->scope == GPUC_SCOPE_GLOBAL) gpuc_tir_visit_stmt(ctx, body, find_thread, NULL, &bound);
+    return bound;
+}
+
 /* ---- The loop
  * ------------------------------------------------------------------------------------------------- */
 
@@ -113,7 +128,7 @@ static gpuc_stmt pipeline_buffer(gpuc_ctx *ctx, const gpuc_tir_for_node *loop, g
     for (int i = 0; i < at; i++)
         if (gpuc_lower_touches(ctx, seq->at[i], b)) return NULL;
     gpuc_stmt fill = seq->at[at];
-    if (!can_run_ahead(ctx, b, inner, fill)) return NULL;
+    if (!can_run_ahead(ctx, b, inner, fill) || becomes_shared(ctx, b, inner)) return NULL;
     gpuc_dtype t = loop->var->dtype;
     gpuc_expr size = gpuc_cast(ctx, t, b->shape[0]), one = gpuc_imm_int(ctx, t, 1),
               two = gpuc_imm_int(ctx, t, 2);

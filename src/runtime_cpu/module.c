@@ -38,6 +38,18 @@ static int create_in_memory(void)
     return fd < 0 && errno == EINVAL ? memfd_create("gpuc-kernels", MFD_CLOEXEC) : fd;
 }
 
+/* Loads the file; reasons are told without its path, which means nothing to the user. */
+static gpuc_status open_path(gpuc_cpu_module *m, const char *path)
+{
+    m->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (m->library) return NULL;
+    const char *reason = dlerror();
+    size_t n = strlen(path);
+    if (!reason) reason = "?";
+    if (strncmp(reason, path, n) == 0 && strncmp(reason + n, ": ", 2) == 0) reason += n + 2;
+    return gpuc_fail(GPUC_INVALID_DATA, "the CPU code cannot be loaded: %s", reason);
+}
+
 /* dlopen knows libraries by path. The descriptor stays open as long as the library, so that no other file
  * gets its number; the unusual spelling avoids the paths of others who load libraries this way. */
 static gpuc_status open_in_memory(gpuc_cpu_module *m, const void *bytes, size_t size)
@@ -51,11 +63,8 @@ static gpuc_status open_in_memory(gpuc_cpu_module *m, const void *bytes, size_t 
     }
     char path[64];
     snprintf(path, sizeof path, "/proc/self/./fd/%d", fd);
-    m->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (!m->library) {
-        const char *reason = dlerror();
-        gpuc_status s =
-            gpuc_fail(GPUC_INVALID_DATA, "the CPU code cannot be loaded: %s", reason ? reason : "?");
+    gpuc_status s = open_path(m, path);
+    if (s) {
         close(fd);
         return s;
     }
@@ -69,17 +78,10 @@ static gpuc_status open_in_dir(gpuc_cpu_module *m, const char *dir, const void *
     snprintf(path, sizeof path, "%s/gpuc-XXXXXX", dir);
     int fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0) return gpuc_fail(GPUC_IO, "cannot make a file in '%s': %s", dir, strerror(errno));
-    gpuc_status s = NULL;
     int err = write_all(fd, bytes, size);
     close(fd);
-    if (err) {
-        s = gpuc_fail(GPUC_IO, "cannot write '%s': %s", path, strerror(err));
-    } else {
-        m->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        const char *reason = m->library ? NULL : dlerror();
-        if (!m->library)
-            s = gpuc_fail(GPUC_INVALID_DATA, "the CPU code cannot be loaded: %s", reason ? reason : "?");
-    }
+    gpuc_status s =
+        err ? gpuc_fail(GPUC_IO, "cannot write '%s': %s", path, strerror(err)) : open_path(m, path);
     unlink(path);
     return s;
 }
@@ -97,7 +99,7 @@ static gpuc_status open_library(gpuc_cpu_module *m, const void *bytes, size_t si
         gpuc_status_release(first);
         first = NULL;
     }
-    if (first && gpuc_status_code(last) == GPUC_IO)
+    if (first && strcmp(gpuc_status_message(first), gpuc_status_message(last)) != 0)
         first = gpuc_error_prefix(first, "neither in memory nor in a file of /tmp, /dev/shm or /var/tmp (%s)",
                                   gpuc_status_message(last));
     gpuc_status_release(last);

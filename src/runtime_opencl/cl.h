@@ -140,7 +140,8 @@ cl_int gpuc_cl_event_wait(const gpuc_cl_device *dev, cl_event event);
 typedef struct gpuc_cl_stream {
     gpuc_stream base;
     gpuc_cl_queue queue;
-    /* Commands queued so far, and how many of them are known to be complete. */
+    /* Commands queued so far, and how many of them are known to be complete. A command is counted after it was
+     * enqueued, even where that failed in the middle: a ticket of another thread that counts it comes behind it. */
     atomic_uint_fast64_t queued, completed;
     atomic_uint_fast64_t unflushed; /* estimated operations of launches since the last flush */
 } gpuc_cl_stream;

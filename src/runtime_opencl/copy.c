@@ -43,11 +43,11 @@ static gpuc_status write_staged(gpuc_cl_device *dev, gpuc_cl_stream *s, gpuc_cop
     memcpy(block->bytes, host, bytes);
     cl_event event;
     gpuc_cl_turn t;
-    atomic_fetch_add(&s->queued, 1);
     gpuc_cl_turn_begin(&s->queue, true, &t);
     cl_int error = dev->fn->EnqueueWriteBuffer(s->queue.handle, mem_of(to), CL_FALSE, to.offset, bytes,
                                                block->bytes, t.num_waits, t.waits, t.place);
     error = gpuc_cl_turn_end(dev, &s->queue, &t, error, &event);
+    atomic_fetch_add(&s->queued, 1);
     gpuc_cl_staging_give(dev, block, event);
     GPUC_CL_TRY("clEnqueueWriteBuffer", error);
     GPUC_CL_TRY("clFlush", dev->fn->Flush(s->queue.handle));
@@ -77,13 +77,22 @@ static gpuc_status copy_within(gpuc_cl_device *dev, gpuc_cl_stream *s, gpuc_copy
     gpuc_cl_turn t;
     atomic_store(&((gpuc_cl_buffer *)from.buffer)->fresh, false);
     atomic_store(&((gpuc_cl_buffer *)to.buffer)->fresh, false);
-    atomic_fetch_add(&s->queued, 1);
     gpuc_cl_turn_begin(&s->queue, false, &t);
     cl_int error = dev->fn->EnqueueCopyBuffer(s->queue.handle, mem_of(from), mem_of(to), from.offset,
                                               to.offset, bytes, t.num_waits, t.waits, t.place);
-    GPUC_CL_TRY("clEnqueueCopyBuffer", gpuc_cl_turn_end(dev, &s->queue, &t, error, NULL));
+    error = gpuc_cl_turn_end(dev, &s->queue, &t, error, NULL);
+    atomic_fetch_add(&s->queued, 1);
+    GPUC_CL_TRY("clEnqueueCopyBuffer", error);
     GPUC_CL_TRY("clFlush", dev->fn->Flush(s->queue.handle));
     return NULL;
+}
+
+static gpuc_status copy_image(gpuc_cl_device *dev, gpuc_cl_stream *s, gpuc_copy_end from, gpuc_copy_end to,
+                              size_t bytes, bool now)
+{
+    gpuc_status status = gpuc_cl_image_copy(dev, &s->queue, from, to, bytes, now, NULL);
+    atomic_fetch_add(&s->queued, 1);
+    return status;
 }
 
 /* Both ends are there, on this device or on the host, and may be used so. */
@@ -110,10 +119,7 @@ gpuc_status gpuc_cl_copy(gpuc_device *device, gpuc_copy_end from, gpuc_copy_end 
     if (bytes == 0) return NULL;
     GPUC_TRY(gpuc_device_check_stream(device, stream));
     GPUC_TRY(check_ends(dev, from, to, bytes));
-    if (gpuc_cl_is_image(from) || gpuc_cl_is_image(to)) {
-        atomic_fetch_add(&s->queued, 1);
-        return gpuc_cl_image_copy(dev, &s->queue, from, to, bytes, true, NULL);
-    }
+    if (gpuc_cl_is_image(from) || gpuc_cl_is_image(to)) return copy_image(dev, s, from, to, bytes, true);
     if (!from.buffer) {
         const char *host = (const char *)from.host + from.offset;
         if (!to.buffer) {
@@ -140,12 +146,12 @@ gpuc_status gpuc_cl_read_later(gpuc_device *device, gpuc_copy_end from, void *ho
     GPUC_TRY(check_ends(dev, from, (gpuc_copy_end){.host = host}, bytes));
     if (!from.buffer) return gpuc_fail(GPUC_INVALID_ARGUMENT, "copy: the source is memory of the host");
     atomic_store(&((gpuc_cl_buffer *)from.buffer)->fresh, false);
-    atomic_fetch_add(&s->queued, 1);
-    if (gpuc_cl_is_image(from))
-        return gpuc_cl_image_copy(dev, &s->queue, from, (gpuc_copy_end){.host = host}, bytes, false, NULL);
+    if (gpuc_cl_is_image(from)) return copy_image(dev, s, from, (gpuc_copy_end){.host = host}, bytes, false);
     gpuc_cl_turn_begin(&s->queue, false, &t);
     cl_int error = dev->fn->EnqueueReadBuffer(s->queue.handle, mem_of(from), CL_FALSE, from.offset, bytes,
                                               host, t.num_waits, t.waits, t.place);
-    GPUC_CL_TRY("clEnqueueReadBuffer", gpuc_cl_turn_end(dev, &s->queue, &t, error, NULL));
+    error = gpuc_cl_turn_end(dev, &s->queue, &t, error, NULL);
+    atomic_fetch_add(&s->queued, 1);
+    GPUC_CL_TRY("clEnqueueReadBuffer", error);
     return NULL;
 }

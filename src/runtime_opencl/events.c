@@ -34,8 +34,9 @@ static gpuc_status wait_for_events(gpuc_cl_device *dev, gpuc_cl_stream *s, uint3
 {
     gpuc_cl_queue_forgive(dev, &s->queue);
     if (count == 0) return NULL;
+    gpuc_status status = gpuc_cl_queue_wait(dev, &s->queue, count, events);
     atomic_fetch_add(&s->queued, 1);
-    return gpuc_cl_queue_wait(dev, &s->queue, count, events);
+    return status;
 }
 
 gpuc_status gpuc_opencl_wait(gpuc_device *device, gpuc_stream *stream, uint32_t num_events,

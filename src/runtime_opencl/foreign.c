@@ -219,11 +219,12 @@ gpuc_status gpuc_cl_buffer_unmap(gpuc_cl_device *dev, gpuc_cl_buffer *b)
     if (!b->mapped) return NULL;
     gpuc_cl_queue *q = &dev->main.queue;
     gpuc_cl_turn t;
-    atomic_fetch_add(&dev->main.queued, 1);
     gpuc_cl_turn_begin(q, false, &t);
     cl_int error =
         dev->fn->EnqueueUnmapMemObject(q->handle, b->mem, b->mapped, t.num_waits, t.waits, t.place);
-    GPUC_CL_TRY("clEnqueueUnmapMemObject", gpuc_cl_turn_end(dev, q, &t, error, NULL));
+    error = gpuc_cl_turn_end(dev, q, &t, error, NULL);
+    atomic_fetch_add(&dev->main.queued, 1);
+    GPUC_CL_TRY("clEnqueueUnmapMemObject", error);
     b->mapped = NULL;
     atomic_fetch_and(&b->limits, ~(unsigned)GPUC_CL_MAPPED);
     GPUC_CL_TRY("clFlush", dev->fn->Flush(q->handle));

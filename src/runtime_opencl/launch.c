@@ -263,10 +263,10 @@ gpuc_status gpuc_cl_launch_step(gpuc_device *device, gpuc_stream *stream, const 
     gpuc_cl_device *dev = (gpuc_cl_device *)device;
     gpuc_cl_stream *s = gpuc_cl_stream_of(dev, stream);
     GPUC_TRY(gpuc_device_check_stream(device, stream));
-    atomic_fetch_add(&s->queued, 1);
     gpuc_status status = step->module ? launch_kernel(dev, step, bindings, s) : gpuc_cl_check_copy_step(step);
     if (!status && !step->module)
         status = gpuc_cl_copy_enqueue(dev, step->tensors, bindings, &s->queue, NULL);
+    atomic_fetch_add(&s->queued, 1);
     if (!status) status = flush_if_much(dev, s, step);
     return gpuc_error_prefix(status, "launch");
 }

@@ -177,10 +177,11 @@ gpuc_status gpuc_cl_plan_run(gpuc_plan *p, const gpuc_bindings *bindings, gpuc_s
     gpuc_cl_device *dev = plan->dev;
     gpuc_cl_stream *s = gpuc_cl_stream_of(dev, stream);
     GPUC_TRY(gpuc_device_check_stream(&dev->base, stream));
-    atomic_fetch_add(&s->queued, 1);
-    if (!plan->events) return run_steps(plan, enqueue_all, bindings, NULL, &s->queue);
     drop_events(plan);
-    return run_timed(plan, enqueue_all, bindings, NULL, s);
+    gpuc_status status = plan->events ? run_timed(plan, enqueue_all, bindings, NULL, s)
+                                      : run_steps(plan, enqueue_all, bindings, NULL, &s->queue);
+    atomic_fetch_add(&s->queued, 1);
+    return status;
 }
 
 /* ---- Parts ---- */
@@ -259,8 +260,9 @@ gpuc_status gpuc_cl_plan_run_part(gpuc_plan *p, const gpuc_bindings *bindings, g
     GPUC_TRY(gpuc_device_check_stream(&dev->base, stream));
     GPUC_TRY(gpuc_cl_ensure_queue(dev, CL_QUEUE_PROFILING_ENABLE, &dev->profiling_queue));
     GPUC_TRY(read_times(plan, part));
+    gpuc_status status = run_timed(plan, enqueue_part, bindings, part, s);
     atomic_fetch_add(&s->queued, 1);
-    return run_timed(plan, enqueue_part, bindings, part, s);
+    return status;
 }
 
 gpuc_status gpuc_cl_plan_profile(gpuc_plan *p, double *out_ns, uint32_t count)

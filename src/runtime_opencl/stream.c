@@ -182,8 +182,8 @@ gpuc_status gpuc_cl_stream_wait(gpuc_device *device, gpuc_stream *stream, uint64
     GPUC_TRY(gpuc_device_check_stream(device, stream));
     GPUC_TRY(find_event(dev, ticket, &event));
     if (!event) return NULL;
-    atomic_fetch_add(&s->queued, 1);
     gpuc_status status = gpuc_cl_queue_wait(dev, &s->queue, 1, &event);
+    atomic_fetch_add(&s->queued, 1);
     dev->fn->ReleaseEvent(event);
     return status;
 }

@@ -147,6 +147,13 @@ static double enlarged(const int64_t *n, const float *const *ins, int64_t at)
     return (double)ins[0][(plane * n[1] + y / 2) * n[2] + x / 2];
 }
 
+enum { LONG = 6000000 };
+
+static double lengthened(const int64_t *n, const float *const *ins, int64_t at)
+{
+    return (double)ins[0][at * n[0] / LONG];
+}
+
 static double share(const float *x, int64_t count, int64_t stride, int64_t at)
 {
     double sum = 0;
@@ -195,6 +202,15 @@ static gpuc_rexpr *resize(gpuc_ctx *ctx, gpuc_rexpr *x)
     return gpuc_relay_op1(ctx, "image.resize", gpuc_attrs_string(ctx, a, "method", "nearest"), x);
 }
 
+/* To LONG elements: the products of both sizes, in halves, need more than 32 bits. */
+static gpuc_rexpr *resize_long(gpuc_ctx *ctx, gpuc_rexpr *x)
+{
+    gpuc_expr size = gpuc_int(ctx, LONG);
+    const gpuc_attrs *a =
+        fx_attrs(ctx, "scales=[0.0] coordinate=\"asymmetric\" rounding=\"floor\" method=\"nearest\"");
+    return gpuc_relay_op1(ctx, "image.resize", gpuc_attrs_sizes(ctx, a, "sizes", 1, &size), x);
+}
+
 /* Casts round, though targets without halves compute with them as float32. */
 static gpuc_rexpr *rounded(gpuc_ctx *ctx, gpuc_rexpr *x)
 {
@@ -241,6 +257,7 @@ static const open_case cases[] = {
     {.op = "strided_slice", .spell = slice, .inputs = {ALL}, .usual = {3, 5, 19}, .element = cut},
     {.op = "cast", .spell = rounded, .inputs = {ALL}, .usual = {3, 5, 19}, .element = half_of},
     {.op = "image.resize", .spell = resize, .inputs = {IMAGES}, .usual = {2, 5, 19}, .element = enlarged},
+    {.op = "image.resize to a long row", .spell = resize_long, .inputs = {{1, {-1}}}, .element = lengthened, .min = 1},
     {.op = "nn.softmax", .attrs = "axis=-1", .inputs = {ALL}, .usual = {3, 5, 19}, .element = share_of_row, .tolerance = 1e-5},
     {.op = "nn.softmax", .attrs = "axis=1", .inputs = {ALL}, .usual = {3, 5, 19}, .element = share_of_column, .tolerance = 1e-5},
 };

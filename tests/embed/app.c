@@ -196,6 +196,8 @@ static VKAPI_ATTR void VKAPI_CALL counted_CmdPipelineBarrier(VkCommandBuffer cb,
     VkBufferMemoryBarrier same[8];
     VkImageMemoryBarrier same_images[8];
     assert_true(m <= 8 && k <= 8);
+    app_counted.waited_stages |= from;
+    for (uint32_t i = 0; i < n; i++) app_counted.waited_accesses |= memory[i].srcAccessMask;
     for (uint32_t i = 0; i < m; i++) {
         same[i] = buffers[i];
         count_move(&same[i].srcQueueFamilyIndex, &same[i].dstQueueFamilyIndex);

@@ -29,7 +29,9 @@ typedef struct app_counts {
     uint32_t other_family; /* of the last one */
     int calls, fail_at;    /* of functions that may fail; the one with this number, from 1, does; 0: none */
     VkResult fail_with;
-    const char *failed; /* its name; NULL: it was not reached */
+    const char *failed;                 /* its name; NULL: it was not reached */
+    VkPipelineStageFlags waited_stages; /* of all barriers */
+    VkAccessFlags waited_accesses;
 } app_counts;
 extern app_counts app_counted;
 
@@ -57,10 +59,11 @@ typedef struct app_options {
     X(EndCommandBuffer)                                                                                      \
     X(ResetCommandPool)                                                                                      \
     X(CmdPipelineBarrier)                                                                                    \
-    X(CmdCopyBuffer) X(CmdFillBuffer) X(QueueSubmit) X(QueueWaitIdle) X(CreateFence) X(DestroyFence)         \
-        X(WaitForFences) X(ResetFences) X(CreateSemaphore) X(DestroySemaphore) X(CreateQueryPool)            \
-            X(DestroyQueryPool) X(GetQueryPoolResults) X(CreatePipelineCache) X(DestroyPipelineCache)        \
-                X(GetPipelineCacheData) X(SignalSemaphore) X(WaitSemaphores) X(CreateImage) X(DestroyImage)  \
+    X(CmdCopyBuffer)                                                                                         \
+    X(CmdFillBuffer) X(QueueSubmit) X(QueueWaitIdle) X(CreateFence) X(DestroyFence) X(WaitForFences)         \
+        X(ResetFences) X(CreateSemaphore) X(DestroySemaphore) X(CreateQueryPool) X(DestroyQueryPool)         \
+            X(GetQueryPoolResults) X(CreatePipelineCache) X(DestroyPipelineCache) X(GetPipelineCacheData)    \
+                X(SignalSemaphore) X(WaitSemaphores) X(CreateImage) X(DestroyImage)                          \
                     X(GetImageMemoryRequirements) X(BindImageMemory) X(CreateImageView) X(DestroyImageView)  \
                         X(CmdClearColorImage) X(CmdCopyBufferToImage) X(CmdCopyImageToBuffer)                \
                             X(FlushMappedMemoryRanges) X(InvalidateMappedMemoryRanges)

@@ -260,10 +260,43 @@ static void test_record(void **state)
         assert_int_equal(app_counted.creations, 0);
         assert_int_equal(app_counted.descriptor_writes, 0);
         assert_int_equal(w.heap.calls, 0);
+        assert_true(app_counted.waited_stages &
+                    VK_PIPELINE_STAGE_HOST_BIT); /* the layer does not see the host */
+        assert_true(app_counted.waited_accesses & VK_ACCESS_HOST_WRITE_BIT);
         gpuc_session_release(s);
         for (int i = 0; i < IN_FLIGHT; i++) free_io(&w, &o[i]);
         close_world(&w);
     }
+}
+
+/* Copies of the application stand before and behind the network, which the layer would see out of order. */
+static void test_between_copies(void **state)
+{
+    (void)state;
+    const gpuc_vulkan_sync sync = {.src_stages = VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                   .src_access = VK_ACCESS_TRANSFER_WRITE_BIT,
+                                   .dst_stages = VK_PIPELINE_STAGE_TRANSFER_BIT,
+                                   .dst_access = VK_ACCESS_TRANSFER_READ_BIT | VK_ACCESS_TRANSFER_WRITE_BIT};
+    const VkBufferCopy x_copy = {.size = X_BYTES}, y_copy = {.size = Y_BYTES};
+    world w;
+    open_world(&w, (app_options){0});
+    gpuc_session *s;
+    io inside = make_io(&w), outside = make_io(&w);
+    ok(gpuc_session_create(w.model, &s));
+    bind(s, &inside);
+    give_io(&w, &outside, 5);
+    VkCommandBuffer cb = app_begin(&w.a);
+    w.a.CmdCopyBuffer(cb, outside.x.handle, inside.x.handle, 1, &x_copy);
+    ok(gpuc_session_record(s, cb, &sync));
+    w.a.CmdCopyBuffer(cb, inside.y.handle, outside.y.handle, 1, &y_copy);
+    w.a.CmdCopyBuffer(cb, inside.z.handle, outside.z.handle, 1, &x_copy);
+    w.a.CmdFillBuffer(cb, inside.x.handle, 0, X_BYTES, 0);
+    app_run(&w.a, cb);
+    check_io(&w, &outside);
+    gpuc_session_release(s);
+    free_io(&w, &inside);
+    free_io(&w, &outside);
+    close_world(&w);
 }
 
 /* Each frame in other buffers than those before it, so that descriptors of kernels without push descriptors are made
@@ -478,6 +511,19 @@ static void unlock_queue(void *user)
     pthread_mutex_unlock(&((shared_queue *)user)->mutex);
 }
 
+/* The application and gpuc take the queue by turns. */
+static void open_locked_world(world *w, app_options options, shared_queue *q)
+{
+    app_open(&w->a, options);
+    open_runtime(w);
+    w->desc = app_desc(&w->a);
+    w->desc.lock_queue = lock_queue;
+    w->desc.unlock_queue = unlock_queue;
+    w->desc.queue_user = q;
+    ok(gpuc_vulkan_adopt(w->rt, &w->desc, &w->dev));
+    load(w);
+}
+
 /* Slices until the inference is complete; each is one submission, and waits for nothing. */
 static int run_in_slices(world *w, gpuc_session *s, uint32_t budget_us)
 {
@@ -500,14 +546,7 @@ static void test_slices(void **state)
     for (int plain = 0; plain < 2; plain++) {
         world w = {0};
         shared_queue q = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-        app_open(&w.a, (app_options){.plain = plain});
-        open_runtime(&w);
-        w.desc = app_desc(&w.a);
-        w.desc.lock_queue = lock_queue;
-        w.desc.unlock_queue = unlock_queue;
-        w.desc.queue_user = &q;
-        ok(gpuc_vulkan_adopt(w.rt, &w.desc, &w.dev));
-        load(&w);
+        open_locked_world(&w, (app_options){.plain = plain}, &q);
         enum { SETS = 2 };
         io o[SETS];
         gpuc_session *s;
@@ -983,14 +1022,7 @@ static void test_threads(void **state)
     (void)state;
     world w = {0};
     shared_queue q = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-    app_open(&w.a, (app_options){0});
-    open_runtime(&w);
-    w.desc = app_desc(&w.a);
-    w.desc.lock_queue = lock_queue;
-    w.desc.unlock_queue = unlock_queue;
-    w.desc.queue_user = &q;
-    ok(gpuc_vulkan_adopt(w.rt, &w.desc, &w.dev));
-    load(&w);
+    open_locked_world(&w, (app_options){0}, &q);
     runner r[2];
     pthread_t threads[2];
     for (int i = 0; i < 2; i++) {
@@ -1376,16 +1408,16 @@ static void test_every_call_fails(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_record),         cmocka_unit_test(test_many_bindings),
-        cmocka_unit_test(test_record_nodes),   cmocka_unit_test(test_labels),
-        cmocka_unit_test(test_submit),         cmocka_unit_test(test_slices),
-        cmocka_unit_test(test_families),       cmocka_unit_test(test_set_inputs),
-        cmocka_unit_test(test_plan),           cmocka_unit_test(test_buffers),
-        cmocka_unit_test(test_overlap),        cmocka_unit_test(test_adopt_refused),
-        cmocka_unit_test(test_requirements),   cmocka_unit_test(test_features),
-        cmocka_unit_test(test_threads),        cmocka_unit_test(test_memory_hook),
-        cmocka_unit_test(test_budget),         cmocka_unit_test(test_loss),
-        cmocka_unit_test(test_workspace),      cmocka_unit_test(test_weight_memory),
-        cmocka_unit_test(test_pipeline_cache), cmocka_unit_test(test_every_call_fails)};
+        cmocka_unit_test(test_record),        cmocka_unit_test(test_between_copies),
+        cmocka_unit_test(test_many_bindings), cmocka_unit_test(test_record_nodes),
+        cmocka_unit_test(test_labels),        cmocka_unit_test(test_submit),
+        cmocka_unit_test(test_slices),        cmocka_unit_test(test_families),
+        cmocka_unit_test(test_set_inputs),    cmocka_unit_test(test_plan),
+        cmocka_unit_test(test_buffers),       cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_adopt_refused), cmocka_unit_test(test_requirements),
+        cmocka_unit_test(test_features),      cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_memory_hook),   cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_loss),          cmocka_unit_test(test_workspace),
+        cmocka_unit_test(test_weight_memory), cmocka_unit_test(test_pipeline_cache), cmocka_unit_test(test_every_call_fails)};
     return app_available() ? cmocka_run_group_tests(tests, make_package, remove_package) : 77;
 }

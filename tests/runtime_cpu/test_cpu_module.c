@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -278,18 +279,30 @@ static int watch_folders(void)
     return watch;
 }
 
-/* System calls that a process is denied from now on: of files in memory, and of new files. */
-static bool deny(bool memory, bool files)
+/* What a process is denied from now on. */
+enum {
+    NOTHING,
+    MEMORY = 1, /* files in memory */
+    FILES = 2,  /* new files */
+    CODE = 4    /* mapping what can be executed */
+};
+
+static bool deny(unsigned what)
 {
     enum { CREATES = O_CREAT };
     struct sock_filter code[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, memory ? __NR_memfd_create : UINT32_MAX, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, what & MEMORY ? __NR_memfd_create : UINT32_MAX, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, files ? __NR_openat : UINT32_MAX, 0, 3),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, what & FILES ? __NR_openat : UINT32_MAX, 0, 3),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CREATES, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EROFS),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, what & CODE ? __NR_mmap : UINT32_MAX, 0, 3),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+        BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, PROT_EXEC, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     struct sock_fprog program = {.len = sizeof code / sizeof *code, .filter = code};
@@ -301,7 +314,7 @@ enum { CANNOT_DENY = 77 };
 
 /* Loads and runs the module in a child, which is denied some calls. What it says goes to a pipe: the child ends without
  * the test program's own end. */
-static int load_in_child(const gpuc_mapping *so, bool memory, bool files, char said[512])
+static int load_in_child(const gpuc_mapping *so, unsigned denied, char said[512])
 {
     int ends[2], status;
     assert_int_equal(pipe(ends), 0);
@@ -314,7 +327,7 @@ static int load_in_child(const gpuc_mapping *so, bool memory, bool files, char s
         gpuc_code_module *m;
         desc.num_threads = 2;
         gpuc_device *dev = open_cpu(&rt, &desc);
-        if ((memory || files) && !deny(memory, files)) _exit(CANNOT_DENY);
+        if (denied && !deny(denied)) _exit(CANNOT_DENY);
         gpuc_status s = dev->api->module_load(dev, "cpu_so", so->data, so->size, kernels, 2, &m);
         const char *text = s ? gpuc_status_message(s) : "";
         ssize_t written = write(ends[1], text, strlen(text));
@@ -341,19 +354,28 @@ static void code_is_loaded_without_a_file_where_it_can_be(void **state)
     int watch = watch_folders();
     if (watch < 0) skip();
     setenv("TMPDIR", "/nowhere", 1); /* the runtime asks for no place */
-    assert_int_equal(load_in_child(&so, false, false, said), 0);
+    assert_int_equal(load_in_child(&so, NOTHING, said), 0);
     assert_int_equal(files_made(watch), 0);
-    int code = load_in_child(&so, false, true, said); /* as on disks that are read-only */
+    int code = load_in_child(&so, FILES, said); /* as on disks that are read-only */
     if (code != CANNOT_DENY) assert_int_equal(code, 0);
-    code = load_in_child(&so, true, false, said);
+    code = load_in_child(&so, MEMORY, said);
     if (code != CANNOT_DENY) {
         assert_int_equal(code, 0);
         assert_int_equal(files_made(watch), 1); /* which is gone again */
-        code = load_in_child(&so, true, true, said);
+        code = load_in_child(&so, MEMORY | FILES, said);
         assert_int_equal(code, 1);
         if (!strstr(said, "memfd_create: Function not implemented") || !strstr(said, "/var/tmp") ||
             !strstr(said, "Read-only file system"))
             fail_msg("%s", said);
+        code = load_in_child(&so, MEMORY | CODE, said); /* as where folders are mounted with noexec */
+        assert_int_equal(code, 1);
+        if (!strstr(said, "memfd_create: Function not implemented") || !strstr(said, "/var/tmp") ||
+            !strstr(said, "failed to map segment"))
+            fail_msg("%s", said);
+        code = load_in_child(&so, CODE, said);
+        assert_int_equal(code, 1);
+        if (!strstr(said, "failed to map segment") || strstr(said, "neither"))
+            fail_msg("%s", said); /* once */
     }
     unsetenv("TMPDIR");
     close(watch);

@@ -18,6 +18,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 /* True if this call is to fail. */
 static bool hit(const char *name)
 {
+    if (spy.before) spy.before(name);
     pthread_mutex_lock(&lock);
     bool now = ++spy.calls == spy.fail_at || (spy.fail_name && strcmp(spy.fail_name, name) == 0);
     if (now) spy.failed = name;

@@ -15,16 +15,17 @@
 #include "runtime_opencl/testing.h"
 
 typedef struct cl_spy {
-    int calls;             /* of functions that may fail */
-    int fail_at;           /* number of the call that fails; 0: none */
-    const char *fail_name; /* or every call of this one */
-    cl_int error;          /* with this; 0: CL_OUT_OF_RESOURCES */
-    const char *failed;    /* the call that was made to fail */
-    const char *missing;   /* a function that the library lacks */
-    const char *version;   /* of the device, instead of its own */
-    bool hints;            /* the device has cl_khr_priority_hints */
-    bool discrete;         /* the device has memory of its own */
-    cl_int event_state;    /* of every event, instead of its own; 0: its own */
+    int calls;                        /* of functions that may fail */
+    int fail_at;                      /* number of the call that fails; 0: none */
+    const char *fail_name;            /* or every call of this one */
+    cl_int error;                     /* with this; 0: CL_OUT_OF_RESOURCES */
+    const char *failed;               /* the call that was made to fail */
+    const char *missing;              /* a function that the library lacks */
+    const char *version;              /* of the device, instead of its own */
+    bool hints;                       /* the device has cl_khr_priority_hints */
+    bool discrete;                    /* the device has memory of its own */
+    cl_int event_state;               /* of every event, instead of its own; 0: its own */
+    void (*before)(const char *name); /* of each call of a function that may fail */
     int no_platforms;
     int objects; /* created and not released */
     int sources, binaries, set_args, blocking_writes, queued_writes, queues, builds;

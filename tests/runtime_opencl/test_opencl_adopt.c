@@ -207,6 +207,14 @@ static void make_net(net *n, app *a, gpuc_model *m)
     cl_ok(gpuc_session_bind_output(n->s, 0, n->y));
 }
 
+static void open_app_net(app *a, net *n, const mode *m)
+{
+    open_app(a, m);
+    gpuc_model *model = cts_load(&a->c, CTS_STATIC, NULL);
+    make_net(n, a, model);
+    gpuc_model_release(model); /* the session has a reference */
+}
+
 static void free_net(net *n)
 {
     gpuc_session_release(n->s);
@@ -274,10 +282,7 @@ static void slices_between_commands_of_the_application(void **state)
         float x[N], y[N];
         app a;
         net n;
-        open_app(&a, m);
-        gpuc_model *model = cts_load(&a.c, CTS_STATIC, NULL);
-        make_net(&n, &a, model);
-        gpuc_model_release(model);
+        open_app_net(&a, &n, m);
         bool ordered = m->queue && !m->out_of_order;
         for (uint32_t r = 0; r < 6; r++) {
             cl_event written, end = NULL;
@@ -331,9 +336,7 @@ static void an_event_holds_the_work_back(void **state)
         float x[N], y[N];
         app a;
         net n;
-        open_app(&a, m);
-        gpuc_model *model = cts_load(&a.c, CTS_STATIC, NULL);
-        make_net(&n, &a, model);
+        open_app_net(&a, &n, m);
         cts_fill(x, N, 3);
         cl_ok(gpuc_ndarray_write(n.x, x, BYTES));
         cl_event gate = user_event(&a), end[2];
@@ -347,7 +350,6 @@ static void an_event_holds_the_work_back(void **state)
         expect(x, y);
         for (int i = 0; i < 2; i++) drop_event(end[i]);
         done(cl_real.ReleaseEvent(gate));
-        gpuc_model_release(model);
         free_net(&n);
         close_app(&a);
     }
@@ -363,9 +365,7 @@ static void an_event_that_fails(void **state)
         float x[N], y[N];
         app a;
         net n;
-        open_app(&a, m);
-        gpuc_model *model = cts_load(&a.c, CTS_STATIC, NULL);
-        make_net(&n, &a, model);
+        open_app_net(&a, &n, m);
         cts_fill(x, N, 4);
         cl_ok(gpuc_ndarray_write(n.x, x, BYTES));
         cl_ok(gpuc_opencl_submit(n.s, 0, NULL, NULL));
@@ -383,7 +383,6 @@ static void an_event_that_fails(void **state)
         read_y(&a, n.y_mem, SKIP, end, y);
         drop_event(end);
         expect(x, y);
-        gpuc_model_release(model);
         free_net(&n);
         close_app(&a);
     }
@@ -611,9 +610,7 @@ static void flags_say_what_is_allowed(void **state)
     net n;
     gpuc_ndarray *w;
     void *at;
-    open_app(&a, &modes[0]);
-    gpuc_model *model = cts_load(&a.c, CTS_STATIC, NULL);
-    make_net(&n, &a, model);
+    open_app_net(&a, &n, &modes[0]);
     cts_fill(x, N, 1);
     cl_ok(gpuc_ndarray_write(n.x, x, BYTES));
     const struct {
@@ -648,7 +645,6 @@ static void flags_say_what_is_allowed(void **state)
         gpuc_ndarray_release(w); /* mapped or not */
         done(cl_real.ReleaseMemObject(mem));
     }
-    gpuc_model_release(model);
     free_net(&n);
     close_app(&a);
 }
@@ -660,9 +656,7 @@ static void memory_is_bound_once(void **state)
     net n;
     gpuc_ndarray *parts[3], *own;
     gpuc_opencl_buffer b;
-    open_app(&a, &modes[0]);
-    gpuc_model *model = cts_load(&a.c, CTS_STATIC, NULL);
-    make_net(&n, &a, model);
+    open_app_net(&a, &n, &modes[0]);
     cl_mem half = part_of(n.whole, 0, 4096 - 1024, BYTES + 1024), apart = part_of(n.whole, 0, 0, 4096);
     cl_ok(wrap(&a, half, 0, 0, &parts[0]));
     cl_ok(wrap(&a, n.whole, 4096 + BYTES - BYTES, BYTES, &parts[1]));
@@ -687,7 +681,6 @@ static void memory_is_bound_once(void **state)
     for (int i = 0; i < 3; i++) gpuc_ndarray_release(parts[i]);
     done(cl_real.ReleaseMemObject(half));
     done(cl_real.ReleaseMemObject(apart));
-    gpuc_model_release(model);
     free_net(&n);
     close_app(&a);
 }
@@ -699,10 +692,8 @@ static void bad_events(void **state)
     net n;
     gpuc_device *cpu;
     cl_event none = NULL, end, foreign;
-    open_app(&a, &modes[0]);
+    open_app_net(&a, &n, &modes[0]);
     make_objects(&other, &modes[0]);
-    gpuc_model *model = cts_load(&a.c, CTS_STATIC, NULL);
-    make_net(&n, &a, model);
     foreign = user_event(&other);
     cl_fails(gpuc_opencl_submit(n.s, 1, &none, &end), GPUC_INVALID_ARGUMENT, "event 0: it is NULL");
     cl_fails(gpuc_opencl_submit(n.s, 1, &foreign, &end), GPUC_INVALID_ARGUMENT, "it is of another context");
@@ -712,7 +703,6 @@ static void bad_events(void **state)
     cl_fails(gpuc_opencl_signal(cpu, NULL, &end), GPUC_INVALID_ARGUMENT, "is on cpu:0");
     cl_fails(gpuc_opencl_wait(cpu, NULL, 0, NULL), GPUC_INVALID_ARGUMENT, "is on cpu:0");
     done(cl_real.ReleaseEvent(foreign));
-    gpuc_model_release(model);
     free_net(&n);
     release_objects(&other);
     close_app(&a);
@@ -830,14 +820,11 @@ static void a_new_device_after_a_failure(void **state)
     {
         app a;
         net n;
-        open_app(&a, m);
-        gpuc_model *model = cts_load(&a.c, CTS_STATIC, NULL);
-        make_net(&n, &a, model);
+        open_app_net(&a, &n, m);
         spy.fail_name = "clEnqueueNDRangeKernel";
         spy.error = CL_OUT_OF_RESOURCES;
         cl_fails(gpuc_session_run(n.s), GPUC_OUT_OF_DEVICE_MEMORY, "clEnqueueNDRangeKernel");
         spy.fail_name = NULL;
-        gpuc_model_release(model);
         free_net(&n);
         cl_ok(gpuc_device_close(a.c.dev));
         const gpuc_opencl_device_desc d = desc_of(&a, m);

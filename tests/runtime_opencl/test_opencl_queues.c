@@ -173,6 +173,69 @@ static void two_streams_are_two_queues(void **state)
     tear_down(&b);
 }
 
+/* ---- Tickets beside other threads ---- */
+
+static struct {
+    bench *b;
+    const char *call; /* in front of which another thread waits for all that it sees */
+    int calls;
+} beside;
+
+static void wait_beside(const char *name)
+{
+    uint64_t ticket;
+    bool done;
+    if (strcmp(name, beside.call) != 0) return;
+    gpuc_device *dev = beside.b->dev;
+    beside.call = "";
+    beside.calls++;
+    cl_ok(dev->api->stream_signal(dev, NULL, &ticket));
+    cl_ok(dev->api->ticket_wait(dev, ticket, GPUC_FOREVER, &done));
+}
+
+/* A command that a thread is about to enqueue is not done when a ticket of another thread is. */
+static void tickets_count_what_was_enqueued(void **state)
+{
+    (void)state;
+    static const char *const calls[] = {"clEnqueueNDRangeKernel", "clEnqueueReadBuffer",
+                                        "clEnqueueCopyBuffer", "clEnqueueWriteBuffer"};
+    bench b;
+    float host[N] = {0};
+    set_up(&b);
+    write(&b, sizeof host, b.x);
+    write(&b, sizeof host, b.y);
+    beside.b = &b;
+    beside.call = "";
+    spy.before = wait_beside;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        const gpuc_device_api *api = b.dev->api;
+        uint64_t ticket, last;
+        bool done;
+        beside.calls = 0;
+        run(&b, 0, 0); /* the queue is busy, so that writes are staged */
+        cl_ok(api->stream_signal(b.dev, NULL, &last));
+        beside.call = calls[i];
+        switch (i) {
+        case 0: run(&b, 0, 0); break;
+        case 1: cl_ok(api->read_later(b.dev, (gpuc_copy_end){.buffer = b.y}, host, sizeof host, NULL)); break;
+        case 2:
+            cl_ok(api->copy_data_from_to(b.dev, (gpuc_copy_end){.buffer = b.x},
+                                         (gpuc_copy_end){.buffer = b.y}, sizeof host, NULL));
+            break;
+        case 3: write(&b, sizeof host, b.x); break;
+        }
+        cl_ok(api->stream_signal(b.dev, NULL, &ticket));
+        assert_int_equal(beside.calls, 1);
+        if (!ticket) fail_msg("%s: the stream is done before the command is", calls[i]);
+        cl_ok(api->ticket_wait(b.dev, ticket, GPUC_FOREVER, &done));
+        assert_true(done);
+    }
+    spy.before = NULL;
+    tear_down(&b);
+}
+
+/* ---- Priorities ---- */
+
 static void count_note(void *user, gpuc_log_level level, const char *id, const char *message)
 {
     (void)level;
@@ -230,6 +293,7 @@ int main(void)
         cmocka_unit_test(only_profiled_plans_pay_for_profiling),
         cmocka_unit_test(offsets_that_no_kernel_can_take),
         cmocka_unit_test(two_streams_are_two_queues),
+        cmocka_unit_test(tickets_count_what_was_enqueued),
         cmocka_unit_test(queues_have_priorities),
     };
     return cl_available() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;

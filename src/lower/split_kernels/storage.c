@@ -66,7 +66,10 @@ static gpuc_expr launch_time(placer *t, const gpuc_tir_buffer *b, gpuc_expr e, c
 static placement workspace_slice(placer *t, const gpuc_tir_buffer *b)
 {
     gpuc_ctx *ctx = t->m.ctx;
-    gpuc_expr size = launch_time(t, b, b->shape[0], "a size"), total = size, slice = NULL;
+    gpuc_expr size = launch_time(t, b, b->shape[0], "a size"), zero = gpuc_imm_int(ctx, size->dtype, 0);
+    /* The size of what no iteration needs may be below 0: the last element minus the first, and one. */
+    bool known = gpuc_arith_prove(t->a, gpuc_le(ctx, zero, size));
+    gpuc_expr total = known ? size : gpuc_max(ctx, size, zero), slice = NULL;
     for (int i = 0; i < t->num_loops; i++) {
         const gpuc_tir_for_node *n = t->loops[i];
         gpuc_expr extent = launch_time(t, b, n->extent, "an extent"), at = gpuc_sub(ctx, n->var, n->min);
