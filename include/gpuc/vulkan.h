@@ -139,8 +139,7 @@ typedef struct gpuc_vulkan_device_desc {
     uint64_t memory_budget;           /* bytes that gpuc may allocate; 0: as many as there are */
     VkPipelineCache pipeline_cache;   /* the application's; 0: gpuc's own, through the runtime's callbacks */
 } gpuc_vulkan_device_desc;
-#define GPUC_VULKAN_DEVICE_DESC_INIT                                                                         \
-    ((gpuc_vulkan_device_desc){.struct_size = sizeof(gpuc_vulkan_device_desc)})
+#define GPUC_VULKAN_DEVICE_DESC_INIT GPUC_SIZED(gpuc_vulkan_device_desc)
 
 /* Makes a device of the runtime from a VkDevice, which stays the application's: gpuc destroys nothing of it, and waits
  * for its own work only. Its number is GPUC_ADOPTED_FIRST or more. gpuc_device_close closes it. The runtime must have
