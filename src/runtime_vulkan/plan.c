@@ -196,6 +196,9 @@ static void record_given(gpuc_vk_plan *plan, const gpuc_bindings *bindings, cons
     gpuc_vk_label_begin(dev, cb, r->label);
     if (r->first) gpuc_vk_take_over(dev, cb, bindings, false);
     gpuc_vk_record_steps(plan, b, cb, first, end, VK_NULL_HANDLE, &hazards);
+    if (sync && r->opens && hazards.all && !hazards.count) /* no step has done it */
+        gpuc_vk_hazards_barrier(dev, &hazards, cb,
+                                VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT);
     if (r->last) gpuc_vk_take_over(dev, cb, bindings, true);
     gpuc_vk_label_end(dev, cb, r->label);
     if (r->query != UINT32_MAX) gpuc_vk_timestamp(dev, cb, sync->query_pool, r->query);
