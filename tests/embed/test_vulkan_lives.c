@@ -131,6 +131,11 @@ static void bind(world *w, int64_t out_rows, int64_t out_columns, uint32_t famil
     gpuc_ndarray_release(y);
 }
 
+static const gpuc_vulkan_sync host_sync = {.src_stages = VK_PIPELINE_STAGE_HOST_BIT,
+                                           .src_access = VK_ACCESS_HOST_WRITE_BIT,
+                                           .dst_stages = VK_PIPELINE_STAGE_HOST_BIT,
+                                           .dst_access = VK_ACCESS_HOST_READ_BIT};
+
 /* ---- Tests ------------------------------------------------------------------------------------ */
 
 /* What is said for both ends holds where the operators at the ends have no steps. */
@@ -164,10 +169,40 @@ static void test_ends_without_steps(void **state)
     close_world(&w);
 }
 
+static const char *variant(const world *w)
+{
+    return gpuc_model_node_step(w->model, 0, 0).variant;
+}
+
+/* Richer kernels come while a command buffer with the general ones is pending: that stays as it is. */
+static void test_prepared_after_recording(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, VARIANTS, true);
+    bind(&w, ROWS, OUT, GPUC_VULKAN_SAME_FAMILY);
+    VkCommandBuffer old = app_begin(&w.a);
+    ok(gpuc_session_record(w.session, old, &host_sync));
+    assert_string_equal(variant(&w), gpuc_model_node_step(w.model, 0, 0).kernel);
+    ok(gpuc_model_prepare(w.model, NULL, NULL));
+    assert_string_not_equal(variant(&w), gpuc_model_node_step(w.model, 0, 0).kernel);
+    ok(gpuc_session_run(w.session));
+    ok(gpuc_session_sync(w.session));
+    static float want[ROWS * OUT];
+    memcpy(want, w.y.floats, sizeof want);
+    VkCommandBuffer cbs[] = {old, app_begin(&w.a)};
+    ok(gpuc_session_record(w.session, cbs[1], &host_sync));
+    for (int i = 0; i < 2; i++) {
+        memset(w.y.floats, 0xff, X_BYTES);
+        app_run(&w.a, cbs[i]);
+        for (int k = 0; k < ROWS * OUT; k++) assert_float_equal(w.y.floats[k], want[k], 1e-4f);
+    }
+    close_world(&w);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ends_without_steps),
-    };
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ends_without_steps),
+                                       cmocka_unit_test(test_prepared_after_recording)};
     return app_available() ? cmocka_run_group_tests(tests, make_packages, remove_packages) : 77;
 }
