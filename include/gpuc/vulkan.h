@@ -173,17 +173,18 @@ typedef struct gpuc_vulkan_buffer {
     /* VkBufferUsageFlags that it was made with. STORAGE_BUFFER is needed; TRANSFER_SRC and TRANSFER_DST for copies;
      * UNIFORM_TEXEL_BUFFER for kernels that read it by texels. */
     uint32_t usage;
-    /* The queue family that owns it before a recording or submission, which releases it to that of gpuc's queue;
-     * gpuc acquires it at the start, and at the end releases it to the same family. GPUC_VULKAN_SAME_FAMILY where the
-     * families are the same or the buffer is shared (VK_SHARING_MODE_CONCURRENT). */
+    /* The queue family that owns it before a recording or submission, which releases it to that of gpuc's queue: all of
+     * the buffer, VK_WHOLE_SIZE at 0. gpuc acquires it at the start, and at the end releases it to the same family.
+     * GPUC_VULKAN_SAME_FAMILY where the families are the same or the buffer is shared (VK_SHARING_MODE_CONCURRENT). */
     uint32_t owner_family;
     void *mapped; /* coherent address of the byte at offset, for gpuc_ndarray_host; NULL: none */
 } gpuc_vulkan_buffer;
 
 /* Makes an array of a buffer: elements of the type and extents lie densely at the offset. Nothing is copied; the
  * buffer stays the application's, and must live until the array has been released and the work that uses it is done.
- * released(user), if it is not NULL, is called when gpuc uses it no more. INVALID_ARGUMENT for a range that is too
- * small, an offset that is not aligned, or usage without STORAGE_BUFFER. */
+ * released(user), if it is not NULL, is called inside of any function of gpuc once no array is over the buffer and the
+ * work that uses it is done; it must not call gpuc. INVALID_ARGUMENT for a range that is too small, an offset that is
+ * not aligned, or usage without STORAGE_BUFFER. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_wrap_buffer(gpuc_device *dev,
                                                             const gpuc_vulkan_buffer *buffer,
                                                             gpuc_dtype dtype, int ndim, const int64_t *dims,

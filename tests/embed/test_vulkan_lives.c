@@ -169,6 +169,52 @@ static void test_ends_without_steps(void **state)
     close_world(&w);
 }
 
+/* An array that is released while its work is queued, and another one over the same buffer. */
+static void test_wrapped_again(void **state)
+{
+    (void)state;
+    world w;
+    int released = 0;
+    static float got[ROWS * COLUMNS];
+    open_world(&w, COPIED, false);
+    gpuc_ndarray *x = wrap(&w, &w.x, ROWS, COLUMNS, GPUC_VULKAN_SAME_FAMILY, NULL);
+    gpuc_ndarray *z = wrap(&w, &w.z, ROWS, COLUMNS, GPUC_VULKAN_SAME_FAMILY, NULL);
+    for (int round = 0; round < 3; round++) {
+        gpuc_ndarray *y = wrap(&w, &w.y, ROWS, COLUMNS, GPUC_VULKAN_SAME_FAMILY, &released);
+        ok(gpuc_ndarray_copy(x, y));
+        gpuc_ndarray_release(y);
+        assert_int_equal(released, 2 * round);
+        y = wrap(&w, &w.y, ROWS, COLUMNS, GPUC_VULKAN_SAME_FAMILY, &released);
+        ok(gpuc_ndarray_copy(y, z)); /* behind the first copy, or the layer complains */
+        ok(gpuc_ndarray_read(z, got, sizeof got));
+        assert_memory_equal(got, w.x.floats, sizeof got);
+        gpuc_ndarray_release(y);
+        assert_int_equal(released, 2 * round + 2);
+    }
+    gpuc_ndarray_release(x);
+    gpuc_ndarray_release(z);
+    close_world(&w);
+}
+
+/* The application may make another buffer with the handle of one that it has destroyed. */
+static void test_other_usage_afterwards(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, COPIED, false);
+    int64_t dims[] = {ROWS, COLUMNS};
+    gpuc_ndarray *x = wrap(&w, &w.x, ROWS, COLUMNS, GPUC_VULKAN_SAME_FAMILY, NULL);
+    gpuc_ndarray *y = wrap(&w, &w.y, ROWS, COLUMNS, GPUC_VULKAN_SAME_FAMILY, NULL);
+    gpuc_vulkan_buffer v = app_wrap(&w.y, 0, w.y.size);
+    ok(gpuc_ndarray_copy(x, y));
+    gpuc_ndarray_release(y);
+    v.usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT;
+    ok(gpuc_vulkan_wrap_buffer(w.dev, &v, GPUC_FLOAT32, 2, dims, NULL, NULL, &y));
+    gpuc_ndarray_release(y);
+    gpuc_ndarray_release(x);
+    close_world(&w);
+}
+
 static const char *variant(const world *w)
 {
     return gpuc_model_node_step(w->model, 0, 0).variant;
@@ -202,7 +248,8 @@ static void test_prepared_after_recording(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_ends_without_steps),
-                                       cmocka_unit_test(test_prepared_after_recording)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ends_without_steps), cmocka_unit_test(test_wrapped_again),
+        cmocka_unit_test(test_other_usage_afterwards), cmocka_unit_test(test_prepared_after_recording)};
     return app_available() ? cmocka_run_group_tests(tests, make_packages, remove_packages) : 77;
 }
