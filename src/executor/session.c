@@ -299,6 +299,17 @@ static gpuc_status check_apart(const gpuc_session *s, uint32_t output, const gpu
     return NULL;
 }
 
+static gpuc_status check_workspace(const gpuc_session *s, const gpuc_session_array *others, uint32_t count,
+                                   const char *what, const gpuc_signature_tensor *names)
+{
+    for (uint32_t i = 0; s->workspace && i < count; i++)
+        if (others[i].array && gpuc_ndarray_overlap(others[i].array, s->workspace))
+            return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                             "the workspace shares memory with the array of %s '%s': bind other memory", what,
+                             names[i].name);
+    return NULL;
+}
+
 /* A run must not write where it reads, nor write two things to one place. It is checked at a run, since frames
  * that swap two arrays bind one of them twice for a while. */
 static gpuc_status check_outputs(const gpuc_session *s)
@@ -309,7 +320,8 @@ static gpuc_status check_outputs(const gpuc_session *s)
         GPUC_TRY(check_apart(s, i, s->inputs, sig->num_inputs, "input", sig->inputs));
         GPUC_TRY(check_apart(s, i, s->outputs, i, "output", sig->outputs));
     }
-    return NULL;
+    GPUC_TRY(check_workspace(s, s->inputs, sig->num_inputs, "input", sig->inputs));
+    return check_workspace(s, s->outputs, sig->num_outputs, "output", sig->outputs);
 }
 
 gpuc_status gpuc_session_prepare(gpuc_session *s)

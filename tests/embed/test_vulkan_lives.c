@@ -215,6 +215,27 @@ static void test_other_usage_afterwards(void **state)
     close_world(&w);
 }
 
+static void test_workspace_apart(void **state)
+{
+    (void)state;
+    world w;
+    open_world(&w, VARIANTS, false);
+    bind(&w, ROWS, OUT, GPUC_VULKAN_SAME_FAMILY);
+    const app_buffer *under[] = {&w.x, &w.y};
+    static const char *const words[] = {"the array of input 'x'", "the array of output"};
+    for (int i = 0; i < 2; i++) {
+        int64_t bytes = X_BYTES;
+        gpuc_vulkan_buffer v = app_wrap(under[i], 0, X_BYTES);
+        gpuc_ndarray *memory;
+        ok(gpuc_vulkan_wrap_buffer(w.dev, &v, GPUC_UINT8, 1, &bytes, NULL, NULL, &memory));
+        ok(gpuc_session_bind_workspace(w.session, memory));
+        fails(gpuc_session_run(w.session), GPUC_INVALID_ARGUMENT, words[i]);
+        gpuc_ndarray_release(memory);
+    }
+    ok(gpuc_session_bind_workspace(w.session, NULL));
+    close_world(&w);
+}
+
 static const char *variant(const world *w)
 {
     return gpuc_model_node_step(w->model, 0, 0).variant;
@@ -250,6 +271,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends_without_steps), cmocka_unit_test(test_wrapped_again),
-        cmocka_unit_test(test_other_usage_afterwards), cmocka_unit_test(test_prepared_after_recording)};
+        cmocka_unit_test(test_other_usage_afterwards), cmocka_unit_test(test_workspace_apart),
+        cmocka_unit_test(test_prepared_after_recording)};
     return app_available() ? cmocka_run_group_tests(tests, make_packages, remove_packages) : 77;
 }
