@@ -22,23 +22,37 @@ typedef struct row {
     gpuc_image_format in, out; /* of the package */
     VkFormat in_view, out_view;
     VkImageLayout layout; /* that the input is read in */
+    int64_t width;        /* that the package says of the input; 0: any size */
 } row;
 
 static const row rows[] = {
     {"rgba8", GPUC_IMAGE_RGBA8, GPUC_IMAGE_RGBA8, VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_UNORM,
-     VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL},
+     VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL, 0},
     {"read in the general layout", GPUC_IMAGE_RGBA8, GPUC_IMAGE_RGBA8, VK_FORMAT_R8G8B8A8_UNORM,
-     VK_FORMAT_R8G8B8A8_UNORM, VK_IMAGE_LAYOUT_GENERAL},
+     VK_FORMAT_R8G8B8A8_UNORM, VK_IMAGE_LAYOUT_GENERAL, 0},
     {"encoded colours through UNORM views", GPUC_IMAGE_RGBA8_SRGB, GPUC_IMAGE_RGBA8_SRGB,
-     VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_UNORM, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL},
+     VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_UNORM, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL, 0},
     {"blue first", GPUC_IMAGE_RGBA8, GPUC_IMAGE_RGBA8, VK_FORMAT_B8G8R8A8_UNORM, VK_FORMAT_B8G8R8A8_UNORM,
-     VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL},
+     VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL, 0},
     {"halves", GPUC_IMAGE_RGBA16F, GPUC_IMAGE_RGBA16F, VK_FORMAT_R16G16B16A16_SFLOAT,
-     VK_FORMAT_R16G16B16A16_SFLOAT, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL},
+     VK_FORMAT_R16G16B16A16_SFLOAT, VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL, 0},
+    {"of one size", GPUC_IMAGE_RGBA8, GPUC_IMAGE_RGBA8, VK_FORMAT_R8G8B8A8_UNORM, VK_FORMAT_R8G8B8A8_UNORM,
+     VK_IMAGE_LAYOUT_GENERAL, IN_W},
+    {"wider than images of any device", GPUC_IMAGE_RGBA8, GPUC_IMAGE_RGBA8, VK_FORMAT_R8G8B8A8_UNORM,
+     VK_FORMAT_R8G8B8A8_UNORM, VK_IMAGE_LAYOUT_GENERAL, 1 << 20},
 };
-enum { NUM_ROWS = sizeof rows / sizeof *rows };
+enum { NUM_ROWS = sizeof rows / sizeof *rows, ONE_SIZE = NUM_ROWS - 2, TOO_WIDE };
 
 static char packages[NUM_ROWS][64];
+static int warnings; /* of builds */
+
+static void on_warning(void *user, const char *message)
+{
+    const row *r = user;
+    assert_true(r->width > IN_W);
+    assert_non_null(strstr(message, "have max_image_width=4096"));
+    warnings++;
+}
 
 static void build(gpuc_ctx *ctx, void *arg)
 {
@@ -55,6 +69,8 @@ static void build(gpuc_ctx *ctx, void *arg)
     gpuc_image_input in = GPUC_IMAGE_INPUT_INIT;
     in.name = "x";
     in.format = r->in;
+    in.width = r->width;
+    in.height = r->width ? IN_H : 0;
     gpuc_rmodule_image_input(ctx, m, &in);
     gpuc_image_output out = GPUC_IMAGE_OUTPUT_INIT;
     out.name = "y";
@@ -65,6 +81,8 @@ static void build(gpuc_ctx *ctx, void *arg)
         gpuc_target_parse(ctx, any ? "vulkan -image_any_format=1" : "vulkan", NULL),
         gpuc_target_parse(ctx, "c", NULL)};
     gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
+    options.warning = on_warning;
+    options.warning_user = (void *)r;
     gpuc_build_package(ctx, m, 2, targets, &options, packages[r - rows], NULL);
 }
 
@@ -98,7 +116,15 @@ typedef struct world {
     gpuc_runtime *rt;
     gpuc_device *dev, *cpu;
     gpuc_model *model, *reference;
+    int without_warm_up; /* preparations */
 } world;
+
+static void on_log(void *user, gpuc_log_level level, const char *id, const char *message)
+{
+    world *w = user;
+    (void)level, (void)message;
+    w->without_warm_up += !strcmp(id, "model.prepare");
+}
 
 static gpuc_model *load(world *w, gpuc_device *dev, int number)
 {
@@ -116,6 +142,8 @@ static void open_host(world *w, bool plain)
     memset(w, 0, sizeof *w);
     app_open(&w->a, (app_options){.plain = plain});
     gpuc_runtime_desc d = GPUC_RUNTIME_DESC_INIT;
+    d.log = on_log;
+    d.log_user = w;
     ok(gpuc_runtime_create(&d, &w->rt));
     app_register(w->rt);
     ok(gpuc_cpu_register(w->rt));
@@ -311,7 +339,7 @@ static void test_record(void **state)
 {
     (void)state;
     run_row(0, true, false);
-    for (int i = 0; i < NUM_ROWS; i++)
+    for (int i = 0; i < TOO_WIDE; i++)
         if (rows[i].out_view != VK_FORMAT_B8G8R8A8_UNORM || has_any_format())
             run_row(i, false, false);
         else
@@ -557,30 +585,62 @@ static void test_every_call_fails(void **state)
     }
 }
 
+/* The row of the answer that has the name, for a package. */
+static gpuc_vulkan_need need_of(world *w, int number, const char *name)
+{
+    gpuc_vulkan_need list[64], found = {0};
+    uint32_t count = 64;
+    gpuc_vulkan_question q = {.get_instance_proc_addr = app_desc(&w->a).get_instance_proc_addr,
+                              .instance = w->a.instance,
+                              .api_version = w->a.api_version,
+                              .physical_device = w->a.physical,
+                              .path = packages[number]};
+    ok(gpuc_vulkan_requirements(w->rt, &q, list, &count));
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(list[i].name, name)) {
+            assert_null(found.name); /* once */
+            found = list[i];
+        }
+    assert_non_null(found.name);
+    return found;
+}
+
+static void refuse_package(world *w, int number, const char *text)
+{
+    gpuc_model *m;
+    gpuc_model_desc d = GPUC_MODEL_DESC_INIT;
+    d.path = packages[number];
+    d.device = w->dev;
+    fails(gpuc_model_load(w->rt, &d, &m), GPUC_DEVICE_UNAVAILABLE, text);
+}
+
 /* A format that kernels cannot name asks for a feature, and a device without it does not take the package. */
 static void test_any_format(void **state)
 {
     (void)state;
     world w;
-    gpuc_model *m;
-    gpuc_vulkan_need list[64];
-    uint32_t count = 64, found = 0;
     const int blue = 3;
     open_world(&w, 0, true);
-    gpuc_vulkan_device_desc desc = app_desc(&w.a);
-    gpuc_vulkan_question q = {.get_instance_proc_addr = desc.get_instance_proc_addr,
-                              .instance = w.a.instance,
-                              .api_version = w.a.api_version,
-                              .physical_device = w.a.physical,
-                              .path = packages[blue]};
-    ok(gpuc_vulkan_requirements(w.rt, &q, list, &count));
-    for (uint32_t i = 0; i < count; i++)
-        if (!strcmp(list[i].name, "shaderStorageImageWriteWithoutFormat")) found += !list[i].optional;
-    assert_int_equal(found, 1);
-    gpuc_model_desc d = GPUC_MODEL_DESC_INIT;
-    d.path = packages[blue];
-    d.device = w.dev;
-    fails(gpuc_model_load(w.rt, &d, &m), GPUC_DEVICE_UNAVAILABLE, "it needs image_any_format");
+    assert_false(need_of(&w, blue, "shaderStorageImageWriteWithoutFormat").optional);
+    refuse_package(&w, blue, "it needs image_any_format");
+    close_world(&w);
+}
+
+/* Sizes that the package says are known before anything runs: a device with smaller images does not take it, and the
+ * warm-up makes images. */
+static void test_one_size(void **state)
+{
+    (void)state;
+    world w;
+    assert_int_equal(warnings, 1);
+    open_world(&w, ONE_SIZE, false);
+    gpuc_vulkan_need need = need_of(&w, ONE_SIZE, "maxImageDimension2D");
+    assert_true(need.present && need.needs == IN_W && need.has >= 4096);
+    need = need_of(&w, TOO_WIDE, "maxImageDimension2D");
+    assert_true(!need.present && need.needs == 1 << 20);
+    refuse_package(&w, TOO_WIDE, "it needs max_image_width of at least 1048576");
+    ok(gpuc_model_prepare(w.model, NULL, NULL));
+    assert_int_equal(w.without_warm_up, 0);
     close_world(&w);
 }
 
@@ -590,7 +650,7 @@ int main(void)
         cmocka_unit_test(test_record),      cmocka_unit_test(test_submit),
         cmocka_unit_test(test_memory_hook), cmocka_unit_test(test_every_call_fails),
         cmocka_unit_test(test_families),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_any_format)};
+        cmocka_unit_test(test_any_format),  cmocka_unit_test(test_one_size)};
     if (!app_available()) return 77;
     return cmocka_run_group_tests(tests, make_packages, remove_packages);
 }
