@@ -31,4 +31,4 @@ static void close_bare(void *self)
     (void)self;
 }
 
-const bare bare_cpu = {open_bare, nothing, append, nothing, nothing, close_bare};
+const bare bare_cpu = {open_bare, nothing, append, nothing, NULL, nothing, close_bare};

@@ -82,4 +82,4 @@ static void close_bare(void *self)
     free(s);
 }
 
-const bare bare_opencl = {open_bare, begin, append, submit, wait_for, close_bare};
+const bare bare_opencl = {open_bare, begin, append, submit, NULL, wait_for, close_bare};

@@ -67,6 +67,8 @@ static gpuc_status begin(void *self)
 {
     state *s = self;
     gpuc_vk_device *dev = s->dev;
+    if (s->descriptors) dev->fn.DestroyDescriptorPool(dev->handle, s->descriptors, NULL);
+    s->descriptors = VK_NULL_HANDLE;
     if (!s->kernel->layout->pushed) {
         VkDescriptorPoolSize size = {VK_DESCRIPTOR_TYPE_STORAGE_BUFFER, 3 * SETS};
         VkDescriptorPoolCreateInfo info = {.sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
@@ -76,8 +78,7 @@ static gpuc_status begin(void *self)
         GPUC_VK_TRY("vkCreateDescriptorPool",
                     dev->fn.CreateDescriptorPool(dev->handle, &info, NULL, &s->descriptors));
     }
-    VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
-                                     .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT};
+    VkCommandBufferBeginInfo info = {.sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO};
     GPUC_VK_TRY("vkBeginCommandBuffer", dev->fn.BeginCommandBuffer(s->commands, &info));
     return NULL;
 }
@@ -133,15 +134,22 @@ static gpuc_status append(void *self, int count)
     return NULL;
 }
 
-static gpuc_status submit(void *self)
+static gpuc_status again(void *self)
 {
     state *s = self;
     gpuc_vk_device *dev = s->dev;
-    GPUC_VK_TRY("vkEndCommandBuffer", dev->fn.EndCommandBuffer(s->commands));
+    GPUC_VK_TRY("vkResetFences", dev->fn.ResetFences(dev->handle, 1, &s->fence));
     VkSubmitInfo info = {
         .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO, .commandBufferCount = 1, .pCommandBuffers = &s->commands};
     GPUC_VK_TRY("vkQueueSubmit", dev->fn.QueueSubmit(dev->queue.handle, 1, &info, s->fence));
     return NULL;
+}
+
+static gpuc_status submit(void *self)
+{
+    state *s = self;
+    GPUC_VK_TRY("vkEndCommandBuffer", s->dev->fn.EndCommandBuffer(s->commands));
+    return again(self);
 }
 
 static gpuc_status wait_for(void *self)
@@ -149,9 +157,6 @@ static gpuc_status wait_for(void *self)
     state *s = self;
     gpuc_vk_device *dev = s->dev;
     GPUC_VK_TRY("vkWaitForFences", dev->fn.WaitForFences(dev->handle, 1, &s->fence, VK_TRUE, UINT64_MAX));
-    GPUC_VK_TRY("vkResetFences", dev->fn.ResetFences(dev->handle, 1, &s->fence));
-    if (s->descriptors) dev->fn.DestroyDescriptorPool(dev->handle, s->descriptors, NULL);
-    s->descriptors = VK_NULL_HANDLE;
     return NULL;
 }
 
@@ -161,10 +166,11 @@ static void close_bare(void *self)
     gpuc_vk_device *dev = s->dev;
     if (s->fence) dev->fn.DestroyFence(dev->handle, s->fence, NULL);
     if (s->pool) dev->fn.DestroyCommandPool(dev->handle, s->pool, NULL);
+    if (s->descriptors) dev->fn.DestroyDescriptorPool(dev->handle, s->descriptors, NULL);
     if (s->first) dev->fn.DestroyDescriptorPool(dev->handle, s->first, NULL);
     gpuc_vk_views_destroy(dev, &s->views);
     gpuc_arena_deinit(&s->arena);
     free(s);
 }
 
-const bare bare_vulkan = {open_bare, begin, append, submit, wait_for, close_bare};
+const bare bare_vulkan = {open_bare, begin, append, submit, again, wait_for, close_bare};

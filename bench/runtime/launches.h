@@ -26,7 +26,8 @@ typedef struct bare {
     gpuc_status (*begin)(void *self); /* of a chain */
     gpuc_status (*append)(void *self, int count);
     gpuc_status (*submit)(void *self);
-    gpuc_status (*wait)(void *self); /* for what was submitted */
+    gpuc_status (*again)(void *self); /* the chain that was submitted last; NULL: a chain runs once */
+    gpuc_status (*wait)(void *self);  /* for what was submitted */
     void (*close)(void *self);
 } bare;
 extern const bare bare_vulkan, bare_opencl, bare_cpu;
@@ -53,6 +54,8 @@ GPUC_NODISCARD gpuc_status orders_of_sessions(gpuc_runtime *rt, gpuc_device *dev
 GPUC_NODISCARD gpuc_status frames_of_network(launches *l, const bare *b);
 /* image.c: a network that takes an image of a Vulkan device. */
 GPUC_NODISCARD gpuc_status images_of_network(gpuc_device *dev);
+/* transfers.c: between the host and arrays. */
+GPUC_NODISCARD gpuc_status transfers_of_arrays(gpuc_runtime *rt, gpuc_device *dev);
 double bench_now(void);                /* seconds */
 double bench_median(double *t, int n); /* sorts them */
 

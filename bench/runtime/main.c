@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpuc-bench-runtime: what a launch costs, beside the calls of the driver that do the same: appending one, and a chain
  * of 1000 of an almost empty kernel, each behind a barrier. Host seconds are the fastest of many chains. Then what
- * one of two waits for (orders.c), and networks in an application (record.c, image.c). Runs in the root of the sources. */
+ * one of two waits for (orders.c), networks in an application (record.c, image.c), and copies (transfers.c). Arguments
+ * choose: launches, orders, network, images, transfers. Runs in the root of the sources. */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -132,7 +133,7 @@ static void row(const char *name, times t, const times *driver)
     puts("");
 }
 
-static gpuc_status measure(launches *l, const bare *b, const char *name)
+static gpuc_status measure(launches *l, const bare *b)
 {
     void *self;
     gpuc_stream *s;
@@ -149,12 +150,23 @@ static gpuc_status measure(launches *l, const bare *b, const char *name)
         gpuc_stream_release(s);
         return status;
     }
-    printf("%s: a launch appended, a chain of %d\n", name, CHAIN);
+    printf(" a launch appended, a chain of %d\n", CHAIN);
     row("driver", driver, NULL);
     row("launch of the table", launch, &driver);
     row("gpuc_launch", packed, &driver);
     gpuc_stream_release(s);
-    return orders_of_chains(l, b);
+    return NULL;
+}
+
+/* What to measure: all, if nothing is named. */
+static int num_parts;
+static char **parts;
+
+static bool asked(const char *part)
+{
+    for (int i = 0; i < num_parts; i++)
+        if (!strcmp(parts[i], part)) return true;
+    return !num_parts;
 }
 
 static gpuc_status run(gpuc_device_type type, const bare *b, bool push, const char *name)
@@ -168,10 +180,14 @@ static gpuc_status run(gpuc_device_type type, const bare *b, bool push, const ch
     if (!status) status = gpuc_device_open(rt, type, 0, &dev);
     if (!status && !push) gpuc_vk_set_push_descriptors(dev, false);
     if (!status) status = prepare(&l, rt, dev, &module);
-    if (!status) status = measure(&l, b, name);
-    if (!status && type == GPUC_DEVICE_VULKAN) status = frames_of_network(&l, b);
-    if (!status && type == GPUC_DEVICE_VULKAN && push) status = images_of_network(dev);
-    if (!status && push) status = orders_of_sessions(rt, dev);
+    bool vulkan = type == GPUC_DEVICE_VULKAN;
+    if (!status) printf("%s\n", name);
+    if (!status && asked("launches")) status = measure(&l, b);
+    if (!status && asked("orders")) status = orders_of_chains(&l, b);
+    if (!status && vulkan && asked("network")) status = frames_of_network(&l, b);
+    if (!status && vulkan && push && asked("images")) status = images_of_network(dev);
+    if (!status && push && asked("transfers")) status = transfers_of_arrays(rt, dev);
+    if (!status && push && asked("orders")) status = orders_of_sessions(rt, dev);
     for (int i = 0; i < 3; i++) gpuc_ndarray_release(l.arrays[i]);
     gpuc_function_release(l.function);
     gpuc_module_release(module);
@@ -179,7 +195,7 @@ static gpuc_status run(gpuc_device_type type, const bare *b, bool push, const ch
     return status;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     static const struct {
         gpuc_device_type type;
@@ -192,6 +208,8 @@ int main(void)
         {GPUC_DEVICE_OPENCL, &bare_opencl, true, "opencl"},
         {GPUC_DEVICE_CPU, &bare_cpu, true, "cpu"},
     };
+    num_parts = argc - 1;
+    parts = argv + 1;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         gpuc_status status = run(rows[i].type, rows[i].bare, rows[i].push, rows[i].name);
         if (status) printf("%s: %s\n", rows[i].name, gpuc_status_message(status));

@@ -61,6 +61,8 @@ typedef enum gpuc_device_attr {
     GPUC_ATTR_GCN_ARCH,              /* string: of AMD's devices */
     GPUC_ATTR_L2_CACHE_BYTES,        /* int */
     GPUC_ATTR_AVAILABLE_GLOBAL_BYTES, /* int: memory that is free now */
+    GPUC_ATTR_MAX_IMAGE_WIDTH,        /* int, as the next: texels of an image */
+    GPUC_ATTR_MAX_IMAGE_HEIGHT,
     GPUC_ATTR_COUNT
 } gpuc_device_attr;
 

@@ -35,8 +35,7 @@ typedef struct gpuc_opencl_device_desc {
     void *(*find)(void *user, const char *name);
     void *find_user; /* passed to find */
 } gpuc_opencl_device_desc;
-#define GPUC_OPENCL_DEVICE_DESC_INIT                                                                         \
-    ((gpuc_opencl_device_desc){.struct_size = sizeof(gpuc_opencl_device_desc)})
+#define GPUC_OPENCL_DEVICE_DESC_INIT GPUC_SIZED(gpuc_opencl_device_desc)
 
 /* Makes a device of the runtime out of the application's objects; gpuc_opencl_register comes first. It is closed by
  * gpuc_device_close, or with the runtime; its number is GPUC_ADOPTED_FIRST or above. INVALID_ARGUMENT for objects

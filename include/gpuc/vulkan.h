@@ -139,8 +139,7 @@ typedef struct gpuc_vulkan_device_desc {
     uint64_t memory_budget;           /* bytes that gpuc may allocate; 0: as many as there are */
     VkPipelineCache pipeline_cache;   /* the application's; 0: gpuc's own, through the runtime's callbacks */
 } gpuc_vulkan_device_desc;
-#define GPUC_VULKAN_DEVICE_DESC_INIT                                                                         \
-    ((gpuc_vulkan_device_desc){.struct_size = sizeof(gpuc_vulkan_device_desc)})
+#define GPUC_VULKAN_DEVICE_DESC_INIT GPUC_SIZED(gpuc_vulkan_device_desc)
 
 /* Makes a device of the runtime from a VkDevice, which stays the application's: gpuc destroys nothing of it, and waits
  * for its own work only. Its number is GPUC_ADOPTED_FIRST or more. gpuc_device_close closes it. The runtime must have
@@ -174,17 +173,18 @@ typedef struct gpuc_vulkan_buffer {
     /* VkBufferUsageFlags that it was made with. STORAGE_BUFFER is needed; TRANSFER_SRC and TRANSFER_DST for copies;
      * UNIFORM_TEXEL_BUFFER for kernels that read it by texels. */
     uint32_t usage;
-    /* The queue family that owns it before a recording or submission, which releases it to that of gpuc's queue;
-     * gpuc acquires it at the start, and at the end releases it to the same family. GPUC_VULKAN_SAME_FAMILY where the
-     * families are the same or the buffer is shared (VK_SHARING_MODE_CONCURRENT). */
+    /* The queue family that owns it before a recording or submission, which releases it to that of gpuc's queue: all of
+     * the buffer, VK_WHOLE_SIZE at 0. gpuc acquires it at the start, and at the end releases it to the same family.
+     * GPUC_VULKAN_SAME_FAMILY where the families are the same or the buffer is shared (VK_SHARING_MODE_CONCURRENT). */
     uint32_t owner_family;
     void *mapped; /* coherent address of the byte at offset, for gpuc_ndarray_host; NULL: none */
 } gpuc_vulkan_buffer;
 
 /* Makes an array of a buffer: elements of the type and extents lie densely at the offset. Nothing is copied; the
  * buffer stays the application's, and must live until the array has been released and the work that uses it is done.
- * released(user), if it is not NULL, is called when gpuc uses it no more. INVALID_ARGUMENT for a range that is too
- * small, an offset that is not aligned, or usage without STORAGE_BUFFER. */
+ * released(user), if it is not NULL, is called inside of any function of gpuc once no array is over the buffer and the
+ * work that uses it is done; it must not call gpuc. INVALID_ARGUMENT for a range that is too small, an offset that is
+ * not aligned, or usage without STORAGE_BUFFER. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_wrap_buffer(gpuc_device *dev,
                                                             const gpuc_vulkan_buffer *buffer,
                                                             gpuc_dtype dtype, int ndim, const int64_t *dims,
@@ -290,8 +290,9 @@ typedef struct gpuc_vulkan_sync {
 /* Records one inference of the session into a command buffer that is being recorded, outside of a render pass, and
  * that will run on a queue of gpuc's family. gpuc does not submit, wait or allocate memory of the device; with bindings
  * and extents that it has seen before (the last gpuc_session_desc.in_flight and some more) it allocates nothing at all.
- * Barriers inside are gpuc's. Inputs are those that are bound, and set ones whose copies are done
- * (gpuc_session_sync): INVALID_ARGUMENT where one is still queued. UNSUPPORTED, with the name of the operator, for a
+ * Barriers inside are gpuc's. Inputs are those that are bound, and set ones. Copies that gpuc still holds back of arrays
+ * that the network uses are submitted first, the only use of the queue (gpuc_session_sync, after setting inputs, does
+ * that beforehand); so is the clearing of an array for an output that is not bound. UNSUPPORTED, with the name of the operator, for a
  * model whose steps need the host: sizes that the program computes, the fallback device. The command buffers of the
  * last in_flight recordings of the session may be pending, or be submitted again; older ones must be done. On one queue
  * they run in the order of submission; what runs on several queues at once needs a session each. sync NULL is zeros. */

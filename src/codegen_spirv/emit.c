@@ -20,7 +20,7 @@ static bool find_float_atomics(gpuc_expr e, void *arg)
 }
 
 static void init(gpuc_spv_kernel *k, gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *f,
-                 const gpuc_kernel *meta)
+                 gpuc_kernel *meta)
 {
     *k = (gpuc_spv_kernel){.ctx = ctx, .target = t, .func = f, .meta = meta};
     gpuc_spv_init(&k->m, ctx);

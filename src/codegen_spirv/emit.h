@@ -39,7 +39,7 @@ typedef struct gpuc_spv_kernel {
     gpuc_ctx *ctx;
     const gpuc_target *target;
     const gpuc_tir_func *func;
-    const gpuc_kernel *meta;
+    gpuc_kernel *meta;
     const gpuc_uses *uses;
     const gpuc_coopmats *coopmats; /* NULL: it has none; else the module is of the Vulkan memory model */
     gpuc_analyzer *analyzer;

@@ -21,18 +21,26 @@ gpuc_dtype gpuc_spv_held(const gpuc_spv_kernel *k, gpuc_dtype t)
     return t;
 }
 
+/* What is only loaded, stored or converted needs no arithmetic, but the type in registers needs its capability, and that a
+ * feature of the device. */
+static void declare(gpuc_spv_kernel *k, SpvCapability capability, uint32_t feature)
+{
+    gpuc_spv_capability(&k->m, capability);
+    k->meta->features |= feature;
+}
+
 static uint32_t scalar_type(gpuc_spv_kernel *k, gpuc_dtype t)
 {
     gpuc_spv *m = &k->m;
     if (gpuc_is_bool(t)) return gpuc_spv_type_bool(m);
     if (gpuc_is_float(t)) {
-        if (t.bits == 16) gpuc_spv_capability(m, SpvCapabilityFloat16);
-        if (t.bits == 64) gpuc_spv_capability(m, SpvCapabilityFloat64);
+        if (t.bits == 16) declare(k, SpvCapabilityFloat16, GPUC_FEATURE_FLOAT16);
+        if (t.bits == 64) declare(k, SpvCapabilityFloat64, GPUC_FEATURE_FLOAT64);
         return gpuc_spv_type_float(m, t.bits);
     }
-    if (t.bits == 8) gpuc_spv_capability(m, SpvCapabilityInt8);
-    if (t.bits == 16) gpuc_spv_capability(m, SpvCapabilityInt16);
-    if (t.bits == 64) gpuc_spv_capability(m, SpvCapabilityInt64);
+    if (t.bits == 8) declare(k, SpvCapabilityInt8, GPUC_FEATURE_INT8);
+    if (t.bits == 16) declare(k, SpvCapabilityInt16, GPUC_FEATURE_INT16);
+    if (t.bits == 64) declare(k, SpvCapabilityInt64, GPUC_FEATURE_INT64);
     return gpuc_spv_type_int(m, t.bits, false);
 }
 

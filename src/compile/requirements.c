@@ -16,14 +16,14 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* ---- What one binding and one texel view must hold ---- */
+/* ---- What one binding, one texel view and one image must hold ---- */
 
 typedef struct binder {
     gpuc_ctx *ctx;
     const gpuc_program *p;
-    int64_t min; /* bytes that a binding of every device of the target holds */
-    int64_t range, texels;
-    const gpuc_exec_value *largest; /* of the range; NULL: none */
+    int64_t min;                     /* bytes that a binding of every device of the target holds */
+    int64_t range, texels, image[2]; /* image: height, width */
+    const gpuc_exec_value *largest;  /* of the range; NULL: none */
     const gpuc_kernel *reader;
 } binder;
 
@@ -73,6 +73,14 @@ static bool can_be_cut(const binder *b, const gpuc_exec_step *s, const gpuc_kern
     return ok;
 }
 
+/* Extents that depend on symbols are checked when it is bound. */
+static void note_image(binder *b, const gpuc_exec_value *v)
+{
+    int64_t extent;
+    for (int d = 0; d < 2; d++)
+        if (gpuc_abi_xexpr_is_const(v->dims[d], &extent)) b->image[d] = larger(b->image[d], extent);
+}
+
 /* Values start at bindings of their own, rounded as slots are. */
 static void note_step(binder *b, const gpuc_exec_step *s)
 {
@@ -83,6 +91,7 @@ static void note_step(binder *b, const gpuc_exec_step *s)
         const gpuc_exec_value *v = &b->p->exec.values[s->tensors[t].value];
         int64_t bytes = bytes_of(v), rounded = (int64_t)gpuc_align_up((uint64_t)bytes, GPUC_SLOT_ROUND);
         if (tensor->texel) b->texels = larger(b->texels, rounded / (4 * (int64_t)gpuc_dtype_bytes(v->dtype)));
+        if (tensor->image) note_image(b, v);
         if (tensor->image || (tensor->texel && tensor->access == GPUC_ACCESS_READ)) continue;
         if (bytes > b->min && tensor->windowed && cut < 0) cut = can_be_cut(b, s, k);
         if (bytes > b->min && tensor->windowed && cut == 1) bytes = b->min;
@@ -116,6 +125,25 @@ static void warn_of_bindings(gpuc_graph *g, const binder *b, const gpuc_build_op
             "the program runs on devices that hold more",
             b->largest->name, *b->largest->name ? " " : "", b->reader->label, (long long)b->range,
             gpuc_target_text(g->ctx, g->target), (long long)limit));
+}
+
+static void warn_of_images(gpuc_graph *g, const binder *b, const gpuc_build_options *options)
+{
+    const struct {
+        const char *attr;
+        int64_t limit;
+    } axes[] = {{"max_image_height", g->target->max_image_height},
+                {"max_image_width", g->target->max_image_width}};
+    for (int d = 0; options->warning && d < 2; d++)
+        if (axes[d].limit && b->image[d] > axes[d].limit)
+            options->warning(
+                options->warning_user,
+                gpuc_ctx_printf(
+                    g->ctx,
+                    "an image has %lld texels along an axis; images of target %s have %s=%lld: the program "
+                    "runs on devices that have more",
+                    (long long)b->image[d], gpuc_target_text(g->ctx, g->target), axes[d].attr,
+                    (long long)axes[d].limit));
 }
 
 /* ---- The list ---- */
@@ -154,6 +182,8 @@ static void list_kernels(gpuc_requirement *list, uint32_t *count, const gpuc_tar
     need(list, count, "max_storage_buffers", buffers);
     need(list, count, "max_buffer_range", bindings->range);
     need(list, count, "max_texels", bindings->texels);
+    need(list, count, "max_image_height", bindings->image[0]);
+    need(list, count, "max_image_width", bindings->image[1]);
     if (t->language->descriptors) need(list, count, "max_push_constants", push);
     need(list, count, "thread_warp_size", subgroup);
     for (int i = 0; i < GPUC_FEATURE_COUNT; i++)
@@ -164,7 +194,7 @@ static void set_list(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_linked *lin
                      const binder *bindings, gpuc_program *p)
 {
     gpuc_requirement *list =
-        gpuc_new_array(ctx, gpuc_requirement, 20 + GPUC_FEATURE_COUNT + linked->num_requirements);
+        gpuc_new_array(ctx, gpuc_requirement, 22 + GPUC_FEATURE_COUNT + linked->num_requirements);
     uint32_t count = 0;
     if (t->language->work_groups) list_kernels(list, &count, t, p, launched, bindings);
     for (int i = 0; i < linked->num_requirements; i++)
@@ -184,6 +214,7 @@ void gpuc_compile_program_requirements(gpuc_graph *g, const gpuc_linked *linked,
     binder bindings = {0};
     if (g->target->language->work_groups) bindings = find_bindings(g, p);
     warn_of_bindings(g, &bindings, options);
+    warn_of_images(g, &bindings, options);
     set_list(g->ctx, g->target, linked, launched, &bindings, p);
 }
 

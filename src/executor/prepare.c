@@ -60,10 +60,9 @@ static bool is_fixed(const gpuc_model *m)
 static gpuc_status set_zeros(gpuc_session *s, int i)
 {
     gpuc_tensor_info info = gpuc_model_input(s->model, i);
-    gpuc_device *dev = gpuc_model_input_device(s->model, (uint32_t)i);
     gpuc_ndarray *zeros;
     if (info.has_default) return NULL;
-    GPUC_TRY(gpuc_ndarray_create(s->model->rt, dev, info.dtype, info.ndim, info.dims, &zeros));
+    GPUC_TRY(gpuc_session_create_array(s, s->model->exec->inputs[i], info.dims, &zeros));
     gpuc_status status = gpuc_session_bind_input(s, i, zeros);
     gpuc_ndarray_release(zeros);
     return status;

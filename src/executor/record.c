@@ -130,9 +130,12 @@ static gpuc_status record_nodes(recorder *r, uint32_t first, uint32_t count)
     } else {
         GPUC_TRY(record_steps(r, first_step, end_step, UINT32_MAX));
     }
+    const gpuc_part *part = &r->s->states->parts[0];
     gpuc_plan *outputs = r->s->states->outputs_plan;
     if (r->last && outputs)
         GPUC_TRY(record_piece(r, (piece){outputs, 0, r->s->states->num_output_copies, UINT32_MAX}));
+    if (!r->held.plan) /* no steps, but barriers at both ends */
+        r->held = (piece){part->num_segments ? part->segments[0].plan : outputs, 0, 0, UINT32_MAX};
     return record_held(r, true);
 }
 

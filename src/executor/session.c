@@ -163,6 +163,12 @@ static gpuc_status drop_oldest_state(gpuc_session *s)
     return NULL;
 }
 
+/* What the application has recorded stays as it is: newer kernels, where there are some, get a state of their own. */
+static bool is_outdated(const gpuc_session *s, const gpuc_shape_state *state)
+{
+    return state->recording && state->parts[0].richer != gpuc_model_richer(s->model);
+}
+
 /* Makes the state of the current input shapes the first one. */
 static gpuc_status choose_state(gpuc_session *s)
 {
@@ -171,6 +177,7 @@ static gpuc_status choose_state(gpuc_session *s)
     for (gpuc_shape_state **at = &s->states; *at; at = &(*at)->next) {
         gpuc_shape_state *found = *at;
         if (bytes && memcmp(found->extents, s->symbols, bytes) != 0) continue;
+        if (is_outdated(s, found)) continue;
         *at = found->next;
         found->next = s->states;
         s->states = found;
@@ -218,7 +225,7 @@ gpuc_status gpuc_session_prepare_part(gpuc_session *s, gpuc_part *part)
     gpuc_shape_state *state = s->states;
     size_t bytes = s->model->exec->num_symbols * sizeof *state->symbols;
     bool same = part->symbols && (!bytes || !memcmp(part->symbols, state->symbols, bytes));
-    if (same && part->richer == gpuc_model_richer(s->model)) return NULL;
+    if (same && (state->recording || part->richer == gpuc_model_richer(s->model))) return NULL;
     if (part->num_segments) GPUC_TRY(gpuc_session_settle(s));
     GPUC_TRY(gpuc_executor_state_eval_values(s, state));
     return gpuc_executor_part_plan(s, state, part);
@@ -292,6 +299,17 @@ static gpuc_status check_apart(const gpuc_session *s, uint32_t output, const gpu
     return NULL;
 }
 
+static gpuc_status check_workspace(const gpuc_session *s, const gpuc_session_array *others, uint32_t count,
+                                   const char *what, const gpuc_signature_tensor *names)
+{
+    for (uint32_t i = 0; s->workspace && i < count; i++)
+        if (others[i].array && gpuc_ndarray_overlap(others[i].array, s->workspace))
+            return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                             "the workspace shares memory with the array of %s '%s': bind other memory", what,
+                             names[i].name);
+    return NULL;
+}
+
 /* A run must not write where it reads, nor write two things to one place. It is checked at a run, since frames
  * that swap two arrays bind one of them twice for a while. */
 static gpuc_status check_outputs(const gpuc_session *s)
@@ -302,7 +320,8 @@ static gpuc_status check_outputs(const gpuc_session *s)
         GPUC_TRY(check_apart(s, i, s->inputs, sig->num_inputs, "input", sig->inputs));
         GPUC_TRY(check_apart(s, i, s->outputs, i, "output", sig->outputs));
     }
-    return NULL;
+    GPUC_TRY(check_workspace(s, s->inputs, sig->num_inputs, "input", sig->inputs));
+    return check_workspace(s, s->outputs, sig->num_outputs, "output", sig->outputs);
 }
 
 gpuc_status gpuc_session_prepare(gpuc_session *s)
@@ -312,7 +331,7 @@ gpuc_status gpuc_session_prepare(gpuc_session *s)
     gpuc_session_end_inference(s);
     for (uint32_t i = 0; i < e->num_outputs; i++) s->outputs[i].computed = false;
     GPUC_TRY(check_inputs(s));
-    if (s->shapes_changed || !s->states) {
+    if (s->shapes_changed || !s->states || is_outdated(s, s->states)) {
         GPUC_TRY(choose_state(s));
         s->shapes_changed = false;
     }

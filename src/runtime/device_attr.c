@@ -46,6 +46,8 @@ static const struct {
     [GPUC_ATTR_GCN_ARCH] = {"gcn_arch", NULL},
     [GPUC_ATTR_L2_CACHE_BYTES] = {"l2_cache_bytes", "l2_cache_size_bytes"},
     [GPUC_ATTR_AVAILABLE_GLOBAL_BYTES] = {"available_global_bytes", "available_global_memory"},
+    [GPUC_ATTR_MAX_IMAGE_WIDTH] = {"max_image_width", NULL},
+    [GPUC_ATTR_MAX_IMAGE_HEIGHT] = {"max_image_height", NULL},
 };
 
 const char *gpuc_device_attr_name(gpuc_device_attr attr)

@@ -171,6 +171,8 @@ gpuc_status gpuc_cpu_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_a
     case GPUC_ATTR_MAX_STORAGE_BUFFERS:
     case GPUC_ATTR_MAX_PUSH_BYTES:
     case GPUC_ATTR_MAX_TEXELS:
+    case GPUC_ATTR_MAX_IMAGE_WIDTH:
+    case GPUC_ATTR_MAX_IMAGE_HEIGHT:
     case GPUC_ATTR_COMPUTE_VERSION:
     case GPUC_ATTR_MAX_THREAD_DIMENSIONS:
     case GPUC_ATTR_MAX_REGISTERS:

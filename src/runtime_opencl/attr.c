@@ -149,6 +149,8 @@ gpuc_status gpuc_cl_caps_query(gpuc_cl_device *dev)
     query_compute(dev);
     c->max_params = get_size(dev, CL_DEVICE_MAX_PARAMETER_SIZE);
     c->max_texels = get_size(dev, CL_DEVICE_IMAGE_MAX_BUFFER_SIZE);
+    c->max_image[0] = get_size(dev, CL_DEVICE_IMAGE2D_MAX_WIDTH);
+    c->max_image[1] = get_size(dev, CL_DEVICE_IMAGE2D_MAX_HEIGHT);
 
     size_t size = 0;
     GPUC_CL_TRY("clGetDeviceInfo", dev->fn->GetDeviceInfo(dev->id, CL_DEVICE_EXTENSIONS, 0, NULL, &size));
@@ -217,6 +219,8 @@ gpuc_status gpuc_cl_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_at
         break;
     case GPUC_ATTR_MAX_PUSH_BYTES: *out = number(c->max_params); break;
     case GPUC_ATTR_MAX_TEXELS: *out = number(c->max_texels); break;
+    case GPUC_ATTR_MAX_IMAGE_WIDTH: *out = number(c->max_image[0]); break;
+    case GPUC_ATTR_MAX_IMAGE_HEIGHT: *out = number(c->max_image[1]); break;
     case GPUC_ATTR_BUFFER_ALIGN: *out = number(c->base_align); break;
     case GPUC_ATTR_UNIFIED_MEMORY: *out = number(c->unified); break;
     case GPUC_ATTR_FEATURES: *out = number(c->features); break;

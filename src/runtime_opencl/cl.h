@@ -164,9 +164,9 @@ typedef struct gpuc_cl_caps {
     uint64_t local_bytes, global_bytes, max_alloc;
     uint32_t compute_units, base_align, vector_bits, clock_mhz;
     uint64_t l2_bytes;
-    uint32_t registers; /* of a work-group; 0: not told */
-    char compute[24];   /* NVIDIA: "8.6", AMD: "gfx1030"; empty: not told */
-    size_t max_params, max_texels;
+    uint32_t registers;                          /* of a work-group; 0: not told */
+    char compute[24];                            /* NVIDIA: "8.6", AMD: "gfx1030"; empty: not told */
+    size_t max_params, max_texels, max_image[2]; /* of an image: width, height */
     bool has_compiler;
     bool priorities; /* queues are made with the runtime's queue_priority */
 } gpuc_cl_caps;

@@ -58,13 +58,9 @@ static gpuc_status make(gpuc_cl_device *dev, cl_mem mem, const struct format_row
 
 static gpuc_status check_size(const gpuc_cl_device *dev, int64_t height, int64_t width)
 {
-    size_t most[2] = {0, 0};
+    const size_t *most = dev->caps.max_image;
     if (!(dev->caps.features & GPUC_FEATURE_IMAGES))
         return gpuc_fail(GPUC_UNSUPPORTED, "'%s' has no images (CL_DEVICE_IMAGE_SUPPORT)", dev->caps.name);
-    GPUC_CL_TRY("clGetDeviceInfo",
-                dev->fn->GetDeviceInfo(dev->id, CL_DEVICE_IMAGE2D_MAX_WIDTH, sizeof *most, &most[0], NULL));
-    GPUC_CL_TRY("clGetDeviceInfo",
-                dev->fn->GetDeviceInfo(dev->id, CL_DEVICE_IMAGE2D_MAX_HEIGHT, sizeof *most, &most[1], NULL));
     if (height > 0 && width > 0 && (uint64_t)width <= most[0] && (uint64_t)height <= most[1]) return NULL;
     return gpuc_fail(height > 0 && width > 0 ? GPUC_UNSUPPORTED : GPUC_INVALID_ARGUMENT,
                      "an image of %lld x %lld texels: '%s' has 1 x 1 to %zu x %zu", (long long)width,

@@ -91,7 +91,7 @@ void gpuc_vk_buffer_destroy(gpuc_vk_device *dev, gpuc_vk_buffer *b)
         gpuc_vk_image_destroy(dev, b);
         return;
     }
-    if (b->released) {
+    if (b->foreign) {
         gpuc_vk_foreign_destroy(dev, b);
         return;
     }

@@ -35,6 +35,7 @@ typedef struct gpuc_vk_buffer {
     VkBufferUsageFlags usage;
     uint32_t owner_family; /* GPUC_VULKAN_SAME_FAMILY: none but gpuc's */
     /* Of a buffer of the application: how many arrays are over it, and what those did not tell yet that were. */
+    bool foreign;
     uint32_t wraps;
     struct gpuc_vk_wrap *released;
     struct gpuc_vk_buffer *next_foreign;
@@ -59,7 +60,7 @@ gpuc_status gpuc_vk_buffer_create(gpuc_device *dev, size_t bytes, size_t alignme
 void gpuc_vk_buffer_free(gpuc_device *dev, gpuc_buffer *buffer);
 void gpuc_vk_buffer_destroy(gpuc_vk_device *dev, gpuc_vk_buffer *b);
 
-/* foreign.c: calls what was to be called once the buffer is used no more, and frees it. */
+/* foreign.c: calls what was to be called once the buffer is used no more, and frees it; with queue.lock, or alone. */
 void gpuc_vk_foreign_destroy(gpuc_vk_device *dev, gpuc_vk_buffer *b);
 /* INVALID_ARGUMENT if the buffer was not made for this use, which is for what; for buffers of the application. */
 GPUC_NODISCARD gpuc_status gpuc_vk_check_usage(VkBufferUsageFlags usage, VkBufferUsageFlags need,

@@ -316,6 +316,8 @@ gpuc_status gpuc_vk_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_at
     case GPUC_ATTR_MAX_STORAGE_BUFFERS: out->i = limits->maxPerStageDescriptorStorageBuffers; break;
     case GPUC_ATTR_MAX_PUSH_BYTES: out->i = limits->maxPushConstantsSize; break;
     case GPUC_ATTR_MAX_TEXELS: out->i = limits->maxTexelBufferElements; break;
+    case GPUC_ATTR_MAX_IMAGE_WIDTH:
+    case GPUC_ATTR_MAX_IMAGE_HEIGHT: out->i = limits->maxImageDimension2D; break;
     case GPUC_ATTR_BUFFER_ALIGN:
         if (align < limits->minTexelBufferOffsetAlignment) align = limits->minTexelBufferOffsetAlignment;
         out->i = (int64_t)align;

@@ -37,7 +37,7 @@ struct gpuc_vk_device {
     pthread_mutex_t readback_lock; /* taken before queue.lock */
     gpuc_vk_raw_buffer readback;
     uint64_t next_buffer_id; /* atomic */
-    gpuc_vk_buffer *foreign; /* of the application, with arrays over them; guarded by queue.lock */
+    gpuc_vk_buffer *foreign; /* of the application, with arrays over them or in use; guarded by queue.lock */
 
     pthread_mutex_t module_lock; /* layouts and the cache's bookkeeping */
     gpuc_vk_layout *layouts;

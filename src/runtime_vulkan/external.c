@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory and semaphores that other devices, processes and APIs share. */
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "base/require.h"
 #include "base/size.h"
 #include "runtime/ndarray.h"
@@ -69,7 +72,7 @@ static void release(void *arg)
 /* How the memory of a buffer comes into being. */
 typedef struct source {
     uint32_t how;
-    const void *next;         /* the chain of vkAllocateMemory */
+    void *next;               /* the chain of vkAllocateMemory */
     VkDeviceSize buffer_size; /* of the VkBuffer */
     VkDeviceSize memory_size; /* of the allocation; 0: what the buffer needs */
     uint32_t type_bits;       /* memory types that it can be of */
@@ -213,16 +216,26 @@ gpuc_status gpuc_vulkan_import_shared(gpuc_device *device, const gpuc_vulkan_sha
             GPUC_VK_SIZE_ROUND);
     VkImportMemoryFdInfoKHR info = {.sType = VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR,
                                     .handleType = type_of(memory->how),
-                                    .fd = memory->fd};
+                                    .fd = fcntl(memory->fd, F_DUPFD_CLOEXEC, 0)};
+    if (info.fd < 0)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "gpuc_vulkan_shared.fd is %d, which is not open or is one too "
+                         "many of the process",
+                         memory->fd);
     const source from = {.how = memory->how,
                          .next = &info,
                          .buffer_size = memory->buffer_size,
                          .memory_size = memory->memory_size,
                          .type_bits = UINT32_MAX,
                          .use = GPUC_VK_USE_TENSOR};
-    GPUC_TRY(make_buffer(dev, &from, &b));
-    gpuc_status s = make_array(b, memory->offset, dtype, ndim, dims, NULL, NULL, out);
-    if (s) gpuc_vk_buffer_free(device, &b->base);
+    gpuc_status s = make_buffer(dev, &from, &b);
+    if (info.fd >= 0) close(info.fd); /* the driver did not take it */
+    GPUC_TRY(s);
+    s = make_array(b, memory->offset, dtype, ndim, dims, NULL, NULL, out);
+    if (s)
+        gpuc_vk_buffer_free(device, &b->base);
+    else
+        close(memory->fd);
     return s;
 }
 

@@ -62,9 +62,15 @@ static void *host_base(const gpuc_vulkan_buffer *b)
     return b->mapped ? (void *)((uintptr_t)b->mapped - (uintptr_t)b->offset) : NULL;
 }
 
+static bool says_same(const gpuc_vk_buffer *b, const gpuc_vulkan_buffer *more)
+{
+    return b->usage == more->usage && b->owner_family == more->owner_family &&
+           b->base.host == host_base(more);
+}
+
 static gpuc_status extend(gpuc_vk_buffer *b, const gpuc_vulkan_buffer *more)
 {
-    if (b->usage != more->usage || b->owner_family != more->owner_family || b->base.host != host_base(more))
+    if (!says_same(b, more))
         return gpuc_fail(
             GPUC_INVALID_ARGUMENT,
             "another array over the same buffer says otherwise about its usage, owner or address");
@@ -72,12 +78,24 @@ static gpuc_status extend(gpuc_vk_buffer *b, const gpuc_vulkan_buffer *more)
     return NULL;
 }
 
+/* One that no array is over, but that queued work uses, is found, too: what comes next is put in order with that work. */
+static gpuc_vk_buffer *find_locked(gpuc_vk_device *dev, const gpuc_vulkan_buffer *from)
+{
+    gpuc_vk_buffer *b, **at = &dev->queue.garbage;
+    gpuc_status_release(
+        gpuc_vk_poll_locked(dev)); /* a handle may be of another buffer, once the work is done */
+    b = dev->foreign;
+    while (b && (b->raw.handle != from->buffer || (!b->wraps && !says_same(b, from)))) b = b->next_foreign;
+    if (!b || b->wraps) return b;
+    while (*at != b) at = &(*at)->next_garbage;
+    *at = b->next_garbage;
+    return b;
+}
+
 static gpuc_status find_or_make_locked(gpuc_vk_device *dev, const gpuc_vulkan_buffer *from,
                                        gpuc_vk_buffer **out)
 {
-    gpuc_vk_buffer *b = dev->foreign;
-    while (b && b->raw.handle != from->buffer) b = b->next_foreign;
-    *out = b;
+    gpuc_vk_buffer *b = *out = find_locked(dev, from);
     if (b) return extend(b, from);
     b = gpuc_mem_alloc(dev->allocator, sizeof *b);
     if (!b) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
@@ -85,6 +103,7 @@ static gpuc_status find_or_make_locked(gpuc_vk_device *dev, const gpuc_vulkan_bu
     b->base = (gpuc_buffer){.device = &dev->base, .size = size, .host = host_base(from)};
     b->raw = (gpuc_vk_raw_buffer){.handle = from->buffer, .size = size, .mapped = b->base.host};
     b->id = __atomic_add_fetch(&dev->next_buffer_id, 1, __ATOMIC_RELAXED);
+    b->foreign = true;
     b->usage = from->usage;
     b->owner_family = from->owner_family;
     b->direct = from->mapped != NULL;
@@ -102,30 +121,54 @@ static void unlink_locked(gpuc_vk_device *dev, const gpuc_vk_buffer *b)
     *at = b->next_foreign;
 }
 
+/* One array less. True: nothing uses the buffer, and it is in no list any more. */
+static bool drop_locked(gpuc_vk_device *dev, gpuc_vk_buffer *b)
+{
+    if (--b->wraps) return false;
+    if (b->last_use <= dev->queue.completed) {
+        unlink_locked(dev, b);
+        return true;
+    }
+    b->next_garbage = dev->queue.garbage;
+    dev->queue.garbage = b;
+    return false;
+}
+
+/* Tells those that were to be told. */
+static void forget(gpuc_vk_device *dev, gpuc_vk_buffer *b)
+{
+    while (b->released) {
+        gpuc_vk_wrap *w = b->released;
+        b->released = w->next;
+        w->released(w->user);
+        gpuc_mem_free(dev->allocator, w, sizeof *w);
+    }
+    gpuc_mem_free(dev->allocator, b, sizeof *b);
+}
+
 /* With the last array over it the buffer is given back, once the work that uses it is done. */
 static void release(void *owner)
 {
     gpuc_vk_wrap *w = owner;
     gpuc_vk_buffer *b = w->buffer;
     gpuc_vk_device *dev = (gpuc_vk_device *)b->base.device;
+    bool silent = !w->released;
     pthread_mutex_lock(&dev->queue.lock);
-    w->next = b->released;
-    b->released = w;
-    bool last = --b->wraps == 0;
-    if (last) unlink_locked(dev, b);
+    if (!silent) {
+        w->next = b->released;
+        b->released = w;
+    }
+    gpuc_status_release(gpuc_vk_poll_locked(dev));
+    bool gone = drop_locked(dev, b);
     pthread_mutex_unlock(&dev->queue.lock);
-    if (last) gpuc_vk_buffer_free(&dev->base, &b->base);
+    if (silent) gpuc_mem_free(dev->allocator, w, sizeof *w);
+    if (gone) forget(dev, b);
 }
 
 void gpuc_vk_foreign_destroy(gpuc_vk_device *dev, gpuc_vk_buffer *b)
 {
-    while (b->released) {
-        gpuc_vk_wrap *w = b->released;
-        b->released = w->next;
-        if (w->released) w->released(w->user);
-        gpuc_mem_free(dev->allocator, w, sizeof *w);
-    }
-    gpuc_mem_free(dev->allocator, b, sizeof *b);
+    unlink_locked(dev, b);
+    forget(dev, b);
 }
 
 static gpuc_status wrap(gpuc_vk_device *dev, const gpuc_vulkan_buffer *from, gpuc_dtype dtype, int ndim,
@@ -139,12 +182,10 @@ static gpuc_status wrap(gpuc_vk_device *dev, const gpuc_vulkan_buffer *from, gpu
     gpuc_binding place = {.buffer = &w->buffer->base, .offset = from->offset, .size = from->size};
     s = gpuc_ndarray_wrap(dev->base.runtime, place, NULL, dtype, ndim, dims, release, w, out);
     if (!s) return NULL;
-    gpuc_vk_buffer *b = w->buffer;
     pthread_mutex_lock(&dev->queue.lock);
-    bool last = --b->wraps == 0;
-    if (last) unlink_locked(dev, b);
+    bool gone = drop_locked(dev, w->buffer);
     pthread_mutex_unlock(&dev->queue.lock);
-    if (last) gpuc_vk_foreign_destroy(dev, b);
+    if (gone) forget(dev, w->buffer);
     return s;
 }
 

@@ -117,7 +117,7 @@ static void count_block(gpuc_vk_device *dev, const gpuc_vk_block *b)
 }
 
 /* next: the chain of vkAllocateMemory. */
-static gpuc_status block_create(gpuc_vk_device *dev, uint32_t type, VkDeviceSize size, const void *next,
+static gpuc_status block_create(gpuc_vk_device *dev, uint32_t type, VkDeviceSize size, void *next,
                                 gpuc_vk_block **out)
 {
     *out = NULL;
@@ -139,6 +139,8 @@ static gpuc_status block_create(gpuc_vk_device *dev, uint32_t type, VkDeviceSize
         count_block(dev, b);
     else
         b->memory = VK_NULL_HANDLE;
+    VkImportMemoryFdInfoKHR *import = next;
+    if (r >= 0 && import && import->sType == VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR) import->fd = -1;
     if (r >= 0 && (type_flags(dev, type) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
         call = "vkMapMemory";
         r = dev->fn.MapMemory(dev->handle, b->memory, 0, VK_WHOLE_SIZE, 0, (void **)&b->mapped);
@@ -275,7 +277,7 @@ static gpuc_status explain(const gpuc_vk_device *dev, gpuc_status s, VkDeviceSiz
 }
 
 gpuc_status gpuc_vk_memory_alloc_shared(gpuc_vk_device *dev, const VkMemoryRequirements *need,
-                                        gpuc_vk_use use, const void *next, gpuc_vk_span *out)
+                                        gpuc_vk_use use, void *next, gpuc_vk_span *out)
 {
     gpuc_vk_memory *m = &dev->memory;
     gpuc_vk_block *b = NULL;

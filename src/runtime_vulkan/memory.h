@@ -55,7 +55,7 @@ GPUC_NODISCARD gpuc_status gpuc_vk_memory_alloc(gpuc_vk_device *dev, const VkMem
                                                 gpuc_vk_use use, gpuc_vk_span *out);
 /* Memory of its own, with a chain for vkAllocateMemory: to export or to import. */
 GPUC_NODISCARD gpuc_status gpuc_vk_memory_alloc_shared(gpuc_vk_device *dev, const VkMemoryRequirements *need,
-                                                       gpuc_vk_use use, const void *next, gpuc_vk_span *out);
+                                                       gpuc_vk_use use, void *next, gpuc_vk_span *out);
 void gpuc_vk_memory_free(gpuc_vk_device *dev, gpuc_vk_span *span);
 uint8_t *gpuc_vk_span_mapped(const gpuc_vk_span *span); /* NULL if the host cannot see it */
 /* What the driver tells of each heap; zeros if it does not. */

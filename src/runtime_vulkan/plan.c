@@ -196,6 +196,9 @@ static void record_given(gpuc_vk_plan *plan, const gpuc_bindings *bindings, cons
     gpuc_vk_label_begin(dev, cb, r->label);
     if (r->first) gpuc_vk_take_over(dev, cb, bindings, false);
     gpuc_vk_record_steps(plan, b, cb, first, end, VK_NULL_HANDLE, &hazards);
+    if (sync && r->opens && hazards.all && !hazards.count) /* no step has done it */
+        gpuc_vk_hazards_barrier(dev, &hazards, cb,
+                                VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT | VK_PIPELINE_STAGE_TRANSFER_BIT);
     if (r->last) gpuc_vk_take_over(dev, cb, bindings, true);
     gpuc_vk_label_end(dev, cb, r->label);
     if (r->query != UINT32_MAX) gpuc_vk_timestamp(dev, cb, sync->query_pool, r->query);
@@ -203,19 +206,15 @@ static void record_given(gpuc_vk_plan *plan, const gpuc_bindings *bindings, cons
         gpuc_vk_end_barrier(dev, cb, sync->dst_stages, sync->dst_access);
 }
 
-/* A copy in the open batch is not on the queue yet, so that the command buffer could come before it. */
-static gpuc_status check_submitted(gpuc_vk_plan *plan, const gpuc_bindings *bindings)
+/* Copies and launches in the open batch come before the command buffer. */
+static gpuc_status submit_before(gpuc_vk_plan *plan, const gpuc_bindings *bindings)
 {
     gpuc_vk_queue *q = &plan->dev->queue;
     gpuc_status s = NULL;
     pthread_mutex_lock(&q->lock);
     for (uint32_t i = 0; i < plan->num_slots && !s; i++)
         if (plan->slot_access[i] && ((gpuc_vk_buffer *)bindings->slots[i].buffer)->last_use > q->last_serial)
-            s = gpuc_fail(
-                GPUC_INVALID_ARGUMENT,
-                "slot %u is used by work that was not handed to the device yet: gpuc_session_sync, or "
-                "gpuc_stream_flush, does that",
-                i);
+            s = gpuc_vk_flush_locked(plan->dev);
     pthread_mutex_unlock(&q->lock);
     return s;
 }
@@ -234,7 +233,7 @@ gpuc_status gpuc_vk_plan_record(gpuc_plan *p, const gpuc_bindings *bindings, uin
     plan->recordings = r->number;
     plan->in_flight = r->in_flight;
     GPUC_TRY(gpuc_vk_bind(plan, bindings, &b));
-    GPUC_TRY(check_submitted(plan, bindings));
+    GPUC_TRY(submit_before(plan, bindings));
     b->external = true;
     b->recorded_at = r->number;
     uint32_t begin = plan->first_steps[first], end = plan->first_steps[first + count], launches = 0;

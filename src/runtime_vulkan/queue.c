@@ -69,8 +69,17 @@ static gpuc_vk_readback *oldest_first(gpuc_vk_readback *list)
     return out;
 }
 
-/* Gives back what a batch kept. If it ran, the host gets what it asked for. */
-static void release_kept(gpuc_vk_device *dev, gpuc_vk_kept *kept, bool ran)
+/* Who waits for the submission hears of it. */
+static void note_unread(gpuc_vk_queue *q, gpuc_status status, uint64_t serial)
+{
+    if (!status) return;
+    gpuc_status_release(q->unread);
+    q->unread = status;
+    q->unread_serial = serial;
+}
+
+/* Gives back what a batch kept. If it ran, with a serial, the host gets what it asked for. */
+static void release_kept(gpuc_vk_device *dev, gpuc_vk_kept *kept, uint64_t serial)
 {
     if (kept->commands) keep_batch(dev, kept->commands);
     gpuc_vk_views_destroy(dev, &kept->views);
@@ -84,8 +93,9 @@ static void release_kept(gpuc_vk_device *dev, gpuc_vk_kept *kept, bool ran)
     while (kept->readbacks) {
         gpuc_vk_readback *r = kept->readbacks;
         kept->readbacks = r->next;
-        if (ran) {
-            gpuc_status_release(gpuc_vk_span_invalidate(dev, &r->staging.span, 0, r->staging.size));
+        if (serial) {
+            note_unread(&dev->queue, gpuc_vk_span_invalidate(dev, &r->staging.span, 0, r->staging.size),
+                        serial);
             memcpy(r->host, r->staging.mapped, r->staging.size);
         }
         gpuc_vk_raw_destroy(dev, &r->staging);
@@ -98,7 +108,7 @@ static void free_submissions(gpuc_vk_device *dev, gpuc_vk_submission *list)
 {
     while (list) {
         gpuc_vk_submission *next = list->next;
-        release_kept(dev, &list->batch, false);
+        release_kept(dev, &list->batch, 0);
         if (list->fence) dev->fn.DestroyFence(dev->handle, list->fence, dev->host);
         gpuc_mem_free(dev->allocator, list, sizeof(*list));
         list = next;
@@ -130,10 +140,11 @@ void gpuc_vk_queue_deinit(gpuc_vk_device *dev)
         wait_idle(dev);
     free_garbage(dev, UINT64_MAX);
     gpuc_vk_raw_destroy(dev, &q->ring);
-    release_kept(dev, &q->batch, false);
+    release_kept(dev, &q->batch, 0);
     free_submissions(dev, q->first);
     free_submissions(dev, q->spare);
     dev->fn.DestroyCommandPool(dev->handle, q->pool, dev->host);
+    gpuc_status_release(q->unread);
     gpuc_mem_free(dev->allocator, q->spare_batches, q->spare_capacity * sizeof(VkCommandBuffer));
     *q = (gpuc_vk_queue){.lock = q->lock};
 }
@@ -161,7 +172,7 @@ static void retire(gpuc_vk_device *dev, uint64_t serial)
         q->first = sub->next;
         if (!q->first) q->last = NULL;
         sub->next = NULL;
-        release_kept(dev, &sub->batch, true);
+        release_kept(dev, &sub->batch, sub->serial);
         q->ring_tail = sub->ring_end;
         sub->retired = true;
         if (!sub->waiters) recycle(q, sub);
@@ -204,6 +215,10 @@ gpuc_status gpuc_vk_wait_for(gpuc_vk_device *dev, uint64_t serial, uint64_t time
             else if (sub->retired && !sub->waiters)
                 recycle(q, sub);
         }
+    }
+    if (!s && q->unread && serial >= q->unread_serial) {
+        s = q->unread;
+        q->unread = NULL;
     }
     *out_done = serial <= q->completed;
     pthread_mutex_unlock(&q->lock);

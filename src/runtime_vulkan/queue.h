@@ -69,6 +69,8 @@ typedef struct gpuc_vk_queue {
     gpuc_vk_submission *spare;
     gpuc_vk_buffer *garbage;
     bool lost;
+    gpuc_status unread; /* bytes that did not come to the host, until somebody waits for their submission */
+    uint64_t unread_serial;
 
     VkCommandPool pool;
     VkCommandBuffer *spare_batches;

@@ -60,6 +60,8 @@ static const struct {
     {"max_push_constants", "maxPushConstantsSize", GPUC_ATTR_MAX_PUSH_BYTES},
     {"max_buffer_range", "maxStorageBufferRange", GPUC_ATTR_MAX_BUFFER_RANGE},
     {"max_texels", "maxTexelBufferElements", GPUC_ATTR_MAX_TEXELS},
+    {"max_image_width", "maxImageDimension2D", GPUC_ATTR_MAX_IMAGE_WIDTH},
+    {"max_image_height", "maxImageDimension2D", GPUC_ATTR_MAX_IMAGE_HEIGHT},
 };
 
 /* Of every program, by all that there is. */
@@ -84,10 +86,12 @@ static void add(answer *a, gpuc_vulkan_need row)
 {
     row.program = a->program;
     if (!row.buys || !row.optional) row.buys = "";
-    for (uint32_t i = a->first; i < a->count && i < a->room; i++) /* two features may need one extension */
+    for (uint32_t i = a->first; i < a->count && i < a->room; i++) /* two may need one */
         if (a->out[i].kind == row.kind && strcmp(a->out[i].name, row.name) == 0) {
             a->out[i].optional = a->out[i].optional && row.optional;
             if (!a->out[i].optional) a->out[i].buys = "";
+            a->out[i].present = a->out[i].present && row.present;
+            if (a->out[i].needs < row.needs) a->out[i].needs = row.needs;
             return;
         }
     if (a->count < a->room) a->out[a->count] = row;

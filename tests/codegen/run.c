@@ -182,12 +182,38 @@ void run_validate(const gpuc_model *model)
     }
 }
 
+/* A device without a feature does not get a kernel that declares its capability. */
+static void check_capabilities(const gpuc_kernel *meta, const uint32_t *words, size_t size)
+{
+    static const struct {
+        uint32_t capability, feature;
+    } rows[] = {
+        {9 /* Float16 */, GPUC_FEATURE_FLOAT16},
+        {10 /* Float64 */, GPUC_FEATURE_FLOAT64},
+        {11 /* Int64 */, GPUC_FEATURE_INT64},
+        {22 /* Int16 */, GPUC_FEATURE_INT16},
+        {39 /* Int8 */, GPUC_FEATURE_INT8},
+        {4433 /* StorageBuffer16BitAccess */, GPUC_FEATURE_STORAGE16},
+        {4448 /* StorageBuffer8BitAccess */, GPUC_FEATURE_STORAGE8},
+    };
+    enum { HEADER = 5, OP_CAPABILITY = 17 };
+    const uint32_t *end = words + size / sizeof *words;
+    for (words += HEADER; words < end; words += words[0] >> 16)
+        for (size_t i = 0; i < sizeof rows / sizeof *rows && (words[0] & 0xffff) == OP_CAPABILITY; i++)
+            if (words[1] == rows[i].capability && !(meta->features & rows[i].feature))
+                fail_msg("%s: capability %u is declared, but it does not need %s", meta->name, words[1],
+                         gpuc_feature_name((gpuc_feature)rows[i].feature));
+}
+
 gpuc_kernel_code run_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel)
 {
     gpuc_kernel_code code;
     gpuc_pass_ctx p = {.ctx = ctx, .target = t};
     gpuc_codegen_emit(ctx, t, gpuc_lower_cut_vectors(&p, (gpuc_tir_func *)kernel), &code);
-    if (t->kind == &gpuc_target_builtin[GPUC_TARGET_VULKAN]) validate(code.meta.name, code.bytes, code.size);
+    if (t->kind == &gpuc_target_builtin[GPUC_TARGET_VULKAN]) {
+        validate(code.meta.name, code.bytes, code.size);
+        check_capabilities(&code.meta, (const uint32_t *)(const void *)code.bytes, code.size);
+    }
     return code;
 }
 

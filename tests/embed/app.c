@@ -43,22 +43,81 @@ static PFN_vkGetInstanceProcAddr loader;
 static PFN_vkGetDeviceProcAddr real_device_proc;
 
 /* Counted functions: their real addresses, of the one device that is open. */
+#define DEVICE_CREATE(X, name, type, object)                                                                 \
+    X(creations, name,                                                                                       \
+      (VkDevice d, const Vk##type##CreateInfo *i, const VkAllocationCallbacks *c, Vk##object *o),            \
+      (d, i, c, o))
 #define COUNTED(X)                                                                                           \
     X(submits, QueueSubmit, (VkQueue q, uint32_t n, const VkSubmitInfo *i, VkFence f), (q, n, i, f))         \
     X(waits, WaitForFences, (VkDevice d, uint32_t n, const VkFence *f, VkBool32 all, uint64_t t),            \
       (d, n, f, all, t))                                                                                     \
     X(waits, QueueWaitIdle, (VkQueue q), (q))                                                                \
-    X(creations, CreateDescriptorPool,                                                                       \
-      (VkDevice d, const VkDescriptorPoolCreateInfo *i, const VkAllocationCallbacks *c,                      \
-       VkDescriptorPool *o),                                                                                 \
-      (d, i, c, o))                                                                                          \
-    X(creations, CreateBufferView,                                                                           \
-      (VkDevice d, const VkBufferViewCreateInfo *i, const VkAllocationCallbacks *c, VkBufferView *o),        \
-      (d, i, c, o))                                                                                          \
+    DEVICE_CREATE(X, CreateDescriptorPool, DescriptorPool, DescriptorPool)                                   \
+    DEVICE_CREATE(X, CreateBufferView, BufferView, BufferView)                                               \
+    DEVICE_CREATE(X, CreateImage, Image, Image)                                                              \
+    DEVICE_CREATE(X, CreateImageView, ImageView, ImageView)                                                  \
+    DEVICE_CREATE(X, CreateFence, Fence, Fence)                                                              \
+    DEVICE_CREATE(X, CreateCommandPool, CommandPool, CommandPool)                                            \
+    DEVICE_CREATE(X, CreateQueryPool, QueryPool, QueryPool)                                                  \
+    DEVICE_CREATE(X, CreateShaderModule, ShaderModule, ShaderModule)                                         \
+    DEVICE_CREATE(X, CreateDescriptorSetLayout, DescriptorSetLayout, DescriptorSetLayout)                    \
+    DEVICE_CREATE(X, CreatePipelineLayout, PipelineLayout, PipelineLayout)                                   \
+    DEVICE_CREATE(X, CreatePipelineCache, PipelineCache, PipelineCache)                                      \
+    X(creations, CreateComputePipelines,                                                                     \
+      (VkDevice d, VkPipelineCache p, uint32_t n, const VkComputePipelineCreateInfo *i,                      \
+       const VkAllocationCallbacks *c, VkPipeline *o),                                                       \
+      (d, p, n, i, c, o))                                                                                    \
     X(creations, AllocateDescriptorSets,                                                                     \
-      (VkDevice d, const VkDescriptorSetAllocateInfo *i, VkDescriptorSet *o), (d, i, o))
+      (VkDevice d, const VkDescriptorSetAllocateInfo *i, VkDescriptorSet *o), (d, i, o))                     \
+    X(creations, AllocateCommandBuffers,                                                                     \
+      (VkDevice d, const VkCommandBufferAllocateInfo *i, VkCommandBuffer *o), (d, i, o))                     \
+    X(others, BeginCommandBuffer, (VkCommandBuffer b, const VkCommandBufferBeginInfo *i), (b, i))            \
+    X(others, BindBufferMemory, (VkDevice d, VkBuffer b, VkDeviceMemory m, VkDeviceSize o), (d, b, m, o))    \
+    X(others, BindImageMemory, (VkDevice d, VkImage i, VkDeviceMemory m, VkDeviceSize o), (d, i, m, o))      \
+    X(others, MapMemory,                                                                                     \
+      (VkDevice d, VkDeviceMemory m, VkDeviceSize o, VkDeviceSize n, VkMemoryMapFlags f, void **p),          \
+      (d, m, o, n, f, p))                                                                                    \
+    X(others, FlushMappedMemoryRanges, (VkDevice d, uint32_t n, const VkMappedMemoryRange *r), (d, n, r))    \
+    X(others, InvalidateMappedMemoryRanges, (VkDevice d, uint32_t n, const VkMappedMemoryRange *r),          \
+      (d, n, r))                                                                                             \
+    X(others, ResetFences, (VkDevice d, uint32_t n, const VkFence *f), (d, n, f))                            \
+    X(others, GetFenceStatus, (VkDevice d, VkFence f), (d, f))                                               \
+    X(others, GetQueryPoolResults,                                                                           \
+      (VkDevice d, VkQueryPool q, uint32_t i, uint32_t n, size_t s, void *o, VkDeviceSize t,                 \
+       VkQueryResultFlags f),                                                                                \
+      (d, q, i, n, s, o, t, f))                                                                              \
+    X(others, GetPipelineCacheData, (VkDevice d, VkPipelineCache p, size_t * n, void *o), (d, p, n, o))      \
+    X(others, GetMemoryHostPointerPropertiesEXT,                                                             \
+      (VkDevice d, VkExternalMemoryHandleTypeFlagBits t, const void *m,                                      \
+       VkMemoryHostPointerPropertiesEXT *o),                                                                 \
+      (d, t, m, o))
 
 static const app *current;
+
+/* True for the call that is to fail. */
+static bool fails_now(const char *name)
+{
+    if (__atomic_add_fetch(&app_counted.calls, 1, __ATOMIC_RELAXED) != app_counted.fail_at) return false;
+    app_counted.failed = name;
+    return true;
+}
+
+bool app_failed(gpuc_status status, bool *out_complete)
+{
+    const char *name = app_counted.failed;
+    *out_complete = !status;
+    if (!name) {
+        ok(status);
+        return false;
+    }
+    if (!status && app_counted.fail_with == VK_ERROR_OUT_OF_DEVICE_MEMORY) return true;
+    if (!status) fail_msg("the failure of %s (call %d) was lost", name, app_counted.fail_at);
+    if (!strstr(gpuc_status_message(status), name))
+        fail_msg("%s (call %d) failed, but the message is: %s", name, app_counted.fail_at,
+                 gpuc_status_message(status));
+    gpuc_status_release(status);
+    return true;
+}
 
 static bool is_lost(const char *count)
 {
@@ -73,10 +132,19 @@ static bool is_lost(const char *count)
     static VKAPI_ATTR VkResult VKAPI_CALL counted_##name parameters                                          \
     {                                                                                                        \
         __atomic_fetch_add(&app_counted.count, 1, __ATOMIC_RELAXED);                                         \
+        if (fails_now("vk" #name)) return app_counted.fail_with;                                             \
         return is_lost(#count) ? VK_ERROR_DEVICE_LOST : real_##name arguments;                               \
     }
 COUNTED(X)
 #undef X
+
+/* The command buffer is ended all the same: neither the driver nor the layer knows of the failure. */
+static PFN_vkEndCommandBuffer real_EndCommandBuffer;
+static VKAPI_ATTR VkResult VKAPI_CALL counted_EndCommandBuffer(VkCommandBuffer cb)
+{
+    VkResult r = real_EndCommandBuffer(cb);
+    return fails_now("vkEndCommandBuffer") ? app_counted.fail_with : r;
+}
 
 static PFN_vkUpdateDescriptorSets real_UpdateDescriptorSets;
 static VKAPI_ATTR void VKAPI_CALL counted_UpdateDescriptorSets(VkDevice d, uint32_t n,
@@ -159,15 +227,18 @@ static const void *without_dma_bufs(const void *next, unmocked *u)
     switch ((int)s->sType) {
     case VK_STRUCTURE_TYPE_EXPORT_MEMORY_ALLOCATE_INFO:
         u->exported = *(const VkExportMemoryAllocateInfo *)next;
-        u->exported.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+        if (u->exported.handleTypes == VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT)
+            u->exported.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
         return &u->exported;
     case VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR:
         u->imported = *(const VkImportMemoryFdInfoKHR *)next;
-        u->imported.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+        if (u->imported.handleType == VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT)
+            u->imported.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
         return &u->imported;
     case VK_STRUCTURE_TYPE_EXTERNAL_MEMORY_BUFFER_CREATE_INFO:
         u->external = *(const VkExternalMemoryBufferCreateInfo *)next;
-        u->external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
+        if (u->external.handleTypes == VK_EXTERNAL_MEMORY_HANDLE_TYPE_DMA_BUF_BIT_EXT)
+            u->external.handleTypes = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
         return &u->external;
     default: return next;
     }
@@ -181,6 +252,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL counted_AllocateMemory(VkDevice d, const V
     unmocked u;
     VkMemoryAllocateInfo info = *i;
     __atomic_fetch_add(&app_counted.allocations, 1, __ATOMIC_RELAXED);
+    if (fails_now("vkAllocateMemory")) return app_counted.fail_with;
     info.pNext = without_dma_bufs(i->pNext, &u);
     return real_AllocateMemory(d, &info, c, m);
 }
@@ -192,6 +264,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL counted_CreateBuffer(VkDevice d, const VkB
     unmocked u;
     VkBufferCreateInfo info = *i;
     __atomic_fetch_add(&app_counted.creations, 1, __ATOMIC_RELAXED);
+    if (fails_now("vkCreateBuffer")) return app_counted.fail_with;
     info.pNext = without_dma_bufs(i->pNext, &u);
     return real_CreateBuffer(d, &info, c, b);
 }
@@ -201,6 +274,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL counted_GetMemoryFdKHR(VkDevice d, const V
                                                              int *fd)
 {
     VkMemoryGetFdInfoKHR info = *i;
+    if (fails_now("vkGetMemoryFdKHR")) return app_counted.fail_with;
     if (mock_sharing) info.handleType = VK_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD_BIT;
     return real_GetMemoryFdKHR(d, &info, fd);
 }
@@ -210,6 +284,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL counted_CreateSemaphore(VkDevice d, const 
                                                               const VkAllocationCallbacks *c, VkSemaphore *s)
 {
     VkSemaphoreCreateInfo info = *i;
+    if (fails_now("vkCreateSemaphore")) return app_counted.fail_with;
     if (mock_sharing) info.pNext = NULL; /* it is to be exported */
     return real_CreateSemaphore(d, &info, c, s);
 }
@@ -218,7 +293,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL mock_GetSemaphoreFdKHR(VkDevice d, const V
                                                              int *fd)
 {
     (void)d, (void)i;
-    if (app_counted.fail_sharing) return VK_ERROR_OUT_OF_HOST_MEMORY;
+    if (fails_now("vkGetSemaphoreFdKHR")) return app_counted.fail_with;
     *fd = open("/dev/null", O_RDONLY);
     return VK_SUCCESS;
 }
@@ -228,7 +303,7 @@ static VKAPI_ATTR VkResult VKAPI_CALL mock_ImportSemaphoreFdKHR(VkDevice d,
                                                                 const VkImportSemaphoreFdInfoKHR *i)
 {
     (void)d;
-    if (app_counted.fail_sharing) return VK_ERROR_INVALID_EXTERNAL_HANDLE;
+    if (fails_now("vkImportSemaphoreFdKHR")) return app_counted.fail_with;
     app_counted.imported_semaphores++;
     close(i->fd);
     return VK_SUCCESS;
@@ -249,6 +324,7 @@ static VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL device_proc(VkDevice device, con
 #define X(count, name, parameters, arguments) COUNT(name)
     COUNTED(X)
 #undef X
+    COUNT(EndCommandBuffer)
     COUNT(AllocateMemory)
     COUNT(CreateBuffer)
     COUNT(GetMemoryFdKHR)
@@ -272,12 +348,33 @@ static gpuc_vulkan_function instance_proc(VkInstance instance, const char *name)
 
 /* ---- The application ------------------------------------------------------------------------- */
 
+static uint32_t layer_version;
+
+/* Rows of meant.def for the layer. */
+static bool is_meant(const char *id, VkDebugUtilsMessageTypeFlagsEXT types)
+{
+    static const struct {
+        uint32_t version;
+        const char *id;
+        VkDebugUtilsMessageTypeFlagsEXT types;
+    } rows[] = {
+#define MEANT(version, id, types, reason) {version, id, types},
+#include "meant.def"
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].version == layer_version &&
+            (!id || (!strcmp(rows[i].id, id) && !(types & ~rows[i].types))))
+            return true;
+    return false;
+}
+
 static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                  VkDebugUtilsMessageTypeFlagsEXT types,
                                                  const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
 {
     app *a = user;
-    (void)severity, (void)types;
+    (void)severity;
+    if (data->pMessageIdName && is_meant(data->pMessageIdName, types)) return VK_FALSE;
     a->messages++;
     fprintf(stderr, "%s: %s\n", data->pMessageIdName ? data->pMessageIdName : "", data->pMessage);
     return VK_FALSE;
@@ -285,7 +382,8 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
 
 bool app_available(void)
 {
-    void *library = dlopen("libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
+    const char *name = getenv("GPUC_VULKAN_LOADER");
+    void *library = dlopen(name ? name : "libvulkan.so.1", RTLD_NOW | RTLD_LOCAL);
     const char *lacks = NULL;
     if (library) *(void **)&loader = dlsym(library, "vkGetInstanceProcAddr");
     cli_keep_drivers_loaded();
@@ -300,17 +398,30 @@ bool app_available(void)
         lacks = "the validation layer is not installed";
         if (list && list(&count, layers) >= 0)
             for (uint32_t i = 0; i < count; i++)
-                if (!strcmp(layers[i].layerName, LAYER)) lacks = NULL;
+                if (!strcmp(layers[i].layerName, LAYER)) {
+                    lacks = NULL;
+                    layer_version = layers[i].specVersion;
+                }
+        if (!lacks && !is_meant(NULL, 0))
+            printf("without best practices: meant.def does not know %u.%u.%u of the layer\n",
+                   VK_API_VERSION_MAJOR(layer_version), VK_API_VERSION_MINOR(layer_version),
+                   VK_API_VERSION_PATCH(layer_version));
     }
     if (lacks) printf("skipped: %s\n", lacks);
     return !lacks;
+}
+
+void app_register(gpuc_runtime *rt)
+{
+    ok(gpuc_vulkan_register_with(rt, (void *)(uintptr_t)loader));
 }
 
 static void make_instance(app *a)
 {
     static const char *const layers[] = {LAYER}, *const extensions[] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
     static const VkValidationFeatureEnableEXT checks[] = {
-        VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT};
+        VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT,
+        VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT};
     PFN_vkCreateInstance create = (PFN_vkCreateInstance)loader(NULL, "vkCreateInstance");
     VkDebugUtilsMessengerCreateInfoEXT messages = {
         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,
@@ -321,9 +432,13 @@ static void make_instance(app *a)
         .pfnUserCallback = on_message,
         .pUserData = a};
     VkValidationFeaturesEXT features = {.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
-                                        .enabledValidationFeatureCount = 1,
+                                        .enabledValidationFeatureCount = 1 + is_meant(NULL, 0),
                                         .pEnabledValidationFeatures = checks};
-    VkApplicationInfo info = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = VK_API_VERSION_1_3};
+    PFN_vkEnumerateInstanceVersion version =
+        (PFN_vkEnumerateInstanceVersion)loader(NULL, "vkEnumerateInstanceVersion");
+    CHECK(version(&a->api_version));
+    if (a->api_version > VK_API_VERSION_1_3) a->api_version = VK_API_VERSION_1_3;
+    VkApplicationInfo info = {.sType = VK_STRUCTURE_TYPE_APPLICATION_INFO, .apiVersion = a->api_version};
     VkInstanceCreateInfo create_info = {.sType = VK_STRUCTURE_TYPE_INSTANCE_CREATE_INFO,
                                         .pNext = &features,
                                         .pApplicationInfo = &info,
@@ -345,12 +460,16 @@ static void find_device(app *a)
     uint32_t count = 1;
     VkQueueFamilyProperties families[32];
     assert_true(INSTANCE(EnumeratePhysicalDevices)(a->instance, &count, &a->physical) >= 0 && count == 1);
-    count = 32;
+    INSTANCE(GetPhysicalDeviceQueueFamilyProperties)(a->physical, &count, NULL);
+    assert_true(count <= 32);
     INSTANCE(GetPhysicalDeviceQueueFamilyProperties)(a->physical, &count, families);
     while (!(families[a->family].queueFlags & VK_QUEUE_GRAPHICS_BIT)) a->family++;
+    a->timestamps = families[a->family].timestampValidBits > 0;
     INSTANCE(GetPhysicalDeviceMemoryProperties)(a->physical, &a->memory);
-    const VkMemoryPropertyFlags want =
-        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    VkMemoryPropertyFlags want = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT, coherent = 0;
+    for (uint32_t i = 0; i < a->memory.memoryTypeCount; i++)
+        coherent |= a->memory.memoryTypes[i].propertyFlags & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    want |= coherent;
     while ((a->memory.memoryTypes[a->host_type].propertyFlags & want) != want) a->host_type++;
 }
 
@@ -358,12 +477,20 @@ static void find_device(app *a)
 static void choose_features(app *a, bool plain)
 {
     static const char *const wanted[] = {"VK_KHR_push_descriptor", "VK_EXT_shader_atomic_float",
-                                         "VK_EXT_memory_budget", "VK_KHR_external_memory_fd"};
+                                         "VK_EXT_memory_budget", "VK_KHR_external_memory_fd",
+                                         "VK_EXT_external_memory_host"};
     uint32_t count = 256;
     a->features12 = (VkPhysicalDeviceVulkan12Features){
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES, .timelineSemaphore = VK_TRUE};
     a->features = (VkPhysicalDeviceFeatures2){.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
                                               .pNext = &a->features12};
+    VkPhysicalDeviceProperties properties;
+    INSTANCE(GetPhysicalDeviceProperties)(a->physical, &properties);
+    if (properties.apiVersion < VK_API_VERSION_1_2) {
+        a->features12.timelineSemaphore = VK_FALSE;
+        a->features.pNext = NULL;
+        return;
+    }
     if (plain) return;
     a->features13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES;
     a->features11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
@@ -436,7 +563,7 @@ gpuc_vulkan_device_desc app_desc(const app *a)
     gpuc_vulkan_device_desc d = GPUC_VULKAN_DEVICE_DESC_INIT;
     d.get_instance_proc_addr = instance_proc;
     d.instance = a->instance;
-    d.api_version = VK_API_VERSION_1_3;
+    d.api_version = a->api_version;
     d.debug_utils = true;
     d.physical_device = a->physical;
     d.device = a->device;
@@ -462,7 +589,26 @@ app_buffer app_buffer_make(app *a, VkDeviceSize size, VkBufferUsageFlags usage)
     CHECK(a->BindBufferMemory(a->device, b.handle, b.memory, 0));
     CHECK(a->MapMemory(a->device, b.memory, 0, VK_WHOLE_SIZE, 0, (void **)&b.floats));
     memset(b.floats, 0, size);
+    app_flush(a, &b);
     return b;
+}
+
+static VkMappedMemoryRange whole(const app_buffer *b)
+{
+    return (VkMappedMemoryRange){
+        .sType = VK_STRUCTURE_TYPE_MAPPED_MEMORY_RANGE, .memory = b->memory, .size = VK_WHOLE_SIZE};
+}
+
+void app_flush(const app *a, const app_buffer *b)
+{
+    VkMappedMemoryRange range = whole(b);
+    CHECK(a->FlushMappedMemoryRanges(a->device, 1, &range));
+}
+
+void app_fetch(const app *a, const app_buffer *b)
+{
+    VkMappedMemoryRange range = whole(b);
+    CHECK(a->InvalidateMappedMemoryRanges(a->device, 1, &range));
 }
 
 void app_buffer_destroy(app *a, app_buffer *b)
@@ -516,21 +662,81 @@ void app_image_destroy(app *a, app_image *i)
     a->FreeMemory(a->device, i->memory, NULL);
 }
 
+static VkAccessFlags access_in(VkImageLayout layout)
+{
+    switch ((int)layout) {
+    case VK_IMAGE_LAYOUT_TRANSFER_DST_OPTIMAL: return VK_ACCESS_TRANSFER_WRITE_BIT;
+    case VK_IMAGE_LAYOUT_TRANSFER_SRC_OPTIMAL: return VK_ACCESS_TRANSFER_READ_BIT;
+    case VK_IMAGE_LAYOUT_SHADER_READ_ONLY_OPTIMAL: return VK_ACCESS_SHADER_READ_BIT;
+    case VK_IMAGE_LAYOUT_GENERAL: return VK_ACCESS_SHADER_READ_BIT | VK_ACCESS_SHADER_WRITE_BIT;
+    default: return 0;
+    }
+}
+
 void app_image_move(app *a, VkCommandBuffer cb, app_image *i, VkImageLayout layout)
 {
-    const VkAccessFlags all = VK_ACCESS_MEMORY_READ_BIT | VK_ACCESS_MEMORY_WRITE_BIT;
+    const VkPipelineStageFlags stages = VK_PIPELINE_STAGE_TRANSFER_BIT | VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT;
     VkImageMemoryBarrier barrier = {.sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER,
-                                    .srcAccessMask = all,
-                                    .dstAccessMask = all,
+                                    .srcAccessMask = access_in(i->layout),
+                                    .dstAccessMask = access_in(layout),
                                     .oldLayout = i->layout,
                                     .newLayout = layout,
                                     .srcQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
                                     .dstQueueFamilyIndex = VK_QUEUE_FAMILY_IGNORED,
                                     .image = i->handle,
                                     .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
-    a->CmdPipelineBarrier(cb, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, VK_PIPELINE_STAGE_ALL_COMMANDS_BIT, 0, 0,
-                          NULL, 0, NULL, 1, &barrier);
+    a->CmdPipelineBarrier(cb, stages, stages, 0, 0, NULL, 0, NULL, 1, &barrier);
     i->layout = layout;
+}
+
+static void arena_make(app_arena *m, uint32_t type)
+{
+    VkMemoryAllocateInfo info = {
+        .sType = VK_STRUCTURE_TYPE_MEMORY_ALLOCATE_INFO, .allocationSize = m->size, .memoryTypeIndex = type};
+    VkMemoryPropertyFlags flags = m->a->memory.memoryTypes[type].propertyFlags;
+    assert_int_equal(m->a->AllocateMemory(m->a->device, &info, NULL, &m->types[type].memory), VK_SUCCESS);
+    if (flags & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)
+        m->a->MapMemory(m->a->device, m->types[type].memory, 0, VK_WHOLE_SIZE, 0,
+                        (void **)&m->types[type].mapped);
+}
+
+void app_arena_destroy(app_arena *m)
+{
+    assert_int_equal(m->live, 0);
+    for (uint32_t i = 0; i < VK_MAX_MEMORY_TYPES; i++)
+        m->a->FreeMemory(m->a->device, m->types[i].memory, NULL);
+}
+
+static int arena_allocate(void *user, const struct VkMemoryRequirements *need, const uint32_t *preferred,
+                          uint32_t count, VkDeviceMemory *out_memory, uint64_t *out_offset,
+                          uint32_t *out_type, void **out_mapped, void **out_id)
+{
+    app_arena *m = user;
+    m->calls++;
+    assert_true(count > 0 && need->memoryTypeBits >> preferred[0] & 1);
+    uint32_t type = preferred[0];
+    if (!m->types[type].memory) arena_make(m, type);
+    uint64_t at = (m->types[type].used + need->alignment - 1) / need->alignment * need->alignment;
+    if (m->refuse || at + need->size > m->size) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
+    m->types[type].used = at + need->size;
+    m->live++;
+    *out_memory = m->types[type].memory;
+    *out_offset = at;
+    *out_type = m->wrong_type ? 31 : type;
+    *out_mapped = m->types[type].mapped ? m->types[type].mapped + at : NULL;
+    *out_id = m;
+    return VK_SUCCESS;
+}
+
+static void arena_free(void *user, void *id)
+{
+    assert_ptr_equal(user, id);
+    ((app_arena *)user)->live--;
+}
+
+gpuc_vulkan_memory_hook app_arena_hook(app_arena *m)
+{
+    return (gpuc_vulkan_memory_hook){arena_allocate, arena_free, m};
 }
 
 void app_count_release(void *user)

@@ -30,7 +30,7 @@ static side open_side(void)
 {
     side s;
     ok(gpuc_runtime_create(NULL, &s.rt));
-    ok(gpuc_vulkan_register(s.rt));
+    app_register(s.rt);
     ok(gpuc_device_open(s.rt, GPUC_DEVICE_VULKAN, 0, &s.dev));
     cli_keep_drivers_loaded();
     return s;
@@ -197,7 +197,7 @@ static void test_mock(void **state)
     const int64_t dims[] = {N};
     app_open(&a, (app_options){.mock_sharing = true});
     ok(gpuc_runtime_create(NULL, &rt));
-    ok(gpuc_vulkan_register(rt));
+    app_register(rt);
     gpuc_vulkan_device_desc desc = app_desc(&a);
     ok(gpuc_vulkan_adopt(rt, &desc, &dev));
     assert_true(gpuc_vulkan_shares(dev) & GPUC_VULKAN_SHARE_SEMAPHORE);
@@ -211,10 +211,6 @@ static void test_mock(void **state)
     gpuc_vulkan_destroy_semaphore(dev, taken);
     gpuc_vulkan_destroy_semaphore(dev, VK_NULL_HANDLE);
     fails(gpuc_vulkan_import_semaphore(dev, -1, &taken), GPUC_INVALID_ARGUMENT, "is -1");
-    app_counted.fail_sharing = true;
-    fails(gpuc_vulkan_create_semaphore(dev, &fd, &made), GPUC_OUT_OF_MEMORY, "vkGetSemaphoreFdKHR");
-    fails(gpuc_vulkan_import_semaphore(dev, 3, &made), GPUC_INVALID_ARGUMENT, "vkImportSemaphoreFdKHR");
-    app_counted.fail_sharing = false;
     if (gpuc_vulkan_shares(dev) & GPUC_VULKAN_SHARE_DMA_BUF) {
         gpuc_vulkan_shared memory;
         gpuc_ndarray *from, *to;
@@ -238,12 +234,96 @@ static void test_mock(void **state)
     app_close(&a);
 }
 
+/* ---- Each call fails once ------------------------------------------------------------------------- */
+
+typedef struct scene {
+    app a;
+    gpuc_runtime *rt;
+    gpuc_device *dev;
+    float *host;
+    gpuc_ndarray *from, *to, *wrapped;
+    int memory_fd, semaphore_fd; /* the test's; -1: none */
+    int released;
+    VkSemaphore made, taken;
+} scene;
+
+/* What the device shares. */
+static gpuc_status play(scene *c)
+{
+    const int64_t dims[] = {N};
+    gpuc_vulkan_device_desc desc = app_desc(&c->a);
+    float x[N], y[N];
+    GPUC_TRY(gpuc_vulkan_adopt(c->rt, &desc, &c->dev));
+    GPUC_TRY(gpuc_vulkan_create_semaphore(c->dev, &c->semaphore_fd, &c->made));
+    GPUC_TRY(gpuc_vulkan_import_semaphore(c->dev, c->semaphore_fd, &c->taken));
+    c->semaphore_fd = -1;
+    fill(x, 3);
+    if (gpuc_vulkan_shares(c->dev) & GPUC_VULKAN_SHARE_FD) {
+        gpuc_vulkan_shared memory;
+        GPUC_TRY(gpuc_vulkan_create_shared(c->dev, GPUC_VULKAN_SHARE_FD, GPUC_FLOAT32, 1, dims, &memory,
+                                           &c->from));
+        c->memory_fd = memory.fd;
+        GPUC_TRY(gpuc_vulkan_import_shared(c->dev, &memory, GPUC_FLOAT32, 1, dims, &c->to));
+        c->memory_fd = -1;
+        GPUC_TRY(gpuc_ndarray_write(c->from, x, sizeof x));
+        GPUC_TRY(gpuc_ndarray_read(c->from, y, sizeof y));
+        GPUC_TRY(gpuc_ndarray_read(c->to, y, sizeof y));
+        assert_memory_equal(x, y, sizeof x);
+    }
+    if (gpuc_vulkan_shares(c->dev) & GPUC_VULKAN_SHARE_HOST) {
+        GPUC_TRY(gpuc_vulkan_wrap_host(c->dev, c->host, HOST_BYTES, GPUC_FLOAT32, 1, dims, count_release,
+                                       &c->released, &c->wrapped));
+        GPUC_TRY(gpuc_ndarray_write(c->wrapped, x, sizeof x));
+        GPUC_TRY(gpuc_ndarray_read(c->wrapped, y, sizeof y));
+        assert_memory_equal(x, y, sizeof x);
+    }
+    return NULL;
+}
+
+static bool play_with_failure(int at, VkResult error)
+{
+    scene c = {.host = aligned_alloc(PAGE, HOST_BYTES), .memory_fd = -1, .semaphore_fd = -1};
+    bool complete;
+    app_open(&c.a, (app_options){.mock_sharing = true});
+    ok(gpuc_runtime_create(NULL, &c.rt));
+    app_register(c.rt);
+    app_counted.fail_at = at;
+    app_counted.fail_with = error;
+    bool reached = app_failed(play(&c), &complete);
+    app_counted.fail_at = 0;
+    if (c.memory_fd >= 0) assert_int_equal(close(c.memory_fd), 0); /* it stayed the caller's */
+    if (c.semaphore_fd >= 0) assert_int_equal(close(c.semaphore_fd), 0);
+    if (c.dev) gpuc_vulkan_destroy_semaphore(c.dev, c.made);
+    if (c.dev) gpuc_vulkan_destroy_semaphore(c.dev, c.taken);
+    bool wrapped = c.wrapped != NULL;
+    gpuc_ndarray_release(c.from);
+    gpuc_ndarray_release(c.to);
+    gpuc_ndarray_release(c.wrapped);
+    if (c.dev) ok(gpuc_device_close(c.dev));
+    assert_int_equal(c.released, wrapped);
+    gpuc_runtime_release(c.rt);
+    app_close(&c.a);
+    free(c.host);
+    return reached;
+}
+
+static void test_every_call_fails(void **state)
+{
+    (void)state;
+    static const VkResult errors[] = {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY};
+    for (int i = 0; i < 2; i++) {
+        int at = 1;
+        while (play_with_failure(at, errors[i])) at++;
+        assert_true(at > 4);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_two_devices), cmocka_unit_test(test_host),
 #ifdef GPUC_TESTS_OPENCL
                                        cmocka_unit_test(test_opencl),
 #endif
-                                       cmocka_unit_test(test_mock)};
+                                       cmocka_unit_test(test_mock), cmocka_unit_test(test_every_call_fails)};
     return app_available() ? cmocka_run_group_tests(tests, NULL, NULL) : 77;
 }

@@ -29,6 +29,6 @@ printf '%s\n%s\n%s\n' "$theirs" "$ours" "$use" >"$work/after.c"
 for file in alone before after; do
     "$cc" -std=c11 -Wall -Wextra -Werror -fsyntax-only -I"$include" "$work/$file.c"
     if command -v c++ >/dev/null; then
-        c++ -std=c++17 -Wall -Wextra -Wno-missing-field-initializers -Werror -fsyntax-only -I"$include" -x c++ "$work/$file.c"
+        c++ -std=c++17 -Wall -Wextra -Werror -fsyntax-only -I"$include" -x c++ "$work/$file.c"
     fi
 done

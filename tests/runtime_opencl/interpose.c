@@ -190,6 +190,19 @@ static cl_mem fakeCreateBuffer(cl_context c, cl_mem_flags f, size_t size, void *
     return created(real.CreateBuffer(c, f, size, host, error));
 }
 
+static cl_mem fakeCreateImage(cl_context c, cl_mem_flags f, const cl_image_format *format,
+                              const cl_image_desc *shape, void *host, cl_int *error)
+{
+    FAIL_NULL(clCreateImage);
+    return created(real.CreateImage(c, f, format, shape, host, error));
+}
+
+static cl_int fakeGetImageInfo(cl_mem m, cl_image_info what, size_t size, void *out, size_t *got)
+{
+    FAIL(clGetImageInfo);
+    return real.GetImageInfo(m, what, size, out, got);
+}
+
 static cl_int fakeReleaseMemObject(cl_mem m)
 {
     return released(real.ReleaseMemObject(m));
@@ -238,6 +251,48 @@ static cl_int fakeEnqueueCopyBuffer(cl_command_queue q, cl_mem a, cl_mem b, size
 {
     FAIL(clEnqueueCopyBuffer);
     return event_of(real.EnqueueCopyBuffer(q, a, b, from, to, n, waits, wait, event), event);
+}
+
+static cl_int fakeEnqueueReadImage(cl_command_queue q, cl_mem m, cl_bool blocking, const size_t *at,
+                                   const size_t *extent, size_t row, size_t slice, void *p, cl_uint waits,
+                                   const cl_event *wait, cl_event *event)
+{
+    FAIL(clEnqueueReadImage);
+    return event_of(real.EnqueueReadImage(q, m, blocking, at, extent, row, slice, p, waits, wait, event),
+                    event);
+}
+
+static cl_int fakeEnqueueWriteImage(cl_command_queue q, cl_mem m, cl_bool blocking, const size_t *at,
+                                    const size_t *extent, size_t row, size_t slice, const void *p,
+                                    cl_uint waits, const cl_event *wait, cl_event *event)
+{
+    FAIL(clEnqueueWriteImage);
+    return event_of(real.EnqueueWriteImage(q, m, blocking, at, extent, row, slice, p, waits, wait, event),
+                    event);
+}
+
+static cl_int fakeEnqueueCopyImage(cl_command_queue q, cl_mem a, cl_mem b, const size_t *from,
+                                   const size_t *to, const size_t *extent, cl_uint waits,
+                                   const cl_event *wait, cl_event *event)
+{
+    FAIL(clEnqueueCopyImage);
+    return event_of(real.EnqueueCopyImage(q, a, b, from, to, extent, waits, wait, event), event);
+}
+
+static cl_int fakeEnqueueCopyImageToBuffer(cl_command_queue q, cl_mem a, cl_mem b, const size_t *from,
+                                           const size_t *extent, size_t to, cl_uint waits,
+                                           const cl_event *wait, cl_event *event)
+{
+    FAIL(clEnqueueCopyImageToBuffer);
+    return event_of(real.EnqueueCopyImageToBuffer(q, a, b, from, extent, to, waits, wait, event), event);
+}
+
+static cl_int fakeEnqueueCopyBufferToImage(cl_command_queue q, cl_mem a, cl_mem b, size_t from,
+                                           const size_t *to, const size_t *extent, cl_uint waits,
+                                           const cl_event *wait, cl_event *event)
+{
+    FAIL(clEnqueueCopyBufferToImage);
+    return event_of(real.EnqueueCopyBufferToImage(q, a, b, from, to, extent, waits, wait, event), event);
 }
 
 static cl_int fakeEnqueueNDRangeKernel(cl_command_queue q, cl_kernel k, cl_uint dims, const size_t *offset,
@@ -377,6 +432,8 @@ void *cl_find(void *user, const char *name)
         FAKE(Flush),
         FAKE(Finish),
         FAKE(CreateBuffer),
+        FAKE(CreateImage),
+        FAKE(GetImageInfo),
         FAKE(RetainMemObject),
         FAKE(ReleaseMemObject),
         FAKE(GetMemObjectInfo),
@@ -385,6 +442,11 @@ void *cl_find(void *user, const char *name)
         FAKE(EnqueueReadBuffer),
         FAKE(EnqueueWriteBuffer),
         FAKE(EnqueueCopyBuffer),
+        FAKE(EnqueueReadImage),
+        FAKE(EnqueueWriteImage),
+        FAKE(EnqueueCopyImage),
+        FAKE(EnqueueCopyImageToBuffer),
+        FAKE(EnqueueCopyBufferToImage),
         FAKE(EnqueueNDRangeKernel),
         FAKE(EnqueueMarkerWithWaitList),
         FAKE(EnqueueBarrierWithWaitList),

@@ -6,8 +6,9 @@
 
 #include "../cts/cts.h"
 #include "interpose.h"
+#include "runtime/ndarray.h"
 
-enum { N = CTS_N, BYTES = 4 * N, SKIP = 256 };
+enum { N = CTS_N, BYTES = 4 * N, SKIP = 256, SPACE = 1 << 16 };
 
 /* ---- The application ---- */
 
@@ -126,6 +127,18 @@ static cl_mem buffer(const app *a, cl_mem_flags flags, size_t size)
     cl_mem mem = cl_real.CreateBuffer(a->context, flags, size, NULL, &error);
     done(error);
     return mem;
+}
+
+enum { PICTURE = 16 };
+
+/* NULL: the device has no images. */
+static cl_mem picture(const app *a)
+{
+    const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
+    const cl_image_desc shape = {
+        .image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = PICTURE, .image_height = PICTURE};
+    cl_int error;
+    return cl_real.CreateImage(a->context, CL_MEM_READ_WRITE, &format, &shape, NULL, &error);
 }
 
 static cl_mem part_of(cl_mem mem, cl_mem_flags flags, size_t at, size_t size)
@@ -544,16 +557,10 @@ static void memory_that_does_not_fit(void **state)
     (void)state;
     app a, other;
     gpuc_ndarray *x;
-    cl_int error;
     open_app(&a, &modes[0]);
     make_objects(&other, &modes[0]);
     cl_mem mem = buffer(&a, CL_MEM_READ_WRITE, BYTES + 8), foreign = buffer(&other, CL_MEM_READ_WRITE, BYTES);
-    __typeof__(&clCreateImage) create_image = NULL;
-    void *f = cl_find(NULL, "clCreateImage");
-    memcpy(&create_image, &f, sizeof f);
-    const cl_image_format format = {CL_RGBA, CL_UNORM_INT8};
-    const cl_image_desc shape = {.image_type = CL_MEM_OBJECT_IMAGE2D, .image_width = 16, .image_height = 16};
-    cl_mem image = create_image(a.context, CL_MEM_READ_WRITE, &format, &shape, NULL, &error);
+    cl_mem image = picture(&a);
     const struct {
         cl_mem mem;
         size_t offset, size;
@@ -883,19 +890,47 @@ static void two_sessions_on_two_threads(void **state)
 
 typedef struct scenario {
     app a;
-    cl_mem mem[2];
+    cl_mem mem[3], image; /* the third is for the workspace */
     float *host;
     gpuc_model *model;
     gpuc_session *s;
-    gpuc_ndarray *x, *y, *memory;
+    gpuc_ndarray *x, *y, *memory, *workspace, *wrapped, *own[2];
     gpuc_stream *stream;
     cl_event events[3];
 } scenario;
 
+/* An image of the application's, and copies between two of gpuc's. */
+static gpuc_status play_images(scenario *s)
+{
+    const int64_t dims[] = {PICTURE, PICTURE, 4};
+    static uint8_t texels[PICTURE * PICTURE * 4], back[sizeof texels];
+    if (!s->image) return NULL;
+    for (size_t i = 0; i < sizeof texels; i++) texels[i] = (uint8_t)(i * 7 % 251);
+    GPUC_TRY(gpuc_opencl_wrap_image(s->a.c.dev, s->image, &s->wrapped));
+    for (int i = 0; i < 2; i++)
+        GPUC_TRY(gpuc_ndarray_create_image(s->a.c.dev, GPUC_UINT8, 3, dims, &s->own[i]));
+    GPUC_TRY(gpuc_ndarray_write(s->own[0], texels, sizeof texels));
+    GPUC_TRY(gpuc_ndarray_copy(s->own[0], s->own[1]));
+    GPUC_TRY(gpuc_ndarray_read(s->own[1], back, sizeof back));
+    assert_memory_equal(texels, back, sizeof back);
+    return NULL;
+}
+
+/* A run, then another in memory of the application. */
+static gpuc_status play_runs(scenario *s)
+{
+    const gpuc_opencl_buffer space = {.mem = s->mem[2]};
+    const int64_t size = SPACE;
+    GPUC_TRY(gpuc_session_run(s->s));
+    GPUC_TRY(gpuc_session_sync(s->s));
+    GPUC_TRY(gpuc_opencl_wrap_buffer(s->a.c.dev, &space, GPUC_UINT8, 1, &size, &s->workspace));
+    return gpuc_session_bind_workspace(s->s, s->workspace);
+}
+
 /* Touches every kind of call of an adopted device. */
 static gpuc_status play(scenario *s, const mode *m, const char *package, float *y)
 {
-    const int64_t dim = N;
+    const int64_t dim = N, *all[] = {&dim};
     gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
     void *at;
     GPUC_TRY(try_adopt(&s->a, m));
@@ -903,6 +938,7 @@ static gpuc_status play(scenario *s, const mode *m, const char *package, float *
     desc.device = s->a.c.dev;
     GPUC_TRY(gpuc_model_load(s->a.c.rt, &desc, &s->model));
     GPUC_TRY(gpuc_session_create(s->model, &s->s));
+    GPUC_TRY(gpuc_session_plan(s->s, all));
     GPUC_TRY(wrap(&s->a, s->mem[0], 0, 0, &s->x));
     GPUC_TRY(wrap(&s->a, s->mem[1], 0, 0, &s->y));
     GPUC_TRY(gpuc_opencl_wrap_host(s->a.c.dev, s->host, 4096, GPUC_FLOAT32, 1, &dim, &s->memory));
@@ -916,12 +952,14 @@ static gpuc_status play(scenario *s, const mode *m, const char *package, float *
     GPUC_TRY(gpuc_ndarray_copy(s->memory, s->x));
     GPUC_TRY(gpuc_session_bind_input(s->s, 0, s->x));
     GPUC_TRY(gpuc_session_bind_output(s->s, 0, s->y));
+    GPUC_TRY(play_runs(s));
     GPUC_TRY(gpuc_opencl_submit(s->s, 1, &s->events[0], &s->events[2]));
     GPUC_TRY(gpuc_session_sync(s->s));
     for (int i = 0; i < 3; i++) {
         GPUC_TRY(gpuc_session_run_slice(s->s, i < 2 ? 0 : UINT32_MAX, NULL));
         GPUC_TRY(gpuc_session_sync(s->s));
     }
+    GPUC_TRY(play_images(s));
     return gpuc_ndarray_read(s->y, y, BYTES);
 }
 
@@ -934,9 +972,13 @@ static void clean_up(scenario *s)
     gpuc_ndarray_release(s->x);
     gpuc_ndarray_release(s->y);
     gpuc_ndarray_release(s->memory);
+    gpuc_ndarray_release(s->workspace);
+    gpuc_ndarray_release(s->wrapped);
+    for (int i = 0; i < 2; i++) gpuc_ndarray_release(s->own[i]);
     cl_close(s->a.c.rt);
     done(cl_real.ReleaseEvent(s->events[0]));
-    for (int i = 0; i < 2; i++) done(cl_real.ReleaseMemObject(s->mem[i]));
+    for (int i = 0; i < 3; i++) done(cl_real.ReleaseMemObject(s->mem[i]));
+    if (s->image) done(cl_real.ReleaseMemObject(s->image));
     release_objects(&s->a);
     free(s->host);
 }
@@ -948,7 +990,8 @@ static bool fail_at(int at, const mode *m, const char *package)
     float y[N];
     spy = (cl_spy){.fail_at = at};
     make_objects(&s.a, m);
-    for (int i = 0; i < 2; i++) s.mem[i] = buffer(&s.a, CL_MEM_READ_WRITE, BYTES);
+    for (int i = 0; i < 3; i++) s.mem[i] = buffer(&s.a, CL_MEM_READ_WRITE, i < 2 ? BYTES : SPACE);
+    s.image = picture(&s.a);
     s.events[0] = user_event(&s.a);
     done(cl_real.SetUserEventStatus(s.events[0], CL_COMPLETE));
     cts_fill(s.host, N, 7);

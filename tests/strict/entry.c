@@ -164,13 +164,11 @@ static bool is_for_validation(const char *extension)
 VKAPI_ATTR VkResult VKAPI_CALL strict_create_instance(const VkInstanceCreateInfo *info,
                                                       const VkAllocationCallbacks *callbacks, VkInstance *out)
 {
-    strict.debug_utils = false;
     for (uint32_t i = 0; i < info->enabledExtensionCount; i++) {
         if (!info->enabledLayerCount || !is_for_validation(info->ppEnabledExtensionNames[i])) {
             strict_violation("instance extension %s was enabled", info->ppEnabledExtensionNames[i]);
             return VK_ERROR_EXTENSION_NOT_PRESENT;
         }
-        strict.debug_utils = true;
     }
     PFN_vkCreateInstance create =
         (PFN_vkCreateInstance)strict.get_instance(VK_NULL_HANDLE, "vkCreateInstance");
@@ -185,21 +183,19 @@ VKAPI_ATTR VkResult VKAPI_CALL strict_create_instance(const VkInstanceCreateInfo
 
 static PFN_vkVoidFunction lookup(VkInstance instance, const char *name)
 {
-    enum { PASS, DEBUG };
     static const struct {
         const char *name;
-        PFN_vkVoidFunction function;
-        int kind;
+        PFN_vkVoidFunction
+            function; /* NULL: the system's, which has those of extensions where they are enabled */
     } table[] = {
-#define STRICT_OURS(name, function) {"vk" #name, (PFN_vkVoidFunction)(function), PASS},
-#define STRICT_PASS(name) {"vk" #name, NULL, PASS},
-#define STRICT_DEBUG(name) {"vk" #name, NULL, DEBUG},
+#define STRICT_OURS(name, function) {"vk" #name, (PFN_vkVoidFunction)(function)},
+#define STRICT_PASS(name) {"vk" #name, NULL},
+#define STRICT_DEBUG(name) {"vk" #name, NULL},
 #include "functions.def"
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (strcmp(table[i].name, name) != 0) continue;
-        if (table[i].function) return table[i].function;
-        return table[i].kind == PASS || strict.debug_utils ? strict.get_instance(instance, name) : NULL;
+        return table[i].function ? table[i].function : strict.get_instance(instance, name);
     }
     return NULL;
 }

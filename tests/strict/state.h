@@ -41,7 +41,6 @@ typedef struct strict_state {
     PFN_vkGetInstanceProcAddr get_instance;
     VkInstance instance; /* the latest */
     strict_real real;
-    bool debug_utils; /* the instance has the extension */
     uint64_t in_use;
     int violations, submits, waits, creations;
     bool lost;
