@@ -195,18 +195,22 @@ static const gpuc_helper_row rows[] = {
      .body = "    const $T w = a + 1.0f, lost = a - (w - 1.0f), r = gpuc_log_$S(w);\n"
              "    const $T y = gpuc_select_$S((a < 16777216.0f) & (a > -1.0f), r + lost / w, r);\n"
              "    return gpuc_select_$S(a == 0.0f, a, y);\n"},
+    /* h / (h + 1), where h is expm1(2 |a|) / 2. */
     {.name = "tanh",
      .to = "f32",
      .sig = "TT",
      .vector = true,
-     .body = "    const $T x = ($T)(($M)a & 0x7fffffff), z = a * a;\n"
-             "    const $T far = 1.0f - 2.0f / (gpuc_exp_$S(x + x) + 1.0f);\n"
-             "    $T p = z * -5.70498872745e-3f + 2.06390887954e-2f;\n"
-             "    p = p * z - 5.37397155531e-2f;\n"
-             "    p = p * z + 1.33314422036e-1f;\n"
-             "    p = p * z - 3.33332819422e-1f;\n"
-             "    p = p * z * x + x;\n"
-             "    return ($T)(($M)gpuc_select_$S(x >= 0.625f, far, p) | (($M)a & ~0x7fffffff));\n"},
+     .body = "    const $T x = gpuc_atmost_$S(($T)(($M)a & INT32_MAX), ($T){0} + 10.0f);\n"
+             "    const $T k = x * 2.88539008f + 12582912.0f, n = k - 12582912.0f;\n"
+             "    const $T r = (x - n * 0.3466796875f) + n * 1.06097220e-4f;\n"
+             "    $T p = r * 1.2720442560e-2f + 4.4742398422e-2f;\n"
+             "    p = p * r + 1.3333523052e-1f;\n"
+             "    p = p * r + 3.3332636715e-1f;\n"
+             "    p = p * r + 6.6666661836e-1f;\n"
+             "    p = p * r + 1.0000000240f;\n"
+             "    p = p * (r * r) + r;\n"
+             "    const $T t = ($T)((($U)k << 23) + 0x3f800000), h = p * t + (t * 0.5f - 0.5f);\n"
+             "    return ($T)(($M)(h / (h + 1.0f)) | (($M)a & INT32_MIN));\n"},
     {.name = "erf",
      .to = "f32",
      .sig = "TT",

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs two iterations of a loop side by side, where one computes names in a row that take long and wait for
+/* Runs iterations of a loop side by side, where one computes names in a row that take long and wait for
  * each other: a processor looks a few hundred instructions ahead, which such a row exceeds, and would wait.
  * Only where the machine's own vectors are printed: other compilers have threads that do the same. */
 #include "lower/common/util.h"
 
-enum { MIN_FUNCTIONS = 6 }; /* fewer fit into what a processor looks ahead */
+enum {
+    MIN_FUNCTIONS = 6, /* fewer fit into what a processor looks ahead */
+    SIDE_BY_SIDE = 4   /* iterations, whose rows fill the time in which one waits */
+};
 
 typedef struct contents {
     const gpuc_tir_buffer *written;
@@ -59,26 +62,37 @@ static gpuc_expr mapped(gpuc_ctx *ctx, const iteration *it, gpuc_expr e)
     return gpuc_tir_substitute(ctx, e, it->count, it->from, it->to);
 }
 
-static gpuc_stmt both(gpuc_ctx *ctx, gpuc_stmt s, iteration *its)
+/* The names of all iterations in turns, then their stores in the order of the loop. */
+static gpuc_stmt merged(gpuc_ctx *ctx, gpuc_stmt s, int n, iteration *its)
 {
+    gpuc_stmt done[SIDE_BY_SIDE];
     if (s->kind == GPUC_STMT_STORE) {
-        const gpuc_tir_store_node *n = gpuc_as_store(s);
-        gpuc_stmt stores[2];
-        for (int i = 0; i < 2; i++)
-            stores[i] = gpuc_tir_store1(ctx, n->buffer, mapped(ctx, &its[i], n->index[0]),
-                                        mapped(ctx, &its[i], n->value));
-        return gpuc_tir_seq2(ctx, stores[0], stores[1]);
+        const gpuc_tir_store_node *store = gpuc_as_store(s);
+        for (int i = 0; i < n; i++)
+            done[i] = gpuc_tir_store1(ctx, store->buffer, mapped(ctx, &its[i], store->index[0]),
+                                      mapped(ctx, &its[i], store->value));
+        return gpuc_tir_seq(ctx, n, done);
     }
-    const gpuc_tir_let_node *n = gpuc_as_let(s);
-    gpuc_expr values[2], names[2];
-    for (int i = 0; i < 2; i++) {
-        values[i] = mapped(ctx, &its[i], n->value);
-        names[i] = gpuc_var(ctx, gpuc_as_var(n->var)->name, n->var->dtype);
-        its[i].from[its[i].count] = n->var;
+    const gpuc_tir_let_node *let = gpuc_as_let(s);
+    gpuc_expr values[SIDE_BY_SIDE], names[SIDE_BY_SIDE];
+    for (int i = 0; i < n; i++) {
+        values[i] = mapped(ctx, &its[i], let->value);
+        names[i] = gpuc_lower_var_like(ctx, let->var);
+        its[i].from[its[i].count] = let->var;
         its[i].to[its[i].count++] = names[i];
     }
-    s = both(ctx, n->body, its);
-    return gpuc_tir_let(ctx, names[0], values[0], gpuc_tir_let(ctx, names[1], values[1], s));
+    s = merged(ctx, let->body, n, its);
+    for (int i = n - 1; i >= 0; i--) s = gpuc_tir_let(ctx, names[i], values[i], s);
+    return s;
+}
+
+/* The iterations first, first + 1, ... of a loop over a row of names. */
+static gpuc_stmt beside(gpuc_ctx *ctx, const gpuc_tir_for_node *loop, int names, int n, gpuc_expr first)
+{
+    iteration its[SIDE_BY_SIDE];
+    for (int i = 0; i < n; i++)
+        its[i] = start(ctx, names, loop->var, gpuc_add(ctx, first, gpuc_imm_int(ctx, first->dtype, i)));
+    return merged(ctx, loop->body, n, its);
 }
 
 static gpuc_stmt interleave(gpuc_tir_mapper *m, gpuc_stmt s)
@@ -89,15 +103,24 @@ static gpuc_stmt interleave(gpuc_tir_mapper *m, gpuc_stmt s)
     const gpuc_tir_for_node *n = gpuc_as_for(s);
     int64_t extent;
     int names;
-    if (n->loop != GPUC_LOOP_SERIAL || !gpuc_expr_is_int(n->extent, &extent) || extent % 2 != 0) return s;
+    if (n->loop != GPUC_LOOP_SERIAL || !gpuc_expr_is_int(n->extent, &extent) || extent < 2) return s;
     const gpuc_tir_store_node *store = store_of(ctx, n->body, &names);
     if (!store || store->value->dtype.lanes == 1) return s;
-    gpuc_expr var = gpuc_var(ctx, gpuc_as_var(n->var)->name, n->var->dtype);
-    gpuc_expr twice = gpuc_add(ctx, n->min, gpuc_mul(ctx, var, gpuc_imm_int(ctx, var->dtype, 2)));
-    iteration its[2] = {start(ctx, names, n->var, twice),
-                        start(ctx, names, n->var, gpuc_add(ctx, twice, gpuc_imm_int(ctx, var->dtype, 1)))};
-    gpuc_expr zero = gpuc_imm_int(ctx, var->dtype, 0), half = gpuc_imm_int(ctx, n->extent->dtype, extent / 2);
-    return gpuc_tir_for_(ctx, var, zero, half, n->loop, n->tag, both(ctx, n->body, its));
+    gpuc_dtype t = n->var->dtype;
+    int64_t rounds = extent / SIDE_BY_SIDE, rest = extent % SIDE_BY_SIDE;
+    gpuc_stmt parts[2];
+    int count = 0;
+    if (rounds) {
+        gpuc_expr var = gpuc_lower_var_like(ctx, n->var),
+                  first = gpuc_add(ctx, n->min, gpuc_mul(ctx, var, gpuc_imm_int(ctx, t, SIDE_BY_SIDE)));
+        parts[count++] = gpuc_tir_for_(ctx, var, gpuc_imm_int(ctx, t, 0), gpuc_imm_int(ctx, t, rounds),
+                                       n->loop, n->tag, beside(ctx, n, names, SIDE_BY_SIDE, first));
+    }
+    if (rest) {
+        gpuc_expr first = gpuc_add(ctx, n->min, gpuc_imm_int(ctx, t, rounds * SIDE_BY_SIDE));
+        parts[count++] = beside(ctx, n, names, (int)rest, first);
+    }
+    return gpuc_tir_seq(ctx, count, parts);
 }
 
 gpuc_tir_func *gpuc_lower_interleave(gpuc_pass_ctx *p, gpuc_tir_func *f)
