@@ -70,6 +70,10 @@ gpuc_expr gpuc_topi_rows_number(gpuc_ctx *ctx, const gpuc_rows *r, const gpuc_ex
 /* ---- The order of elements (merge_sort.c) ---- */
 /* Sets less to 1 if element a of the row goes before b, else to another number. */
 typedef struct gpuc_order gpuc_order;
+typedef struct gpuc_order_list {
+    const gpuc_tir_buffer *positions; /* from `from` on */
+    gpuc_expr from, count;            /* of type index; count is loaded */
+} gpuc_order_list;
 typedef gpuc_stmt (*gpuc_order_less)(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc_expr b,
                                      const gpuc_tir_buffer *less);
 struct gpuc_order {
@@ -83,9 +87,14 @@ struct gpuc_order {
     gpuc_expr (*key)(const gpuc_order *o, gpuc_expr row, gpuc_expr i);
     gpuc_dtype value;
     const gpuc_target *target; /* NULL: not known */
+    /* For gpuc_topi_order_sort_rows: whether an element takes part, and what is done with those of a row in order. */
+    gpuc_expr (*takes)(const gpuc_order *o, gpuc_expr row, gpuc_expr i);
+    gpuc_stmt (*use)(const gpuc_order *o, gpuc_expr row, const gpuc_order_list *list);
 };
 /* out[row * keep + k] is the position of the element that is k-th in the order; equal ones by position. */
 gpuc_stmt gpuc_topi_order_emit(const gpuc_order *o, const gpuc_tir_buffer *out);
+/* On a CPU: sorts the elements of each row that take part, and uses them. */
+gpuc_stmt gpuc_topi_order_sort_rows(const gpuc_order *o);
 /* a < b, where NaN is greater than any number. */
 gpuc_expr gpuc_topi_order_below(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b);
 /* An int32 or int64 that goes before another one as x goes before its value; descending: after it. */

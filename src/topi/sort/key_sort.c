@@ -157,19 +157,18 @@ static gpuc_stmt insert(const tile *t, const list *l, gpuc_expr key, gpuc_expr n
         gpuc_expr slot = k ? next : i;
         held[k] = gpuc_tir_load1(ctx, l->keys, slot);
         place[k] = gpuc_tir_load1(ctx, l->places, slot);
-        goes_after[k] = gpuc_or(ctx, gpuc_lt(ctx, key, held[k]),
-                                gpuc_lt(ctx, count, gpuc_topi_par_to_i32(ctx, slot)));
+        goes_after[k] =
+            gpuc_or(ctx, gpuc_lt(ctx, key, held[k]), gpuc_lt(ctx, count, gpuc_topi_par_to_i32(ctx, slot)));
     }
     gpuc_expr new_key = gpuc_select(ctx, goes_after[1], key, held[1]),
               new_place = gpuc_select(ctx, goes_after[1], position, place[1]);
     gpuc_stmt make = gpuc_tir_seq2(
         ctx, gpuc_tir_store1(ctx, l->next_keys, i, gpuc_select(ctx, goes_after[0], held[0], new_key)),
         gpuc_tir_store1(ctx, l->next_places, i, gpuc_select(ctx, goes_after[0], place[0], new_place)));
-    gpuc_expr more =
-        gpuc_min(ctx, gpuc_add(ctx, count, one_of(ctx)), gpuc_topi_par_to_i32(ctx, t->wanted));
-    gpuc_stmt all[] = {gpuc_topi_par_serial(ctx, i, l->slots, make),
-                       copy(ctx, l->keys, l->next_keys, l->slots),
-                       copy(ctx, l->places, l->next_places, l->slots), gpuc_topi_par_set(ctx, t->count, more)};
+    gpuc_expr more = gpuc_min(ctx, gpuc_add(ctx, count, one_of(ctx)), gpuc_topi_par_to_i32(ctx, t->wanted));
+    gpuc_stmt all[] = {
+        gpuc_topi_par_serial(ctx, i, l->slots, make), copy(ctx, l->keys, l->next_keys, l->slots),
+        copy(ctx, l->places, l->next_places, l->slots), gpuc_topi_par_set(ctx, t->count, more)};
     return gpuc_tir_let(ctx, position, position_of(t, number), gpuc_tir_seq(ctx, 4, all));
 }
 
@@ -188,21 +187,19 @@ static gpuc_stmt sort_few(const gpuc_order *o, tile t)
               s = gpuc_var(ctx, "s", GPUC_INDEX);
     gpuc_expr last = gpuc_tir_load1(ctx, t.keys, t.wanted), count = gpuc_topi_par_get(ctx, t.count);
     gpuc_expr is_short = gpuc_lt(ctx, count, gpuc_topi_par_to_i32(ctx, t.wanted));
-    gpuc_stmt take = gpuc_tir_if_(ctx, gpuc_or(ctx, is_short, gpuc_lt(ctx, key, last)),
-                                  insert(&t, &l, key, number), NULL);
+    gpuc_stmt take =
+        gpuc_tir_if_(ctx, gpuc_or(ctx, is_short, gpuc_lt(ctx, key, last)), insert(&t, &l, key, number), NULL);
     gpuc_stmt block =
         each_of_block(&t, gpuc_mul(ctx, b, gpuc_int(ctx, BLOCK)), last, is_short, key, number, take);
     gpuc_expr least = gpuc_imm_int(ctx, t.type, t.type.bits == 64 ? INT64_MIN : INT32_MIN);
     gpuc_stmt begin = gpuc_tir_seq2(ctx, gpuc_tir_store1(ctx, t.keys, s, least),
                                     gpuc_tir_store1(ctx, t.places, s, gpuc_topi_par_i32(ctx, 0)));
     gpuc_stmt all[] = {
-        gpuc_topi_par_set(ctx, t.count, gpuc_topi_par_i32(ctx, 0)),
-        gpuc_topi_par_serial(ctx, s, size, begin),
+        gpuc_topi_par_set(ctx, t.count, gpuc_topi_par_i32(ctx, 0)), gpuc_topi_par_serial(ctx, s, size, begin),
         gpuc_topi_par_serial(ctx, b, gpuc_topi_par_ceildiv(ctx, t.size, gpuc_int(ctx, BLOCK)), block),
         put_first(&t, one)};
     gpuc_stmt body = gpuc_tir_if_(ctx, gpuc_lt(ctx, zero, t.wanted), gpuc_tir_seq(ctx, 4, all), NULL);
-    const gpuc_tir_buffer *const cells[] = {l.keys,        l.places, l.next_keys,
-                                            l.next_places, t.count,  t.passing};
+    const gpuc_tir_buffer *const cells[] = {l.keys, l.places, l.next_keys, l.next_places, t.count, t.passing};
     return with_cells(ctx, 6, cells, body);
 }
 
@@ -272,7 +269,7 @@ static gpuc_stmt sort_by_digit(const tile *t, int d, int digits)
 static gpuc_stmt sort_gathered(const tile *t, int digits)
 {
     gpuc_ctx *ctx = t->ctx;
-    gpuc_expr end = gpuc_sub(ctx, cell(t, t->count), gpuc_int(ctx, 1));
+    gpuc_expr end = gpuc_max(ctx, gpuc_sub(ctx, cell(t, t->count), gpuc_int(ctx, 1)), gpuc_int(ctx, 0));
     gpuc_stmt all = count_digits(t, digits);
     for (int d = 0; d < digits; d++) all = gpuc_tir_seq2(ctx, all, sort_by_digit(t, d, digits));
     gpuc_expr fewer = gpuc_min(ctx, gpuc_topi_par_get(ctx, t->count), gpuc_topi_par_to_i32(ctx, t->wanted));
@@ -295,6 +292,7 @@ static gpuc_stmt gather(const tile *t, gpuc_expr key, gpuc_expr number, gpuc_exp
 static gpuc_stmt sort_many(tile t, int digits)
 {
     gpuc_ctx *ctx = t.ctx;
+    const gpuc_order *o = t.o;
     gpuc_expr counts = gpuc_int(ctx, digits * DIGITS), zero = gpuc_topi_par_i32(ctx, 0),
               block = gpuc_int(ctx, BLOCK);
     t.part = gpuc_topi_par_cell(ctx, "part", GPUC_INT32);
@@ -307,6 +305,12 @@ static gpuc_stmt sort_many(tile t, int digits)
     gpuc_expr first = gpuc_min(ctx, t.size, t.room), at = gpuc_add(ctx, t.base, i);
     gpuc_stmt fill = gpuc_tir_seq2(ctx, gpuc_tir_store1(ctx, t.keys, at, key_of(&t, i)),
                                    gpuc_tir_store1(ctx, t.places, at, position_of(&t, i)));
+    gpuc_stmt filled = gpuc_topi_par_set(ctx, t.count, gpuc_topi_par_to_i32(ctx, first));
+    if (o->takes) {
+        gpuc_expr taken = gpuc_cast(ctx, GPUC_INT32, o->takes(o, t.row, i));
+        fill = gather(&t, key_of(&t, i), i, taken);
+        filled = NULL;
+    }
     gpuc_expr rest = gpuc_sub(ctx, t.size, first), blocks = gpuc_topi_par_ceildiv(ctx, rest, block);
     gpuc_expr from = gpuc_add(ctx, first, gpuc_mul(ctx, b, block));
     gpuc_expr below = gpuc_cast(ctx, GPUC_INT32, gpuc_lt(ctx, key, gpuc_topi_par_get(ctx, t.last)));
@@ -316,16 +320,17 @@ static gpuc_stmt sort_many(tile t, int digits)
     gpuc_stmt step = gpuc_tir_seq2(
         ctx, gpuc_tir_if_(ctx, gpuc_or(ctx, gpuc_eq(ctx, b, blocks), full), sort_gathered(&t, digits), NULL),
         gpuc_tir_if_(ctx, gpuc_lt(ctx, b, blocks), next, NULL));
+    const gpuc_order_list list = {t.places, held(&t, gpuc_int(ctx, 0)), cell(&t, t.count)};
     gpuc_stmt all[] = {gpuc_topi_par_set(ctx, t.part, zero),
                        gpuc_topi_par_set(ctx, t.last, gpuc_imm_int(ctx, t.type, 0)),
+                       gpuc_topi_par_set(ctx, t.count, zero),
                        gpuc_topi_par_serial(ctx, i, first, fill),
-                       gpuc_topi_par_set(ctx, t.count, gpuc_topi_par_to_i32(ctx, first)),
+                       filled,
                        gpuc_topi_par_serial(ctx, b, gpuc_add(ctx, blocks, gpuc_int(ctx, 1)), step),
-                       put_first(&t, held(&t, gpuc_int(ctx, 0)))};
-    return with_cells(
-        ctx, 6,
-        (const gpuc_tir_buffer *const[]){t.part, t.last, t.sum, t.digits, t.count, t.passing},
-        gpuc_tir_seq(ctx, 6, all));
+                       o->use ? o->use(o, t.row, &list) : put_first(&t, list.from)};
+    return with_cells(ctx, 6,
+                      (const gpuc_tir_buffer *const[]){t.part, t.last, t.sum, t.digits, t.count, t.passing},
+                      gpuc_tir_seq(ctx, 7, all));
 }
 
 /* ---- Tiles ---- */
@@ -369,13 +374,15 @@ gpuc_stmt gpuc_topi_order_sort_keys(const gpuc_order *o, int64_t tile_size, cons
     t.passing = gpuc_topi_par_cell(ctx, "passing", GPUC_INT32);
 
     gpuc_expr few = gpuc_le(ctx, o->keep, gpuc_int(ctx, LIST));
-    int64_t is_few = gpuc_op_max_size(ctx, o->keep) <= LIST;
-    bool known = is_few || gpuc_expr_is_int(few, &is_few);
+    int64_t is_few = !o->use && gpuc_op_max_size(ctx, o->keep) <= LIST;
+    bool known = o->use || is_few || gpuc_expr_is_int(few, &is_few);
     gpuc_tir_buffer *keys = NULL, *places = NULL;
     gpuc_stmt list = !known || is_few ? sort_few(o, t) : NULL, gathered = NULL;
     if (!known || !is_few) {
-        t.keys = keys = gpuc_topi_par_workspace(ctx, "keys", t.type, gpuc_mul(ctx, tasks, two));
-        t.places = places = gpuc_topi_par_workspace(ctx, "places", GPUC_INT32, gpuc_mul(ctx, tasks, two));
+        gpuc_expr space = gpuc_mul(ctx, tasks, two);
+        if (o->use) space = gpuc_max(ctx, space, one); /* tasks have rows without elements, too */
+        t.keys = keys = gpuc_topi_par_workspace(ctx, "keys", t.type, space);
+        t.places = places = gpuc_topi_par_workspace(ctx, "places", GPUC_INT32, space);
         gathered = sort_many(t, digits_of(o->value));
     }
     gpuc_stmt body = known ? (is_few ? list : gathered) : gpuc_tir_if_(ctx, few, list, gathered);
@@ -391,4 +398,11 @@ gpuc_stmt gpuc_topi_order_sort_keys(const gpuc_order *o, int64_t tile_size, cons
     body = gpuc_topi_par_tasks(ctx, o->target, task, tasks, body);
     if (keys) body = gpuc_tir_alloc(ctx, keys, gpuc_tir_alloc(ctx, places, body));
     return body;
+}
+
+gpuc_stmt gpuc_topi_order_sort_rows(const gpuc_order *o)
+{
+    gpuc_order all = *o;
+    all.keep = o->n;
+    return gpuc_topi_order_sort_keys(&all, INT64_MAX, NULL);
 }
