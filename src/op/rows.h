@@ -82,12 +82,14 @@
         .compute = fn, .pattern = GPUC_FUSE_OUT_FUSABLE, .topi = tp, .nnvm = nn, .onnx = on                  \
     }
 
-/* An operator that is never fused with others. The inputs' element types come last. */
-#define ALONE(nm, lo, hi, at, inf, fn, tp, nn, on, ...)                                                      \
+/* An operator that is never fused with others, with a schedule of its own (NULL: as others). The inputs' element
+ * types come last. */
+#define ALONE_BY(sched, nm, lo, hi, at, inf, fn, tp, nn, on, ...)                                            \
     {                                                                                                        \
         .name = nm, .min_in = lo, .max_in = hi, .types = {__VA_ARGS__}, .attrs = at, .infer = inf,           \
-        .compute = fn, .pattern = GPUC_FUSE_OPAQUE, .topi = tp, .nnvm = nn, .onnx = on                       \
+        .compute = fn, .pattern = GPUC_FUSE_OPAQUE, .schedule = sched, .topi = tp, .nnvm = nn, .onnx = on    \
     }
+#define ALONE(...) ALONE_BY(NULL, __VA_ARGS__)
 /* One that maps elements anywhere. */
 #define INJECTIVE(nm, lo, hi, at, inf, fn, tp, nn, on, ...)                                                  \
     {                                                                                                        \

@@ -2,11 +2,17 @@
 /* Builds the loops, cells and index arithmetic of extern operations' bodies. */
 #include "topi/parallel.h"
 
+#include "target/constants.h"
 #include "target/target.h"
 
 gpuc_stmt gpuc_topi_par_loop(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body)
 {
     return gpuc_tir_for_(ctx, var, gpuc_int(ctx, 0), extent, GPUC_LOOP_PARALLEL, GPUC_THREAD_NONE, body);
+}
+
+int64_t gpuc_topi_par_cores(const gpuc_target *target)
+{
+    return target->num_cores > 0 ? target->num_cores : GPUC_COMMON_unknown_cores;
 }
 
 gpuc_stmt gpuc_topi_par_tasks(gpuc_ctx *ctx, const gpuc_target *target, gpuc_expr var, gpuc_expr extent,
@@ -130,6 +136,43 @@ gpuc_tensor_type gpuc_topi_par_type(gpuc_ctx *ctx, gpuc_dtype t, int ndim, const
     gpuc_expr *copy = gpuc_new_array(ctx, gpuc_expr, ndim + 1);
     for (int k = 0; k < ndim; k++) copy[k] = dims[k];
     return (gpuc_tensor_type){.dtype = t, .ndim = ndim, .dims = copy};
+}
+
+/* ---- Bodies that depend on the target ---- */
+
+typedef struct body_of {
+    gpuc_topi_body body;
+    const void *arg;
+} body_of;
+
+void gpuc_topi_par_set_body(gpuc_ctx *ctx, gpuc_te_op *op, gpuc_topi_body body, const void *arg)
+{
+    body_of *b = gpuc_new(ctx, body_of);
+    *b = (body_of){body, arg};
+    op->extern_of = b;
+    op->extern_body = body(ctx, op, arg, NULL);
+}
+
+gpuc_schedule *gpuc_topi_par_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
+                                      int num_outputs, gpuc_tensor *const *outputs)
+{
+    gpuc_ptrs ops = {0};
+    gpuc_te_post_order(ctx, num_outputs, outputs, &ops);
+    for (size_t i = 0; i < ops.count && gpuc_target_is_cpu(target); i++) {
+        gpuc_te_op *op = ops.at[i];
+        const body_of *b = op->kind == GPUC_TE_EXTERN ? op->extern_of : NULL;
+        if (b) op->extern_body = b->body(ctx, op, b->arg, target);
+    }
+    return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);
+}
+
+gpuc_op_call *gpuc_topi_par_keep_call(const gpuc_op_call *call)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_op_call *copy = gpuc_ctx_memdup(ctx, call, sizeof *call);
+    copy->in = gpuc_ctx_memdup(ctx, call->in, sizeof *call->in * (size_t)call->num_in);
+    copy->out = gpuc_ctx_memdup(ctx, call->out, sizeof *call->out * (size_t)call->num_out);
+    return copy;
 }
 
 /* ---- Rows ---- */

@@ -12,6 +12,7 @@ gpuc_stmt gpuc_topi_par_loop(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpu
 /* A loop of few, long iterations on a CPU: each is a task of its own. */
 gpuc_stmt gpuc_topi_par_tasks(gpuc_ctx *ctx, const gpuc_target *target, gpuc_expr var, gpuc_expr extent,
                               gpuc_stmt body);
+int64_t gpuc_topi_par_cores(const gpuc_target *target); /* a guess where it does not say */
 gpuc_stmt gpuc_topi_par_serial(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body);
 gpuc_tir_buffer *gpuc_topi_par_workspace(gpuc_ctx *ctx, const char *name, gpuc_dtype t, gpuc_expr size);
 /* A variable of an invocation: a local buffer of one element. */
@@ -42,6 +43,17 @@ gpuc_te_op *gpuc_topi_par_extern(const gpuc_op_call *call, const char *name, int
 gpuc_tensor_type gpuc_topi_par_type(gpuc_ctx *ctx, gpuc_dtype t, int ndim,
                                     const gpuc_expr *dims); /* copies dims */
 
+/* An extern operation whose body depends on the target. Until it is known, target is NULL. */
+typedef gpuc_stmt (*gpuc_topi_body)(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg,
+                                    const gpuc_target *target);
+/* Sets the body; the schedule of the row is gpuc_topi_par_schedule then, and arg lives as long as the context. */
+void gpuc_topi_par_set_body(gpuc_ctx *ctx, gpuc_te_op *op, gpuc_topi_body body, const void *arg);
+/* A row's schedule: CPUs get bodies of their own. */
+gpuc_schedule *gpuc_topi_par_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
+                                      int num_outputs, gpuc_tensor *const *outputs);
+/* A copy of a call that lives as long as the context. */
+gpuc_op_call *gpuc_topi_par_keep_call(const gpuc_op_call *call);
+
 /* ---- Rows: the elements along one axis of a tensor, for each index of the other axes ---- */
 typedef struct gpuc_rows {
     int ndim, axis;
@@ -58,6 +70,10 @@ gpuc_expr gpuc_topi_rows_number(gpuc_ctx *ctx, const gpuc_rows *r, const gpuc_ex
 /* ---- The order of elements (merge_sort.c) ---- */
 /* Sets less to 1 if element a of the row goes before b, else to another number. */
 typedef struct gpuc_order gpuc_order;
+typedef struct gpuc_order_list {
+    const gpuc_tir_buffer *positions; /* from `from` on */
+    gpuc_expr from, count;            /* of type index; count is loaded */
+} gpuc_order_list;
 typedef gpuc_stmt (*gpuc_order_less)(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc_expr b,
                                      const gpuc_tir_buffer *less);
 struct gpuc_order {
@@ -66,11 +82,23 @@ struct gpuc_order {
     gpuc_expr n, keep; /* elements of a row; those of them that are wanted: the first keep */
     gpuc_order_less less;
     void *arg;
+    /* For a CPU: the key of an element, by gpuc_topi_order_key of a value of type `value`, in whose order the elements
+     * go as they do by less. NULL: there is none. */
+    gpuc_expr (*key)(const gpuc_order *o, gpuc_expr row, gpuc_expr i);
+    gpuc_dtype value;
+    const gpuc_target *target; /* NULL: not known */
+    /* For gpuc_topi_order_sort_rows: whether an element takes part, and what is done with those of a row in order. */
+    gpuc_expr (*takes)(const gpuc_order *o, gpuc_expr row, gpuc_expr i);
+    gpuc_stmt (*use)(const gpuc_order *o, gpuc_expr row, const gpuc_order_list *list);
 };
 /* out[row * keep + k] is the position of the element that is k-th in the order; equal ones by position. */
 gpuc_stmt gpuc_topi_order_emit(const gpuc_order *o, const gpuc_tir_buffer *out);
+/* On a CPU: sorts the elements of each row that take part, and uses them. */
+gpuc_stmt gpuc_topi_order_sort_rows(const gpuc_order *o);
 /* a < b, where NaN is greater than any number. */
 gpuc_expr gpuc_topi_order_below(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b);
+/* An int32 or int64 that goes before another one as x goes before its value; descending: after it. */
+gpuc_expr gpuc_topi_order_key(gpuc_ctx *ctx, gpuc_expr x, bool descending);
 /* Finds the first position in [from, to) for which `found` holds, which must then hold for all later ones;
  * `to` if there is none. The position goes to lo; found reads the one that is tested in `mid`. steps must be
  * enough to halve to - from down to 0. */

@@ -2,15 +2,19 @@
 #include "on_device.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 #include "../codegen/run.h"
 #include "gpuc/build.h"
 
 typedef struct device_call {
     gpuc_rexpr *call;
+    gpuc_rexpr *open; /* the call that is compiled, where that is another: of variables with open sizes */
+    bool plain;       /* by the schedule of rows without one */
     int n, num_out;
     gpuc_ndarray *arrays[16];
     gpuc_module *module;
+    const gpuc_tir_func *func;
     gpuc_rexpr *results[8];
 } device_call;
 
@@ -21,7 +25,8 @@ static const gpuc_tensor_type *out_type(const gpuc_rexpr *e, int i)
 
 static void compile(gpuc_ctx *ctx, device_call *d)
 {
-    const gpuc_rcall *c = gpuc_as_rcall(d->call);
+    gpuc_rexpr *compiled = d->open ? d->open : d->call;
+    const gpuc_rcall *c = gpuc_as_rcall(compiled);
     gpuc_tensor_type *in = gpuc_new_array(ctx, gpuc_tensor_type, c->n),
                      *out = gpuc_new_array(ctx, gpuc_tensor_type, d->num_out);
     gpuc_tensor *args[16];
@@ -29,9 +34,9 @@ static void compile(gpuc_ctx *ctx, device_call *d)
         in[i] = c->args[i]->type->tensor;
         args[i] = gpuc_te_placeholder(ctx, "x", in[i].ndim, in[i].dims, in[i].dtype);
     }
-    for (int i = 0; i < d->num_out; i++) out[i] = *out_type(d->call, i);
+    for (int i = 0; i < d->num_out; i++) out[i] = *out_type(compiled, i);
     gpuc_op_call call = {.ctx = ctx,
-                         .op = gpuc_relay_call_op(d->call),
+                         .op = gpuc_relay_call_op(compiled),
                          .attrs = c->attrs,
                          .num_in = c->n,
                          .in = in,
@@ -41,10 +46,10 @@ static void compile(gpuc_ctx *ctx, device_call *d)
                          .out_values = gpuc_new_array(ctx, const gpuc_expr *, d->num_out)};
     call.op->compute(&call, args, args + c->n);
     const gpuc_target *target = run_target(ctx);
-    gpuc_op_schedule_fn schedule = call.op->schedule ? call.op->schedule : gpuc_topi_schedule;
+    gpuc_op_schedule_fn schedule = call.op->schedule && !d->plain ? call.op->schedule : gpuc_topi_schedule;
     gpuc_schedule *s = schedule(ctx, target, NULL, d->num_out, args + c->n);
-    const gpuc_tir_func *f = gpuc_schedule_lower(s, "row", c->n + d->num_out, args);
-    d->module = gpuc_build_func(ctx, run_runtime(), run_device(), target, f);
+    d->func = gpuc_schedule_lower(s, "row", c->n + d->num_out, args);
+    d->module = gpuc_build_func(ctx, run_runtime(), run_device(), target, d->func);
 }
 
 static void make_array(gpuc_ctx *ctx, device_call *d, int i, const gpuc_tensor_type *t)
@@ -55,10 +60,25 @@ static void make_array(gpuc_ctx *ctx, device_call *d, int i, const gpuc_tensor_t
                   gpuc_ndarray_create(run_runtime(), run_device(), t->dtype, t->ndim, dims, &d->arrays[i]));
 }
 
+/* The extent that a variable of the open call stands for. */
+static int64_t size_of(const device_call *d, gpuc_expr var)
+{
+    const gpuc_rcall *open = gpuc_as_rcall(d->open), *given = gpuc_as_rcall(d->call);
+    for (int i = 0; i < open->n; i++) {
+        const gpuc_tensor_type *t = &open->args[i]->type->tensor;
+        int64_t dims[64];
+        gpuc_relay_tensor_type_static(&given->args[i]->type->tensor, dims);
+        for (int k = 0; k < t->ndim; k++)
+            if (t->dims[k] == var) return dims[k];
+    }
+    fail_msg("no input has the extent of a variable");
+    return 0;
+}
+
 static void run_on_device(gpuc_ctx *ctx, device_call *d)
 {
     const gpuc_rcall *c = gpuc_as_rcall(d->call);
-    gpuc_value args[16];
+    gpuc_value args[24];
     compile(ctx, d);
     for (int i = 0; i < c->n + d->num_out; i++) {
         const gpuc_tensor_type *t = i < c->n ? &c->args[i]->type->tensor : out_type(d->call, i - c->n);
@@ -69,7 +89,10 @@ static void run_on_device(gpuc_ctx *ctx, device_call *d)
     }
     gpuc_function *f;
     GPUC_RAISE_IF(ctx, gpuc_module_get_function(d->module, "row", &f));
-    gpuc_status s = gpuc_function_call(f, args, c->n + d->num_out, NULL);
+    int n = c->n + d->num_out;
+    for (int i = 0; i < d->func->num_scalars; i++)
+        args[n++] = (gpuc_value){.kind = GPUC_VALUE_INT, .as.i = size_of(d, d->func->scalars[i])};
+    gpuc_status s = gpuc_function_call(f, args, n, NULL);
     gpuc_function_release(f);
     GPUC_RAISE_IF(ctx, s);
     for (int i = 0; i < d->num_out; i++) {
@@ -82,6 +105,23 @@ static void run_on_device(gpuc_ctx *ctx, device_call *d)
     }
     for (int i = 0; i < c->n + d->num_out; i++) gpuc_ndarray_release(d->arrays[i]);
     gpuc_module_release(d->module);
+}
+
+void on_device_check_same(gpuc_ctx *ctx, gpuc_rexpr *call, gpuc_rexpr *open, const char *text)
+{
+    if (getenv("GPUC_TEST_VERBOSE")) print_message("  %s\n", text);
+    int num_out = call->type->kind == GPUC_RTYPE_TUPLE ? call->type->n : 1;
+    device_call by_row = {.call = call, .num_out = num_out, .open = open},
+                plain = {.call = call, .num_out = num_out, .plain = true};
+    run_on_device(ctx, &by_row);
+    run_on_device(ctx, &plain);
+    for (int i = 0; i < num_out; i++) {
+        const gpuc_const_data *x = gpuc_as_rconstant(by_row.results[i])->data,
+                              *y = gpuc_as_rconstant(plain.results[i])->data;
+        for (size_t k = 0; k < x->size; k++)
+            if (((const char *)x->bytes)[k] != ((const char *)y->bytes)[k])
+                fail_msg("%s: output %d: byte %zu differs", text, i, k);
+    }
 }
 
 /* Every 7th float is NaN where the range says so: lo is NaN. */

@@ -8,6 +8,9 @@
 /* Of a case whose hi is NaN every 7th float of the first input is one. What the target has no type for is left
  * out. */
 void on_device_check_all(const op_case *cases, size_t n);
+/* Runs a call of constants by the schedule of its row, and by that of rows without one: fails, saying text, where
+ * bytes of the results differ. open: what is compiled for the first, NULL: the call. */
+void on_device_check_same(gpuc_ctx *ctx, gpuc_rexpr *call, gpuc_rexpr *open, const char *text);
 #define CHECK_ALL(cases) on_device_check_all(cases, sizeof(cases) / sizeof(cases)[0])
 
 #endif

@@ -2,9 +2,9 @@
 /* Sorts positions by a stable merge sort. In tiles, each element counts those of its tile that go before it;
  * then runs are merged in pairs. Each invocation makes a piece of the merged run: bisection finds how many
  * elements come from either run (Green, McColl, Bader, "GPU merge path", 2012), and it merges these. Where
- * only the first elements are wanted, runs are cut to that length. */
-#include "topi/parallel.h"
+ * only the first elements are wanted, runs are cut to that length. CPUs sort large tiles by keys instead. */
 #include "target/constants.h"
+#include "topi/sort/order.h"
 
 gpuc_expr gpuc_topi_order_below(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
 {
@@ -16,14 +16,7 @@ gpuc_expr gpuc_topi_order_below(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
     return gpuc_or(ctx, less, nan_last);
 }
 
-/* Where a pass stores its runs: to out if a run is a whole row, else to runs, [rows * n]. A buffer is NULL if
- * it is known not to be used. */
-typedef struct target {
-    gpuc_expr whole; /* bool */
-    const gpuc_tir_buffer *out, *runs;
-} target;
-
-static gpuc_stmt put_position(const gpuc_order *o, const target *t, gpuc_expr row, gpuc_expr i,
+gpuc_stmt gpuc_topi_order_put(const gpuc_order *o, const gpuc_order_target *t, gpuc_expr row, gpuc_expr i,
                               gpuc_expr position)
 {
     gpuc_ctx *ctx = o->ctx;
@@ -35,7 +28,7 @@ static gpuc_stmt put_position(const gpuc_order *o, const target *t, gpuc_expr ro
 }
 
 /* Sorts each tile, into its own positions of the row. */
-static gpuc_stmt sort_tiles(const gpuc_order *o, int64_t tile, const target *to)
+static gpuc_stmt sort_tiles(const gpuc_order *o, int64_t tile, const gpuc_order_target *to)
 {
     gpuc_ctx *ctx = o->ctx;
     int64_t max = gpuc_op_max_size(ctx, o->n), width = max < tile ? max : tile;
@@ -59,7 +52,8 @@ static gpuc_stmt sort_tiles(const gpuc_order *o, int64_t tile, const target *to)
         valid = gpuc_and(ctx, gpuc_lt(ctx, other, n), valid);
     count = gpuc_topi_par_serial(ctx, j, gpuc_int(ctx, width), gpuc_tir_if_(ctx, valid, count, NULL));
     gpuc_expr place = gpuc_topi_par_index(ctx, gpuc_topi_par_get(ctx, rank));
-    gpuc_stmt put = put_position(o, to, row, gpuc_add(ctx, start, place), gpuc_topi_par_to_i32(ctx, i));
+    gpuc_stmt put =
+        gpuc_topi_order_put(o, to, row, gpuc_add(ctx, start, place), gpuc_topi_par_to_i32(ctx, i));
     if (o->keep != n && !gpuc_topi_proves(ctx, gpuc_le(ctx, gpuc_int(ctx, width), o->keep)))
         put = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_topi_par_get(ctx, rank), gpuc_topi_par_to_i32(ctx, kept)),
                            put, NULL);
@@ -104,12 +98,12 @@ static gpuc_stmt read_head(gpuc_ctx *ctx, const gpuc_tir_buffer *src, const run 
 }
 
 /* Stores the head of r as element `at` of the merged run, and advances r. */
-static gpuc_stmt take(const gpuc_order *o, const gpuc_tir_buffer *src, const run *r, const target *to,
-                      gpuc_expr row, gpuc_expr at)
+static gpuc_stmt take(const gpuc_order *o, const gpuc_tir_buffer *src, const run *r,
+                      const gpuc_order_target *to, gpuc_expr row, gpuc_expr at)
 {
     gpuc_ctx *ctx = o->ctx;
     gpuc_expr more = gpuc_add(ctx, gpuc_topi_par_get(ctx, r->taken), gpuc_topi_par_i32(ctx, 1));
-    gpuc_stmt all[] = {put_position(o, to, row, at, gpuc_topi_par_get(ctx, r->head)),
+    gpuc_stmt all[] = {gpuc_topi_order_put(o, to, row, at, gpuc_topi_par_get(ctx, r->head)),
                        gpuc_topi_par_set(ctx, r->taken, more), read_head(ctx, src, r)};
     return gpuc_tir_seq(ctx, 3, all);
 }
@@ -117,7 +111,7 @@ static gpuc_stmt take(const gpuc_order *o, const gpuc_tir_buffer *src, const run
 /* Merges runs of `length` (cut to the elements that are wanted) in pairs; after the last pass a run is a
  * row. */
 static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, bool last, const gpuc_tir_buffer *src,
-                            const target *to)
+                            const gpuc_order_target *to)
 {
     gpuc_ctx *ctx = o->ctx;
     gpuc_expr one = gpuc_int(ctx, 1), both_runs = gpuc_int(ctx, 2 * length);
@@ -179,27 +173,30 @@ static gpuc_stmt merge_runs(const gpuc_order *o, int64_t length, bool last, cons
 }
 
 /* The target of a pass that makes runs of this length. */
-static target target_of(const gpuc_order *o, int64_t length, const gpuc_tir_buffer *out,
-                        const gpuc_tir_buffer *runs)
+static gpuc_order_target target_of(const gpuc_order *o, int64_t length, const gpuc_tir_buffer *out,
+                                   const gpuc_tir_buffer *runs)
 {
     gpuc_expr whole = gpuc_le(o->ctx, o->n, gpuc_int(o->ctx, length));
     int64_t known = gpuc_op_max_size(o->ctx, o->n) <= length;
-    if (!known && !gpuc_expr_is_int(whole, &known)) return (target){.whole = whole, .out = out, .runs = runs};
-    return (target){.whole = whole, .out = known ? out : NULL, .runs = known ? NULL : runs};
+    if (!known && !gpuc_expr_is_int(whole, &known))
+        return (gpuc_order_target){.whole = whole, .out = out, .runs = runs};
+    return (gpuc_order_target){.whole = whole, .out = known ? out : NULL, .runs = known ? NULL : runs};
 }
 
 gpuc_stmt gpuc_topi_order_emit(const gpuc_order *o, const gpuc_tir_buffer *out)
 {
     gpuc_ctx *ctx = o->ctx;
-    int64_t max = gpuc_op_max_size(ctx, o->n),
-            tile = max <= GPUC_COMMON_sort_one_tile ? GPUC_COMMON_sort_one_tile : GPUC_COMMON_sort_tile;
+    int64_t max = gpuc_op_max_size(ctx, o->n), keyed = gpuc_topi_order_key_tile(o),
+            tile = keyed                              ? keyed
+                   : max <= GPUC_COMMON_sort_one_tile ? GPUC_COMMON_sort_one_tile
+                                                      : GPUC_COMMON_sort_tile;
     if (max == 0 || gpuc_op_max_size(ctx, o->keep) == 0) return NULL;
     if (max > INT32_MAX) max = INT32_MAX;
     gpuc_expr size = gpuc_mul(ctx, o->rows, o->n);
     gpuc_tir_buffer *const runs[] = {gpuc_topi_par_workspace(ctx, "runs", GPUC_INT32, size),
                                      gpuc_topi_par_workspace(ctx, "merged", GPUC_INT32, size)};
-    target to = target_of(o, tile, out, runs[0]);
-    gpuc_stmt all = sort_tiles(o, tile, &to);
+    gpuc_order_target to = target_of(o, tile, out, runs[0]);
+    gpuc_stmt all = keyed ? gpuc_topi_order_sort_keys(o, tile, &to) : sort_tiles(o, tile, &to);
     int from = 0;
     for (int64_t length = tile; length < max; length *= 2, from = !from) {
         to = target_of(o, 2 * length, out, runs[!from]);

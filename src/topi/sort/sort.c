@@ -57,11 +57,13 @@ static void infer_topk(gpuc_op_call *call)
 
 typedef struct keys {
     gpuc_rows rows;
-    const gpuc_tir_buffer *in;
+    gpuc_expr keep;
+    gpuc_dtype value;
     bool descending;
+    const gpuc_tir_buffer *in;
 } keys;
 
-static gpuc_expr key(const gpuc_order *o, gpuc_expr row, gpuc_expr i)
+static gpuc_expr element(const gpuc_order *o, gpuc_expr row, gpuc_expr i)
 {
     const keys *k = o->arg;
     gpuc_expr index[GPUC_TOPI_MAX_DIMS];
@@ -69,13 +71,34 @@ static gpuc_expr key(const gpuc_order *o, gpuc_expr row, gpuc_expr i)
     return gpuc_tir_load(o->ctx, k->in, k->rows.ndim, index);
 }
 
-static gpuc_stmt key_less(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc_expr b,
-                          const gpuc_tir_buffer *less)
+static gpuc_stmt element_less(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc_expr b,
+                              const gpuc_tir_buffer *less)
 {
-    gpuc_expr x = key(o, row, a), y = key(o, row, b);
+    gpuc_expr x = element(o, row, a), y = element(o, row, b);
     gpuc_expr before = ((const keys *)o->arg)->descending ? gpuc_topi_order_below(o->ctx, y, x)
                                                           : gpuc_topi_order_below(o->ctx, x, y);
     return gpuc_topi_par_set(o->ctx, less, gpuc_cast(o->ctx, GPUC_INT32, before));
+}
+
+static gpuc_expr element_key(const gpuc_order *o, gpuc_expr row, gpuc_expr i)
+{
+    return gpuc_topi_order_key(o->ctx, element(o, row, i), ((const keys *)o->arg)->descending);
+}
+
+static gpuc_stmt order_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, const gpuc_target *target)
+{
+    keys k = *(const keys *)arg;
+    k.in = op->input_buffers[0];
+    gpuc_order o = {.ctx = ctx,
+                    .rows = k.rows.count,
+                    .n = k.rows.n,
+                    .keep = k.keep,
+                    .less = element_less,
+                    .arg = &k,
+                    .key = element_key,
+                    .value = k.value,
+                    .target = target};
+    return gpuc_topi_order_emit(&o, op->output_buffers[0]);
 }
 
 /* Positions of the first `keep` elements in order: int32, [rows * keep]. */
@@ -86,9 +109,10 @@ static gpuc_tensor *order_of(const gpuc_op_call *call, gpuc_tensor *const *ins, 
     gpuc_expr size = gpuc_mul(ctx, rows->count, keep);
     gpuc_tensor_type type = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &size);
     gpuc_te_op *op = gpuc_topi_par_extern(call, "order", 1, ins, 1, &type);
-    keys k = {.rows = *rows, .in = op->input_buffers[0], .descending = descending};
-    gpuc_order o = {.ctx = ctx, .rows = rows->count, .n = rows->n, .keep = keep, .less = key_less, .arg = &k};
-    op->extern_body = gpuc_topi_order_emit(&o, op->output_buffers[0]);
+    keys *k = gpuc_new(ctx, keys);
+    *k = (keys){.rows = *rows, .keep = keep, .value = call->in[0].dtype, .descending = descending};
+    k->rows.dims = gpuc_topi_par_type(ctx, k->value, rows->ndim, rows->dims).dims;
+    gpuc_topi_par_set_body(ctx, op, order_body, k);
     return op->outputs[0];
 }
 
@@ -136,8 +160,11 @@ ATTRS(argsort_attrs, INT("axis", -1), INT("is_ascend", 1), DTYPE("dtype"))
 ATTRS(topk_attrs, INT("axis", -1), DTYPE("dtype"), SIZES("k"), INT("largest", 1), INT("sorted", 1))
 
 const gpuc_op gpuc_topi_ops_sort[] = {
-    ALONE("sort", 1, 1, sort_attrs, infer_sort, sort_compute, "sort", "", "", GPUC_T_ANY),
-    ALONE("argsort", 1, 1, argsort_attrs, infer_argsort, sort_compute, "argsort", "argsort", "", GPUC_T_ANY),
-    ALONE("topk", 1, 1, topk_attrs, infer_topk, topk_compute, "topk", "", "TopK", GPUC_T_ANY),
+    ALONE_BY(gpuc_topi_par_schedule, "sort", 1, 1, sort_attrs, infer_sort, sort_compute, "sort", "", "",
+             GPUC_T_ANY),
+    ALONE_BY(gpuc_topi_par_schedule, "argsort", 1, 1, argsort_attrs, infer_argsort, sort_compute, "argsort",
+             "argsort", "", GPUC_T_ANY),
+    ALONE_BY(gpuc_topi_par_schedule, "topk", 1, 1, topk_attrs, infer_topk, topk_compute, "topk", "", "TopK",
+             GPUC_T_ANY),
 };
 const size_t gpuc_topi_ops_sort_count = sizeof gpuc_topi_ops_sort / sizeof gpuc_topi_ops_sort[0];

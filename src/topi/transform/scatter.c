@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "target/target.h"
 #include "topi/accumulate.h"
 
 static const char *const reductions[] = {"none", "add", "mul", "min", "max"};
@@ -100,20 +99,34 @@ static gpuc_tir_buffer *order_space(const gpuc_scatter *s)
     return gpuc_topi_par_workspace(s->ctx, "order", GPUC_INT32, gpuc_mul(s->ctx, s->rows, s->n));
 }
 
-/* What the schedule makes another body of: s outlives the call then. */
-static void keep_for_schedule(const gpuc_scatter *s, gpuc_te_op *op)
+/* A copy for the bodies, which are made after the call. */
+static gpuc_scatter *keep(const gpuc_scatter *s)
 {
-    gpuc_ctx *ctx = s->ctx;
-    const gpuc_op_call *call = s->call;
-    gpuc_op_call *copy = gpuc_ctx_memdup(ctx, call, sizeof *call);
-    copy->in = gpuc_ctx_memdup(ctx, call->in, sizeof *call->in * (size_t)call->num_in);
-    copy->out = gpuc_ctx_memdup(ctx, call->out, sizeof *call->out * (size_t)call->num_out);
-    gpuc_scatter *kept = gpuc_ctx_memdup(ctx, s, sizeof *s);
-    kept->call = copy;
-    op->extern_of = kept;
+    gpuc_scatter *kept = gpuc_ctx_memdup(s->ctx, s, sizeof *s);
+    kept->call = gpuc_topi_par_keep_call(s->call);
+    return kept;
 }
 
 /* ---- none: an element of the data, or the last update ---- */
+
+/* out = -1: no update */
+static gpuc_stmt begin_without_updates(const gpuc_scatter *s)
+{
+    gpuc_expr e = gpuc_var(s->ctx, "e", GPUC_INDEX), size = gpuc_mul(s->ctx, s->rows, s->slots);
+    return gpuc_topi_par_loop(s->ctx, e, size,
+                              gpuc_tir_store1(s->ctx, s->out, e, gpuc_topi_par_i32(s->ctx, -1)));
+}
+
+static gpuc_stmt replaced_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg,
+                               const gpuc_target *target)
+{
+    const gpuc_scatter *s = arg;
+    (void)op;
+    if (target) return gpuc_tir_seq2(ctx, begin_without_updates(s), gpuc_topi_scatter_in_order(s, target));
+    gpuc_tir_buffer *order = order_space(s);
+    return gpuc_tir_alloc(ctx, order,
+                          gpuc_tir_seq2(ctx, sorted_updates(s, order), find_updates(s, order, s->out)));
+}
 
 static gpuc_tensor *replaced(gpuc_scatter *s, gpuc_tensor *const *ins)
 {
@@ -124,11 +137,7 @@ static gpuc_tensor *replaced(gpuc_scatter *s, gpuc_tensor *const *ins)
     gpuc_te_op *op = gpuc_topi_par_extern(call, "last_update", 1, &ins[s->indices], 1, &type);
     s->positions = op->input_buffers[0];
     s->out = op->output_buffers[0];
-    keep_for_schedule(s, op);
-    gpuc_tir_buffer *order = order_space(s);
-    op->extern_body = gpuc_tir_alloc(
-        ctx, order,
-        gpuc_tir_seq2(ctx, sorted_updates(s, order), find_updates(s, order, op->output_buffers[0])));
+    gpuc_topi_par_set_body(ctx, op, replaced_body, keep(s));
 
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[2 * GPUC_TOPI_MAX_DIMS], row, slot;
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
@@ -208,14 +217,6 @@ static gpuc_dtype sum_type(gpuc_dtype t)
     return gpuc_topi_accumulator(t);
 }
 
-/* out = -1: no update */
-static gpuc_stmt begin_without_updates(const gpuc_scatter *s)
-{
-    gpuc_expr e = gpuc_var(s->ctx, "e", GPUC_INDEX), size = gpuc_mul(s->ctx, s->rows, s->slots);
-    return gpuc_topi_par_loop(s->ctx, e, size,
-                              gpuc_tir_store1(s->ctx, s->out, e, gpuc_topi_par_i32(s->ctx, -1)));
-}
-
 /* out = the data */
 static gpuc_stmt begin_with_data(const gpuc_scatter *s)
 {
@@ -228,6 +229,22 @@ static gpuc_stmt begin_with_data(const gpuc_scatter *s)
     return gpuc_topi_par_loop(ctx, e, size, gpuc_tir_store1(ctx, s->out, e, old));
 }
 
+static gpuc_stmt reduced_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, const gpuc_target *target)
+{
+    const gpuc_scatter *s = arg;
+    gpuc_stmt body = begin_with_data(s);
+    (void)op;
+    if (target) return gpuc_tir_seq2(ctx, body, gpuc_topi_scatter_in_order(s, target));
+    if (max_updates(s) == 0) return body;
+    gpuc_tir_buffer *order = order_space(s),
+                    *begin = gpuc_topi_par_workspace(
+                        ctx, "begin", GPUC_INT32,
+                        gpuc_mul(ctx, s->rows, gpuc_add(ctx, s->slots, gpuc_int(ctx, 1))));
+    gpuc_stmt all[] = {body, sorted_updates(s, order), find_updates(s, order, begin),
+                       combine(s, order, begin, s->values, s->out)};
+    return gpuc_tir_alloc(ctx, order, gpuc_tir_alloc(ctx, begin, gpuc_tir_seq(ctx, 4, all)));
+}
+
 static gpuc_tensor *reduced(gpuc_scatter *s, gpuc_tensor *const *ins)
 {
     gpuc_ctx *ctx = s->ctx;
@@ -238,22 +255,11 @@ static gpuc_tensor *reduced(gpuc_scatter *s, gpuc_tensor *const *ins)
     gpuc_tensor_type type = gpuc_topi_par_type(ctx, sum_type(t->dtype), 1, &size);
     gpuc_tensor *args[] = {ins[0], ins[s->indices], ins[s->updates]};
     gpuc_te_op *op = gpuc_topi_par_extern(call, "combined", 3, args, 1, &type);
-    const gpuc_tir_buffer *out = s->out = op->output_buffers[0];
+    s->out = op->output_buffers[0];
     s->old = op->input_buffers[0];
     s->positions = op->input_buffers[1];
     s->values = op->input_buffers[2];
-    keep_for_schedule(s, op);
-    gpuc_stmt body = begin_with_data(s);
-    if (max_updates(s) > 0) {
-        gpuc_tir_buffer *order = order_space(s),
-                        *begin = gpuc_topi_par_workspace(
-                            ctx, "begin", GPUC_INT32,
-                            gpuc_mul(ctx, s->rows, gpuc_add(ctx, s->slots, gpuc_int(ctx, 1))));
-        gpuc_stmt all[] = {body, sorted_updates(s, order), find_updates(s, order, begin),
-                           combine(s, order, begin, s->values, out)};
-        body = gpuc_tir_alloc(ctx, order, gpuc_tir_alloc(ctx, begin, gpuc_tir_seq(ctx, 4, all)));
-    }
-    op->extern_body = body;
+    gpuc_topi_par_set_body(ctx, op, reduced_body, keep(s));
     gpuc_iter **axes = gpuc_topi_axes(ctx, t, vars);
     gpuc_expr at = gpuc_int(ctx, 0);
     for (int k = 0; k < t->ndim; k++) at = gpuc_add(ctx, gpuc_mul(ctx, at, t->dims[k]), vars[k]);
@@ -268,19 +274,4 @@ gpuc_tensor *gpuc_topi_scatter_te(gpuc_scatter *s, gpuc_tensor *const *ins)
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
     gpuc_iter **axes = gpuc_topi_axes(s->ctx, &s->call->out[0], vars);
     return gpuc_topi_injective(s->call, 0, axes, gpuc_te_read(s->ctx, ins[0], gpuc_te_ndim(ins[0]), vars));
-}
-
-gpuc_schedule *gpuc_topi_scatter_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
-                                          int num_outputs, gpuc_tensor *const *outputs)
-{
-    gpuc_ptrs ops = {0};
-    gpuc_te_post_order(ctx, num_outputs, outputs, &ops);
-    for (size_t i = 0; i < ops.count && gpuc_target_is_cpu(target); i++) {
-        gpuc_te_op *op = ops.at[i];
-        const gpuc_scatter *s = op->kind == GPUC_TE_EXTERN ? op->extern_of : NULL;
-        if (!s) continue;
-        gpuc_stmt updates = gpuc_topi_scatter_in_order(s, target);
-        op->extern_body = gpuc_tir_seq2(ctx, s->old ? begin_with_data(s) : begin_without_updates(s), updates);
-    }
-    return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);
 }

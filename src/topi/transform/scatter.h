@@ -47,8 +47,5 @@ gpuc_expr gpuc_topi_scatter_join(const gpuc_scatter *s, gpuc_expr a, gpuc_expr b
 /* The body of the operation for CPUs: each task goes through all updates in order, and applies those to its part of
  * the rows, or of the slots where there are few rows. The loops of tasks are those of topi/parallel.h. */
 gpuc_stmt gpuc_topi_scatter_in_order(const gpuc_scatter *s, const gpuc_target *target);
-/* A row's schedule: chooses the body by the target. */
-gpuc_schedule *gpuc_topi_scatter_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
-                                          int num_outputs, gpuc_tensor *const *outputs);
 
 #endif

@@ -89,8 +89,7 @@ gpuc_stmt gpuc_topi_scatter_in_order(const gpuc_scatter *s, const gpuc_target *t
     gpuc_ctx *ctx = s->ctx;
     pass p = {.s = s, .cut = dimension_to_cut(s)};
     int ndim = s->call->out[0].ndim;
-    int64_t cores = target->num_cores > 0 ? target->num_cores : GPUC_COMMON_scatter_tasks, parts = cores,
-            known = 1;
+    int64_t cores = gpuc_topi_par_cores(target), parts = cores, known = 1;
     gpuc_expr outer = gpuc_int(ctx, 1), i = gpuc_var(ctx, "i", GPUC_INDEX),
               task = gpuc_var(ctx, "task", GPUC_INDEX);
     for (int k = 0; k < s->outer; k++) outer = gpuc_mul(ctx, outer, s->extents[k]);

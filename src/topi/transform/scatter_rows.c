@@ -341,21 +341,14 @@ ATTRS(nd_attrs, STRING("reduction", "none"))
 ATTRS(sparse_attrs, {.name = "output_shape", .kind = GPUC_ATTR_INTS, .required = true})
 ATTRS(cache_attrs, INT("axis", -2), STRING("mode", "linear"))
 
-/* ALONE with a schedule */
-#define SCATTERS(nm, at, inf, fn, tp, on, ...)                                                               \
-    {                                                                                                        \
-        .name = nm, .min_in = 3, .max_in = 3, .types = {__VA_ARGS__}, .attrs = at, .infer = inf,             \
-        .compute = fn, .pattern = GPUC_FUSE_OPAQUE, .schedule = gpuc_topi_scatter_schedule, .topi = tp,      \
-        .nnvm = "", .onnx = on                                                                               \
-    }
-
 const gpuc_op gpuc_topi_ops_scatter[] = {
-    SCATTERS("scatter_elements", element_attrs, infer_scatter_elements, scatter_elements_compute,
-             "scatter,scatter_elements", "Scatter,ScatterElements", GPUC_T_ANY, GPUC_T_INTS, GPUC_T_LIKE),
-    SCATTERS("scatter_nd", nd_attrs, infer_scatter_nd, scatter_nd_compute, "scatter_nd", "ScatterND",
-             GPUC_T_ANY, GPUC_T_INTS, GPUC_T_LIKE),
-    SCATTERS("sparse_to_dense", sparse_attrs, infer_sparse_to_dense, sparse_to_dense_compute,
-             "sparse_to_dense", "", GPUC_T_INTS, GPUC_T_ANY, GPUC_T_LIKE_1),
+    ALONE_BY(gpuc_topi_par_schedule, "scatter_elements", 3, 3, element_attrs, infer_scatter_elements,
+             scatter_elements_compute, "scatter,scatter_elements", "", "Scatter,ScatterElements", GPUC_T_ANY,
+             GPUC_T_INTS, GPUC_T_LIKE),
+    ALONE_BY(gpuc_topi_par_schedule, "scatter_nd", 3, 3, nd_attrs, infer_scatter_nd, scatter_nd_compute,
+             "scatter_nd", "", "ScatterND", GPUC_T_ANY, GPUC_T_INTS, GPUC_T_LIKE),
+    ALONE_BY(gpuc_topi_par_schedule, "sparse_to_dense", 3, 3, sparse_attrs, infer_sparse_to_dense,
+             sparse_to_dense_compute, "sparse_to_dense", "", "", GPUC_T_INTS, GPUC_T_ANY, GPUC_T_LIKE_1),
     MOVES_OF("tensor_scatter", 2, 3, cache_attrs, infer_tensor_scatter, tensor_scatter_compute,
              "tensor_scatter", "", "TensorScatter", GPUC_T_ANY, GPUC_T_LIKE, GPUC_T_INTS),
 };

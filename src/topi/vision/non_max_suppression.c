@@ -21,8 +21,8 @@ static gpuc_expr area(gpuc_ctx *ctx, const gpuc_expr *box)
     return gpuc_mul(ctx, gpuc_sub(ctx, box[2], box[0]), gpuc_sub(ctx, box[3], box[1]));
 }
 
-/* Whether boxes a and b overlap too much: whether their intersection over union exceeds the threshold. */
-static gpuc_expr too_close(const gpuc_suppress *s, const gpuc_expr *a, const gpuc_expr *b)
+/* Whether their intersection over union exceeds the threshold. */
+gpuc_expr gpuc_topi_suppress_overlap(const gpuc_suppress *s, const gpuc_expr *a, const gpuc_expr *b)
 {
     gpuc_ctx *ctx = s->ctx;
     gpuc_expr zero = gpuc_imm(ctx, GPUC_FLOAT32, 0), side[2];
@@ -56,7 +56,7 @@ gpuc_stmt gpuc_topi_suppress_emit(const gpuc_suppress *s)
         b[k] = corner(s, row, j, k);
     }
     gpuc_stmt drop = gpuc_tir_store1(ctx, s->there, there_j, zero);
-    drop = gpuc_tir_if_(ctx, too_close(s, a, b), drop, NULL);
+    drop = gpuc_tir_if_(ctx, gpuc_topi_suppress_overlap(s, a, b), drop, NULL);
     if (s->classes) {
         gpuc_expr same =
             gpuc_eq(ctx, gpuc_tir_load1(ctx, s->classes, here), gpuc_tir_load1(ctx, s->classes, there_j));

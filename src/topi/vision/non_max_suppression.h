@@ -17,5 +17,25 @@ typedef struct gpuc_suppress {
     gpuc_expr max;       /* int32: boxes of a row that may be left; NULL: any number */
 } gpuc_suppress;
 gpuc_stmt gpuc_topi_suppress_emit(const gpuc_suppress *s);
+/* Whether boxes a and b overlap too much. */
+gpuc_expr gpuc_topi_suppress_overlap(const gpuc_suppress *s, const gpuc_expr *a, const gpuc_expr *b);
+
+/* The same on a CPU, for a row whose boxes come in order: each is compared with those that are left so far. */
+typedef struct gpuc_suppress_row gpuc_suppress_row;
+struct gpuc_suppress_row {
+    gpuc_suppress s; /* without corners, there and classes */
+    const gpuc_tir_buffer
+        *left; /* workspace, float32 [rows * 5 * n]: corners and classes of those that are left */
+    const void *arg;
+    gpuc_expr (*corner)(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr box, int k);
+    gpuc_expr (*class_of)(const gpuc_suppress_row *s, gpuc_expr row,
+                          gpuc_expr box); /* NULL: there are none */
+    /* Number q in the order is left, as number k of those, or is not. */
+    gpuc_stmt (*keep)(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr q, gpuc_expr k, gpuc_expr box);
+    gpuc_stmt (*drop)(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr q, gpuc_expr box); /* or NULL */
+    gpuc_stmt (*end)(const gpuc_suppress_row *s, gpuc_expr row,
+                     gpuc_expr count); /* so many are left: int32; or NULL */
+};
+gpuc_stmt gpuc_topi_suppress_in_order(const gpuc_suppress_row *s, gpuc_expr row, const gpuc_order_list *list);
 
 #endif

@@ -30,29 +30,31 @@ typedef struct boxes {
     bool centered;       /* center and size instead of two corners */
 } boxes;
 
+/* Corner k of a box of a row: the lower two, then the upper two. */
+static gpuc_expr corner_of(const boxes *b, gpuc_expr row, gpuc_expr box, int k)
+{
+    gpuc_ctx *ctx = b->ctx;
+    gpuc_expr batch = gpuc_floordiv_(ctx, row, b->per_batch), v[2];
+    for (int i = 0; i < 2; i++) {
+        gpuc_expr index[] = {batch, gpuc_topi_par_index(ctx, box), gpuc_int(ctx, b->first + (k & 1) + 2 * i)};
+        v[i] = gpuc_cast(ctx, GPUC_FLOAT32, gpuc_tir_load(ctx, b->in, 3, index));
+    }
+    if (!b->centered) return k < 2 ? gpuc_min(ctx, v[0], v[1]) : gpuc_max(ctx, v[0], v[1]);
+    gpuc_expr reach = gpuc_mul(ctx, v[1], gpuc_imm(ctx, GPUC_FLOAT32, 0.5));
+    return k < 2 ? gpuc_sub(ctx, v[0], reach) : gpuc_add(ctx, v[0], reach);
+}
+
 static gpuc_stmt sort_corners(const boxes *b, const gpuc_tir_buffer *corners)
 {
     gpuc_ctx *ctx = b->ctx;
-    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), n = b->n, four = gpuc_int(ctx, 4), v[4];
-    gpuc_expr box = gpuc_var(ctx, "box", GPUC_INT32), half = gpuc_imm(ctx, GPUC_FLOAT32, 0.5);
-    gpuc_expr batch = gpuc_floordiv_(ctx, gpuc_floordiv_(ctx, e, n), b->per_batch);
-    for (int k = 0; k < 4; k++) {
-        gpuc_expr index[] = {batch, gpuc_topi_par_index(ctx, box), gpuc_int(ctx, b->first + k)};
-        v[k] = gpuc_cast(ctx, GPUC_FLOAT32, gpuc_tir_load(ctx, b->in, 3, index));
-    }
+    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), box = gpuc_var(ctx, "box", GPUC_INT32);
+    gpuc_expr row = gpuc_floordiv_(ctx, e, b->n), first = gpuc_mul(ctx, e, gpuc_int(ctx, 4));
     gpuc_stmt all[4];
-    for (int k = 0; k < 4; k++) {
-        gpuc_expr x = v[k & 1], y = v[2 + (k & 1)],
-                  at = gpuc_add(ctx, gpuc_mul(ctx, e, four), gpuc_int(ctx, k));
-        gpuc_expr reach = gpuc_mul(ctx, y, half), value;
-        if (b->centered)
-            value = k < 2 ? gpuc_sub(ctx, x, reach) : gpuc_add(ctx, x, reach);
-        else
-            value = k < 2 ? gpuc_min(ctx, x, y) : gpuc_max(ctx, x, y);
-        all[k] = gpuc_tir_store1(ctx, corners, at, value);
-    }
+    for (int k = 0; k < 4; k++)
+        all[k] =
+            gpuc_tir_store1(ctx, corners, gpuc_add(ctx, first, gpuc_int(ctx, k)), corner_of(b, row, box, k));
     gpuc_stmt body = gpuc_tir_let(ctx, box, gpuc_tir_load1(ctx, b->order, e), gpuc_tir_seq(ctx, 4, all));
-    return gpuc_topi_par_loop(ctx, e, gpuc_mul(ctx, b->rows, n), body);
+    return gpuc_topi_par_loop(ctx, e, gpuc_mul(ctx, b->rows, b->n), body);
 }
 
 static gpuc_tir_buffer *space(gpuc_ctx *ctx, const char *name, gpuc_dtype t, gpuc_expr rows, gpuc_expr n)
@@ -107,58 +109,172 @@ static gpuc_stmt higher_score(const gpuc_order *o, gpuc_expr row, gpuc_expr a, g
     return gpuc_topi_par_set(o->ctx, less, gpuc_cast(o->ctx, GPUC_INT32, before));
 }
 
-static void all_class_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+typedef struct all_class {
+    gpuc_expr rows, n, all; /* of boxes: in a row, in all */
+    score_rows scores;
+    boxes boxes;
+    gpuc_expr enough, threshold, max;
+    const gpuc_tir_buffer *order, *at, *number; /* outputs */
+    const gpuc_tir_buffer *counts;              /* of rows, on a CPU */
+} all_class;
+
+static all_class all_class_of(const gpuc_op_call *call, const gpuc_te_op *op)
 {
     gpuc_ctx *ctx = call->ctx;
-    score_rows scores = {.rows = gpuc_topi_rows_of(call, &call->in[1], 2)};
-    gpuc_expr rows = scores.rows.count, all = gpuc_topi_par_count(call, &call->in[1], 3);
-    gpuc_expr one = gpuc_int(ctx, 1), n = scores.rows.n, corner_numbers = gpuc_mul(ctx, n, gpuc_int(ctx, 4));
-    gpuc_tensor_type list = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &all),
-                     number = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &one);
-    gpuc_te_op *op = gpuc_topi_par_extern(call, "kept", 5, ins, 3, (gpuc_tensor_type[]){list, list, number});
-    const gpuc_tir_buffer *order = op->output_buffers[0], *at = op->output_buffers[1];
-    scores.in = op->input_buffers[1];
-
-    gpuc_order o = {.ctx = ctx,
-                    .rows = rows,
-                    .n = scores.rows.n,
-                    .keep = scores.rows.n,
-                    .less = higher_score,
-                    .arg = &scores};
-    gpuc_tir_buffer *corners = space(ctx, "corners", GPUC_FLOAT32, rows, corner_numbers),
-                    *there = space(ctx, "there", GPUC_INT32, rows, n);
-    boxes b = {.ctx = ctx,
-               .rows = rows,
-               .n = n,
-               .in = op->input_buffers[0],
-               .order = order,
-               .per_batch = call->in[1].dims[1],
-               .centered = gpuc_attrs_get_int(call->attrs, "center_point_box", 0)};
-    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX),
-              box = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, order, e));
-    gpuc_expr score = score_of(ctx, &scores, gpuc_floordiv_(ctx, e, n), box);
-    gpuc_expr enough = gpuc_lt(ctx, gpuc_tir_load(ctx, op->input_buffers[4], 0, NULL), score);
-    gpuc_stmt begin = gpuc_tir_store1(ctx, there, e, gpuc_cast(ctx, GPUC_INT32, enough));
+    all_class x = {.scores = {.rows = gpuc_topi_rows_of(call, &call->in[1], 2), .in = op->input_buffers[1]},
+                   .all = gpuc_topi_par_count(call, &call->in[1], 3),
+                   .enough = gpuc_tir_load(ctx, op->input_buffers[4], 0, NULL),
+                   .threshold = gpuc_tir_load(ctx, op->input_buffers[3], 0, NULL),
+                   .order = op->output_buffers[0],
+                   .at = op->output_buffers[1],
+                   .number = op->output_buffers[2]};
+    x.rows = x.scores.rows.count;
+    x.n = x.scores.rows.n;
     gpuc_expr max = gpuc_tir_load(ctx, op->input_buffers[2], 0, NULL);
     max = gpuc_topi_par_clamp(ctx, max, gpuc_imm_int(ctx, gpuc_expr_dtype(max), 0),
-                              gpuc_cast(ctx, gpuc_expr_dtype(max), n));
+                              gpuc_cast(ctx, gpuc_expr_dtype(max), x.n));
+    x.max = gpuc_topi_par_to_i32(ctx, max);
+    x.boxes = (boxes){.ctx = ctx,
+                      .rows = x.rows,
+                      .n = x.n,
+                      .in = op->input_buffers[0],
+                      .order = x.order,
+                      .per_batch = call->in[1].dims[1],
+                      .centered = gpuc_attrs_get_int(call->attrs, "center_point_box", 0)};
+    return x;
+}
+
+static gpuc_stmt all_class_together(gpuc_ctx *ctx, all_class *x)
+{
+    gpuc_expr n = x->n, one = gpuc_int(ctx, 1);
+    gpuc_order o = {.ctx = ctx, .rows = x->rows, .n = n, .keep = n, .less = higher_score, .arg = &x->scores};
+    gpuc_tir_buffer *corners =
+                        space(ctx, "corners", GPUC_FLOAT32, x->rows, gpuc_mul(ctx, n, gpuc_int(ctx, 4))),
+                    *there = space(ctx, "there", GPUC_INT32, x->rows, n);
+    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX),
+              box = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, x->order, e));
+    gpuc_expr score = score_of(ctx, &x->scores, gpuc_floordiv_(ctx, e, n), box);
+    gpuc_stmt begin =
+        gpuc_tir_store1(ctx, there, e, gpuc_cast(ctx, GPUC_INT32, gpuc_lt(ctx, x->enough, score)));
     gpuc_suppress s = {.ctx = ctx,
-                       .rows = rows,
+                       .rows = x->rows,
                        .n = n,
                        .corners = corners,
                        .there = there,
-                       .threshold = gpuc_tir_load(ctx, op->input_buffers[3], 0, NULL),
-                       .max = gpuc_topi_par_to_i32(ctx, max)};
-    gpuc_compact c = {.ctx = ctx, .rows = one, .n = all, .flag = is_left, .arg = there};
+                       .threshold = x->threshold,
+                       .max = x->max};
+    gpuc_compact c = {.ctx = ctx, .rows = one, .n = x->all, .flag = is_left, .arg = there};
     gpuc_stmt steps[] = {
-        gpuc_topi_order_emit(&o, order),
-        sort_corners(&b, corners),
-        gpuc_topi_par_loop(ctx, e, all, begin),
+        gpuc_topi_order_emit(&o, x->order),
+        sort_corners(&x->boxes, corners),
+        gpuc_topi_par_loop(ctx, e, x->all, begin),
         gpuc_topi_suppress_emit(&s),
-        gpuc_topi_compact_emit(&c, at, op->output_buffers[2], NULL),
+        gpuc_topi_compact_emit(&c, x->at, x->number, NULL),
     };
-    gpuc_stmt body = gpuc_tir_seq(ctx, 5, steps);
-    op->extern_body = gpuc_tir_alloc(ctx, corners, gpuc_tir_alloc(ctx, there, body));
+    return gpuc_tir_alloc(ctx, corners, gpuc_tir_alloc(ctx, there, gpuc_tir_seq(ctx, 5, steps)));
+}
+
+/* ---- The same on CPUs: a task sorts the boxes of a row that score enough, and goes through them ---- */
+
+static const all_class *all_class_in(const gpuc_order *o)
+{
+    return ((const gpuc_suppress_row *)o->arg)->arg;
+}
+
+static gpuc_expr score_key(const gpuc_order *o, gpuc_expr row, gpuc_expr i)
+{
+    return gpuc_topi_order_key(o->ctx, score_of(o->ctx, &all_class_in(o)->scores, row, i), true);
+}
+
+static gpuc_expr scores_enough(const gpuc_order *o, gpuc_expr row, gpuc_expr i)
+{
+    const all_class *x = all_class_in(o);
+    return gpuc_lt(o->ctx, x->enough, score_of(o->ctx, &x->scores, row, i));
+}
+
+static gpuc_stmt suppress_row(const gpuc_order *o, gpuc_expr row, const gpuc_order_list *list)
+{
+    return gpuc_topi_suppress_in_order(o->arg, row, list);
+}
+
+static gpuc_expr all_class_corner(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr box, int k)
+{
+    return corner_of(&((const all_class *)s->arg)->boxes, row, box, k);
+}
+
+static gpuc_stmt all_class_keep(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr q, gpuc_expr k,
+                                gpuc_expr box)
+{
+    const all_class *x = s->arg;
+    gpuc_ctx *ctx = s->s.ctx;
+    (void)q;
+    return gpuc_tir_store1(ctx, x->order, gpuc_add(ctx, gpuc_mul(ctx, row, x->n), k),
+                           gpuc_topi_par_to_i32(ctx, box));
+}
+
+static gpuc_stmt all_class_end(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr count)
+{
+    return gpuc_tir_store1(s->s.ctx, ((const all_class *)s->arg)->counts, row, count);
+}
+
+/* at: where the boxes that are left are in order, row by row; their number. */
+static gpuc_stmt join_rows(gpuc_ctx *ctx, const all_class *x, const gpuc_target *target)
+{
+    gpuc_expr one = gpuc_int(ctx, 1), task = gpuc_var(ctx, "task", GPUC_INDEX),
+              row = gpuc_var(ctx, "row", GPUC_INDEX), k = gpuc_var(ctx, "k", GPUC_INDEX);
+    gpuc_tir_buffer *sum = gpuc_topi_par_cell(ctx, "sum", GPUC_INT32);
+    gpuc_expr so_far = gpuc_topi_par_get(ctx, sum), count = gpuc_tir_load1(ctx, x->counts, row);
+    gpuc_stmt put = gpuc_tir_store1(ctx, x->at, gpuc_add(ctx, gpuc_topi_par_index(ctx, so_far), k),
+                                    gpuc_topi_par_to_i32(ctx, gpuc_add(ctx, gpuc_mul(ctx, row, x->n), k)));
+    put = gpuc_tir_seq2(ctx, gpuc_topi_par_serial(ctx, k, gpuc_topi_par_index(ctx, count), put),
+                        gpuc_topi_par_set(ctx, sum, gpuc_add(ctx, so_far, count)));
+    gpuc_stmt all[] = {gpuc_topi_par_set(ctx, sum, gpuc_topi_par_i32(ctx, 0)),
+                       gpuc_topi_par_serial(ctx, row, x->rows, put),
+                       gpuc_tir_store1(ctx, x->number, gpuc_int(ctx, 0), so_far)};
+    return gpuc_topi_par_tasks(ctx, target, task, one, gpuc_tir_alloc(ctx, sum, gpuc_tir_seq(ctx, 3, all)));
+}
+
+static gpuc_stmt all_class_in_order(gpuc_ctx *ctx, all_class *x, const gpuc_target *target)
+{
+    gpuc_tir_buffer *counts = gpuc_topi_par_workspace(ctx, "counts", GPUC_INT32, x->rows),
+                    *left = space(ctx, "left", GPUC_FLOAT32, x->rows, gpuc_mul(ctx, x->n, gpuc_int(ctx, 5)));
+    x->counts = counts;
+    const gpuc_suppress_row s = {
+        .s = {.ctx = ctx, .rows = x->rows, .n = x->n, .threshold = x->threshold, .max = x->max},
+        .left = left,
+        .arg = x,
+        .corner = all_class_corner,
+        .keep = all_class_keep,
+        .end = all_class_end};
+    gpuc_order o = {.ctx = ctx,
+                    .rows = x->rows,
+                    .n = x->n,
+                    .arg = (void *)&s,
+                    .key = score_key,
+                    .value = GPUC_FLOAT32,
+                    .target = target,
+                    .takes = scores_enough,
+                    .use = suppress_row};
+    gpuc_stmt body = gpuc_tir_seq2(ctx, gpuc_topi_order_sort_rows(&o), join_rows(ctx, x, target));
+    return gpuc_tir_alloc(ctx, counts, gpuc_tir_alloc(ctx, left, body));
+}
+
+static gpuc_stmt all_class_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg,
+                                const gpuc_target *target)
+{
+    all_class x = all_class_of(arg, op);
+    return target ? all_class_in_order(ctx, &x, target) : all_class_together(ctx, &x);
+}
+
+static void all_class_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr all = gpuc_topi_par_count(call, &call->in[1], 3), one = gpuc_int(ctx, 1),
+              n = call->in[1].dims[2];
+    gpuc_tensor_type list = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &all),
+                     number = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &one);
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "kept", 5, ins, 3, (gpuc_tensor_type[]){list, list, number});
+    gpuc_topi_par_set_body(ctx, op, all_class_body, gpuc_topi_par_keep_call(call));
 
     gpuc_expr vars[2], zero = gpuc_int(ctx, 0), count = gpuc_te_read(ctx, op->outputs[2], 1, &zero);
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
@@ -215,55 +331,185 @@ static gpuc_expr is_taken(gpuc_ctx *ctx, const detections *d, gpuc_expr e, gpuc_
     return gpuc_and(ctx, gpuc_lt(ctx, i, valid), gpuc_lt(ctx, i, top));
 }
 
+typedef struct row_nms {
+    const gpuc_op_call *call;
+    gpuc_expr rows, n, top;
+    detections d;
+    boxes boxes;
+    double threshold;
+    bool on, any_class;
+    const gpuc_tir_buffer *out; /* of those taken: the position + 1, negative if suppressed; else 0 */
+} row_nms;
+
+static row_nms row_nms_of(const gpuc_op_call *call, const gpuc_te_op *op)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int64_t given = gpuc_attrs_get_int(call->attrs, "nms_topk", -1);
+    row_nms x = {.call = call,
+                 .rows = call->in[0].dims[0],
+                 .n = call->in[0].dims[1],
+                 .d = {op->input_buffers[0], op->input_buffers[1]},
+                 .threshold = gpuc_attrs_get_float(call->attrs, "nms_threshold", 0.5),
+                 .any_class = gpuc_attrs_get_int(call->attrs, "force_suppress", 0),
+                 .out = op->output_buffers[0]};
+    x.top = given < 0 ? x.n : gpuc_int(ctx, given);
+    x.on = x.threshold > 0 && x.threshold <= 1;
+    x.boxes = (boxes){.ctx = ctx, .rows = x.rows, .n = x.n, .in = x.d.data, .first = 2};
+    x.boxes.per_batch = gpuc_int(ctx, 1);
+    return x;
+}
+
+static gpuc_expr class_of(gpuc_ctx *ctx, const row_nms *x, gpuc_expr row, gpuc_expr box)
+{
+    return gpuc_cast(ctx, GPUC_FLOAT32, detection(ctx, &x->d, row, box, 0));
+}
+
+static gpuc_stmt nms_together(gpuc_ctx *ctx, row_nms *x)
+{
+    gpuc_expr n = x->n, size = gpuc_mul(ctx, x->rows, n);
+    gpuc_tir_buffer *order = space(ctx, "order", GPUC_INT32, x->rows, n),
+                    *there = space(ctx, "there", GPUC_INT32, x->rows, n);
+    gpuc_order o = {.ctx = ctx, .rows = x->rows, .n = n, .keep = n, .less = higher_detection, .arg = &x->d};
+    gpuc_tir_buffer *corners =
+                        space(ctx, "corners", GPUC_FLOAT32, x->rows, gpuc_mul(ctx, n, gpuc_int(ctx, 4))),
+                    *classes = space(ctx, "classes", GPUC_FLOAT32, x->rows, n);
+    x->boxes.order = order;
+
+    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), f = gpuc_var(ctx, "f", GPUC_INDEX);
+    gpuc_expr g = gpuc_var(ctx, "g", GPUC_INDEX), one = gpuc_topi_par_i32(ctx, 1);
+    gpuc_expr taken = is_taken(ctx, &x->d, e, n, x->top), box = gpuc_tir_load1(ctx, order, f);
+    gpuc_expr class = class_of(ctx, x, gpuc_floordiv_(ctx, f, n), box);
+    gpuc_expr from = gpuc_add(ctx, gpuc_tir_load1(ctx, order, g), one);
+    gpuc_expr stays = gpuc_ne(ctx, gpuc_tir_load1(ctx, there, g), gpuc_topi_par_i32(ctx, 0));
+    from = gpuc_select(ctx, stays, from, gpuc_sub(ctx, gpuc_topi_par_i32(ctx, 0), from));
+    from = gpuc_select(ctx, is_taken(ctx, &x->d, g, n, x->top), from, gpuc_topi_par_i32(ctx, 0));
+    gpuc_suppress s = {.ctx = ctx,
+                       .rows = x->rows,
+                       .n = n,
+                       .corners = corners,
+                       .there = there,
+                       .classes = x->any_class ? NULL : classes,
+                       .threshold = gpuc_imm(ctx, GPUC_FLOAT32, x->threshold),
+                       .at_threshold = true};
+    bool on = x->on;
+    gpuc_stmt steps[] = {
+        gpuc_topi_order_emit(&o, order),
+        gpuc_topi_par_loop(ctx, e, size, gpuc_tir_store1(ctx, there, e, gpuc_cast(ctx, GPUC_INT32, taken))),
+        on ? sort_corners(&x->boxes, corners) : NULL,
+        on && s.classes ? gpuc_topi_par_loop(ctx, f, size, gpuc_tir_store1(ctx, classes, f, class)) : NULL,
+        on ? gpuc_topi_suppress_emit(&s) : NULL,
+        gpuc_topi_par_loop(ctx, g, size, gpuc_tir_store1(ctx, x->out, g, from)),
+    };
+    gpuc_stmt body = gpuc_tir_alloc(ctx, order, gpuc_tir_alloc(ctx, there, gpuc_tir_seq(ctx, 6, steps)));
+    if (on && s.classes) body = gpuc_tir_alloc(ctx, classes, body);
+    return on ? gpuc_tir_alloc(ctx, corners, body) : body;
+}
+
+/* ---- The same on CPUs ---- */
+
+static const row_nms *row_nms_in(const gpuc_order *o)
+{
+    return ((const gpuc_suppress_row *)o->arg)->arg;
+}
+
+static gpuc_expr detection_key(const gpuc_order *o, gpuc_expr row, gpuc_expr i)
+{
+    return gpuc_topi_order_key(o->ctx, detection(o->ctx, &row_nms_in(o)->d, row, i, 1), true);
+}
+
+static gpuc_expr is_valid(const gpuc_order *o, gpuc_expr row, gpuc_expr i)
+{
+    gpuc_expr valid = gpuc_tir_load1(o->ctx, row_nms_in(o)->d.valid, row);
+    return gpuc_lt(o->ctx, i, gpuc_topi_par_index(o->ctx, valid));
+}
+
+static gpuc_stmt put_detection(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr q, gpuc_expr number)
+{
+    const row_nms *x = s->arg;
+    gpuc_expr at = gpuc_add(s->s.ctx, gpuc_mul(s->s.ctx, row, x->n), q);
+    return gpuc_tir_store1(s->s.ctx, x->out, at, gpuc_topi_par_to_i32(s->s.ctx, number));
+}
+
+static gpuc_stmt nms_keep(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr q, gpuc_expr k, gpuc_expr box)
+{
+    (void)k;
+    return put_detection(s, row, q, gpuc_add(s->s.ctx, box, gpuc_int(s->s.ctx, 1)));
+}
+
+static gpuc_stmt nms_drop(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr q, gpuc_expr box)
+{
+    return put_detection(s, row, q, gpuc_sub(s->s.ctx, gpuc_int(s->s.ctx, -1), box));
+}
+
+static gpuc_expr nms_corner(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr box, int k)
+{
+    return corner_of(&((const row_nms *)s->arg)->boxes, row, box, k);
+}
+
+static gpuc_expr nms_class(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr box)
+{
+    return class_of(s->s.ctx, s->arg, row, box);
+}
+
+/* The first of those in order are taken; places behind them are 0. */
+static gpuc_stmt suppress_first(const gpuc_order *o, gpuc_expr row, const gpuc_order_list *list)
+{
+    gpuc_ctx *ctx = o->ctx;
+    const gpuc_suppress_row *s = o->arg;
+    const row_nms *x = s->arg;
+    gpuc_expr q = gpuc_var(ctx, "q", GPUC_INDEX), k = gpuc_var(ctx, "k", GPUC_INDEX);
+    gpuc_order_list first = *list;
+    first.count = gpuc_min(ctx, list->count, x->top);
+    gpuc_stmt keep = gpuc_topi_par_serial(
+        ctx, k, first.count,
+        nms_keep(
+            s, row, k, k,
+            gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, list->positions, gpuc_add(ctx, list->from, k)))));
+    return gpuc_tir_seq2(ctx, gpuc_topi_par_serial(ctx, q, x->n, put_detection(s, row, q, gpuc_int(ctx, 0))),
+                         x->on ? gpuc_topi_suppress_in_order(s, row, &first) : keep);
+}
+
+static gpuc_stmt nms_in_order(gpuc_ctx *ctx, const row_nms *x, const gpuc_target *target)
+{
+    gpuc_tir_buffer *left = space(ctx, "left", GPUC_FLOAT32, x->rows, gpuc_mul(ctx, x->n, gpuc_int(ctx, 5)));
+    const gpuc_suppress_row s = {.s = {.ctx = ctx,
+                                       .rows = x->rows,
+                                       .n = x->n,
+                                       .threshold = gpuc_imm(ctx, GPUC_FLOAT32, x->threshold),
+                                       .at_threshold = true},
+                                 .left = left,
+                                 .arg = x,
+                                 .corner = nms_corner,
+                                 .class_of = x->any_class ? NULL : nms_class,
+                                 .keep = nms_keep,
+                                 .drop = nms_drop};
+    gpuc_order o = {.ctx = ctx,
+                    .rows = x->rows,
+                    .n = x->n,
+                    .arg = (void *)&s,
+                    .key = detection_key,
+                    .value = x->call->in[0].dtype,
+                    .target = target,
+                    .takes = is_valid,
+                    .use = suppress_first};
+    gpuc_stmt body = gpuc_topi_order_sort_rows(&o);
+    return x->on ? gpuc_tir_alloc(ctx, left, body) : body;
+}
+
+static gpuc_stmt nms_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, const gpuc_target *target)
+{
+    row_nms x = row_nms_of(arg, op);
+    return target ? nms_in_order(ctx, &x, target) : nms_together(ctx, &x);
+}
+
 static void nms_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_ctx *ctx = call->ctx;
     const gpuc_tensor_type *in = &call->in[0];
-    int64_t given = gpuc_attrs_get_int(call->attrs, "nms_topk", -1);
-    gpuc_expr n = in->dims[1], top = given < 0 ? n : gpuc_int(ctx, given);
-    double threshold = gpuc_attrs_get_float(call->attrs, "nms_threshold", 0.5);
-    bool on = threshold > 0 && threshold <= 1;
-    gpuc_expr rows = in->dims[0], size = gpuc_mul(ctx, rows, n);
+    gpuc_expr n = in->dims[1], size = gpuc_mul(ctx, in->dims[0], n), one = gpuc_topi_par_i32(ctx, 1);
     gpuc_tensor_type list = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &size);
     gpuc_te_op *op = gpuc_topi_par_extern(call, "left", 2, ins, 1, &list);
-    gpuc_tir_buffer *order = space(ctx, "order", GPUC_INT32, rows, n),
-                    *there = space(ctx, "there", GPUC_INT32, rows, n);
-    detections d = {op->input_buffers[0], op->input_buffers[1]};
-    gpuc_order o = {
-        .ctx = ctx, .rows = rows, .n = in->dims[1], .keep = in->dims[1], .less = higher_detection, .arg = &d};
-    gpuc_tir_buffer *corners = space(ctx, "corners", GPUC_FLOAT32, rows, gpuc_mul(ctx, n, gpuc_int(ctx, 4))),
-                    *classes = space(ctx, "classes", GPUC_FLOAT32, rows, n);
-    boxes b = {.ctx = ctx, .rows = rows, .n = n, .in = d.data, .order = order, .first = 2};
-    b.per_batch = gpuc_int(ctx, 1);
-
-    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), f = gpuc_var(ctx, "f", GPUC_INDEX);
-    gpuc_expr g = gpuc_var(ctx, "g", GPUC_INDEX), one = gpuc_topi_par_i32(ctx, 1);
-    gpuc_expr taken = is_taken(ctx, &d, e, n, top), box = gpuc_tir_load1(ctx, order, f);
-    gpuc_expr class = gpuc_cast(ctx, GPUC_FLOAT32, detection(ctx, &d, gpuc_floordiv_(ctx, f, n), box, 0));
-    /* of those taken: the position + 1, negative if suppressed */
-    gpuc_expr from = gpuc_add(ctx, gpuc_tir_load1(ctx, order, g), one);
-    gpuc_expr stays = gpuc_ne(ctx, gpuc_tir_load1(ctx, there, g), gpuc_topi_par_i32(ctx, 0));
-    from = gpuc_select(ctx, stays, from, gpuc_sub(ctx, gpuc_topi_par_i32(ctx, 0), from));
-    from = gpuc_select(ctx, is_taken(ctx, &d, g, n, top), from, gpuc_topi_par_i32(ctx, 0));
-    gpuc_suppress s = {.ctx = ctx,
-                       .rows = rows,
-                       .n = n,
-                       .corners = corners,
-                       .there = there,
-                       .classes = gpuc_attrs_get_int(call->attrs, "force_suppress", 0) ? NULL : classes,
-                       .threshold = gpuc_imm(ctx, GPUC_FLOAT32, threshold),
-                       .at_threshold = true};
-    gpuc_stmt steps[] = {
-        gpuc_topi_order_emit(&o, order),
-        gpuc_topi_par_loop(ctx, e, size, gpuc_tir_store1(ctx, there, e, gpuc_cast(ctx, GPUC_INT32, taken))),
-        on ? sort_corners(&b, corners) : NULL,
-        on && s.classes ? gpuc_topi_par_loop(ctx, f, size, gpuc_tir_store1(ctx, classes, f, class)) : NULL,
-        on ? gpuc_topi_suppress_emit(&s) : NULL,
-        gpuc_topi_par_loop(ctx, g, size, gpuc_tir_store1(ctx, op->output_buffers[0], g, from)),
-    };
-    gpuc_stmt body = gpuc_tir_alloc(ctx, order, gpuc_tir_alloc(ctx, there, gpuc_tir_seq(ctx, 6, steps)));
-    if (on && s.classes) body = gpuc_tir_alloc(ctx, classes, body);
-    op->extern_body = on ? gpuc_tir_alloc(ctx, corners, body) : body;
+    gpuc_topi_par_set_body(ctx, op, nms_body, gpuc_topi_par_keep_call(call));
 
     gpuc_expr vars[3], none = gpuc_imm(ctx, in->dtype, -1), zero = gpuc_topi_par_i32(ctx, 0);
     gpuc_iter **axes = gpuc_topi_axes(ctx, in, vars);
@@ -410,11 +656,11 @@ ATTRS(multibox_attrs, INT("clip", 1), FLOAT("threshold", 0.01),
       {.name = "variances", .kind = GPUC_ATTR_FLOATS})
 
 const gpuc_op gpuc_topi_ops_vision[] = {
-    ALONE("vision.all_class_non_max_suppression", 5, 5, all_class_attrs, infer_all_class, all_class_compute,
-          "all_class_non_max_suppression", "", "NonMaxSuppression", GPUC_T_FLOAT32, GPUC_T_FLOAT32,
-          GPUC_T_INT64, GPUC_T_FLOAT32, GPUC_T_FLOAT32),
-    ALONE("vision.nms", 2, 2, nms_attrs, infer_nms, nms_compute, "nms,non_max_suppression", "nms", "",
-          GPUC_T_FLOATS, GPUC_T_INT32 | GPUC_T_INT64),
+    ALONE_BY(gpuc_topi_par_schedule, "vision.all_class_non_max_suppression", 5, 5, all_class_attrs,
+             infer_all_class, all_class_compute, "all_class_non_max_suppression", "", "NonMaxSuppression",
+             GPUC_T_FLOAT32, GPUC_T_FLOAT32, GPUC_T_INT64, GPUC_T_FLOAT32, GPUC_T_FLOAT32),
+    ALONE_BY(gpuc_topi_par_schedule, "vision.nms", 2, 2, nms_attrs, infer_nms, nms_compute,
+             "nms,non_max_suppression", "nms", "", GPUC_T_FLOATS, GPUC_T_INT32 | GPUC_T_INT64),
     ALONE("vision.multibox_transform_loc", 3, 3, multibox_attrs, infer_multibox, multibox_compute,
           "multibox_transform_loc", "multibox_transform_loc", "", GPUC_T_FLOATS, GPUC_T_LIKE, GPUC_T_LIKE),
 };
