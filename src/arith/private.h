@@ -18,7 +18,7 @@
 
 enum {
     ARITH_MAX_TERMS = 48,
-    ARITH_MAX_DEGREE = 4,
+    ARITH_MAX_DEGREE = 8,
     ARITH_MAX_DEPTH = 400,    /* of recursion; deeper expressions stay as they are */
     ARITH_MAX_CONTEXTS = 200, /* assumptions made inside of one call */
     ARITH_PROOF_STEPS = 4000, /* of one call */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Terms that are more together: digits of one number, a number and its remainder, min and what cancels
- * inside of it. (y // low) % (high / low) is what y has between the places low and high. */
+ * inside of it. (y // low) % (high / low) is what y has between the places low and high; so is
+ * (x // low + k) % (high / low) of y = x + k * low. */
 #include "arith/private.h"
 
 typedef struct digits {
@@ -60,21 +61,51 @@ static const arith_poly *digits_to_poly(gpuc_analyzer *a, digits d)
                               true);
 }
 
-/* k * lower + k * (place of higher) * higher is k times both together. */
+/* The lowest digits of x // low + k are those of x + k * low from low on. */
+static digits open_sum(gpuc_analyzer *a, digits d)
+{
+    if (d.low != 1 || !d.high) return d;
+    const arith_poly *p = gpuc_arith_to_poly(a, d.y);
+    int64_t low, high, by;
+    bool sole = p->n == 1 && p->at[0].n == 1 && p->at[0].coeff == 1 && p->c != 0;
+    gpuc_expr q = sole ? p->at[0].atom[0] : NULL;
+    if (!q || arith_op_of(q) != GPUC_TIR_FLOORDIV || !arith_const(arith_arg(q, 1), &low) || low <= 0 ||
+        !gpuc_i64_mul(low, d.high, &high) || !gpuc_i64_mul(low, p->c, &by))
+        return d;
+    const arith_poly *x = gpuc_arith_to_poly(a, arith_arg(q, 0)), *y = gpuc_arith_poly_shift(a, x, by);
+    if (!y || !gpuc_arith_exact(a, p) || !gpuc_arith_exact(a, x) || !gpuc_arith_exact(a, y)) return d;
+    return (digits){gpuc_arith_from_poly(a, y), low, high};
+}
+
+/* Do x and y differ by a multiple of m, which may be 0? */
+static bool are_congruent(gpuc_analyzer *a, gpuc_expr x, gpuc_expr y, int64_t m)
+{
+    if (x == y) return true;
+    if (!gpuc_dtype_equal(x->dtype, y->dtype)) return false;
+    const arith_poly *p = gpuc_arith_to_poly(a, x), *q = gpuc_arith_to_poly(a, y);
+    const arith_poly *d = gpuc_arith_poly_add(a, p, q, -1);
+    return d && d->n == 0 && d->c % m == 0 && gpuc_arith_exact(a, p) && gpuc_arith_exact(a, q);
+}
+
+/* k * lower + k * (place of higher) * higher is k times both together. The lower digits of y are those of what
+ * differs from it by a multiple of the place of the higher ones. */
 static const arith_poly *join_digits(gpuc_analyzer *a, const arith_poly *p, int i, int ai, digits lower)
 {
     if (!lower.y) return NULL;
+    lower = open_sum(a, lower);
     for (int j = 0; j < p->n; j++)
         for (int aj = 0; aj < p->at[j].n && j != i; aj++) {
             digits upper;
             int64_t scaled;
-            if (!decode_digits(p->at[j].atom[aj], &upper) || upper.y != lower.y || upper.low != lower.high)
-                continue;
+            if (!decode_digits(p->at[j].atom[aj], &upper)) continue;
+            upper = open_sum(a, upper);
+            if (upper.low != lower.high) continue;
             if (!same_but_one(&p->at[i], ai, &p->at[j], aj)) continue;
+            if (!are_congruent(a, upper.y, lower.y, lower.high)) continue;
             if (upper.high / lower.low > gpuc_arith_type_bounds(p->dtype).max) continue;
             if (!gpuc_i64_mul(p->at[i].coeff, lower.high / lower.low, &scaled) || scaled != p->at[j].coeff)
                 continue;
-            const arith_poly *both = digits_to_poly(a, (digits){lower.y, lower.low, upper.high});
+            const arith_poly *both = digits_to_poly(a, (digits){upper.y, lower.low, upper.high});
             if (p->value && !gpuc_arith_exact(a, both)) continue;
             return replace(a, p, i, ai, j, both, p->at[i].coeff);
         }

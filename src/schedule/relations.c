@@ -109,6 +109,12 @@ static gpuc_expr value_of(const gpuc_map *value, const gpuc_iter *iter)
     return v;
 }
 
+/* Whether the outer part of a fuse is one iteration: then the whole is the inner part, beyond its end too. */
+static bool is_inner_alone(const gpuc_relation *r, const gpuc_map *dom)
+{
+    return gpuc_tir_is_const(range_of(dom, r->outer)->extent, 1);
+}
+
 static void set_value(gpuc_ctx *ctx, gpuc_map *value, const gpuc_map *dom, const gpuc_iter *iter, gpuc_expr v)
 {
     gpuc_map_set(value, iter, (void *)gpuc_add(ctx, v, range_of(dom, iter)->min));
@@ -134,8 +140,9 @@ void gpuc_schedule_pass_up_value(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc
         case GPUC_RELATION_FUSE: {
             if (!gpuc_map_has(value, r->whole)) break;
             gpuc_expr v = value_of(value, r->whole);
-            set_value(ctx, value, dom, r->outer, gpuc_floordiv_(ctx, v, size));
-            set_value(ctx, value, dom, r->inner, gpuc_floormod_(ctx, v, size));
+            bool alone = is_inner_alone(r, dom);
+            set_value(ctx, value, dom, r->outer, alone ? gpuc_int(ctx, 0) : gpuc_floordiv_(ctx, v, size));
+            set_value(ctx, value, dom, r->inner, alone ? v : gpuc_floormod_(ctx, v, size));
             break;
         }
         }
@@ -181,6 +188,11 @@ static void span_of_fused(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_relation *
     if (whole->full) {
         set_full(ctx, span, dom, r->outer);
         set_full(ctx, span, dom, r->inner);
+        return;
+    }
+    if (is_inner_alone(r, dom)) {
+        set_full(ctx, span, dom, r->outer);
+        set_span(ctx, span, dom, r->inner, whole->min, whole->max);
         return;
     }
     gpuc_expr low = gpuc_floordiv_(ctx, whole->min, size), high = gpuc_floordiv_(ctx, whole->max, size);
@@ -255,7 +267,8 @@ static bool passes_end(const gpuc_map *over, const gpuc_iter *iter)
 
 /* `over` holds the iterators whose value may exceed their extent. If the outer part of a split does, the
  * whole does too, and the guard of the whole is enough. If the inner part does, it would compute an element
- * of the next outer iteration once more, so it needs a guard of its own. */
+ * of the next outer iteration once more, so it needs a guard of its own. What is fused is guarded before it is
+ * divided: its parts are then inside of their extents. */
 void gpuc_schedule_pass_up_guards(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_stage *st, const gpuc_map *dom,
                                   const gpuc_map *value, gpuc_ptrs *guards)
 {
@@ -279,7 +292,7 @@ void gpuc_schedule_pass_up_guards(gpuc_ctx *ctx, gpuc_analyzer *a, const gpuc_st
             break;
         }
         case GPUC_RELATION_FUSE:
-            if (passes_end(&over, r->whole)) gpuc_map_set(&over, r->outer, (void *)r);
+            if (passes_end(&over, r->whole)) add_guard(ctx, a, dom, value, r->whole, guards);
             break;
         }
     }

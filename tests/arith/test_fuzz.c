@@ -133,6 +133,17 @@ static gpuc_expr constant(fuzz *z, int64_t v)
 
 static gpuc_expr condition(fuzz *z, int depth);
 
+/* Two digits of numbers that are apart by a multiple of the place of the upper one, or by something else. */
+static gpuc_expr digits(fuzz *z, gpuc_expr x)
+{
+    gpuc_ctx *c = z->ctx;
+    int64_t low = factor(z), high = factor(z), apart = (below(z, 9) - 4) * (below(z, 4) ? low : 1);
+    gpuc_expr upper = gpuc_floordiv_(c, gpuc_add(c, x, constant(z, apart)), constant(z, low));
+    upper = gpuc_add(c, upper, constant(z, below(z, 2) ? below(z, 9) - 4 : 0));
+    if (below(z, 3)) upper = gpuc_floormod_(c, upper, constant(z, high));
+    return gpuc_add(c, gpuc_mul(c, upper, constant(z, low)), gpuc_floormod_(c, x, constant(z, low)));
+}
+
 /* An index expression; products stay small enough not to overflow int32. */
 static gpuc_expr index_expr(fuzz *z, int depth)
 {
@@ -140,7 +151,7 @@ static gpuc_expr index_expr(fuzz *z, int depth)
     if (depth == 0 || below(z, 8) == 0)
         return below(z, 4) ? z->vars[below(z, z->num_vars)] : constant(z, below(z, 40) - 8);
     gpuc_expr x = index_expr(z, depth - 1);
-    switch (below(z, 14)) {
+    switch (below(z, 15)) {
     case 0:
     case 1:
     case 2: return gpuc_add(c, x, index_expr(z, depth - 1));
@@ -168,6 +179,7 @@ static gpuc_expr index_expr(fuzz *z, int depth)
         if (how == 3) return gpuc_mod(c, x, constant(z, factor(z)));
         return depth <= 2 ? gpuc_mul(c, x, v) : x;
     }
+    case 14: return digits(z, x);
     }
     return x;
 }

@@ -430,13 +430,77 @@ static void test_overlap(void **state)
                            "}");
 }
 
+/* B = 2 A of shape [rows, 5, 7] as one loop, cut by 16: the index is that of the loop, whatever is 1. */
+static void fused(gpuc_ctx *ctx, const char *want, gpuc_expr rows)
+{
+    expr_graph g = {.ctx = ctx, .num_args = 2};
+    gpuc_expr shape[] = {rows, gpuc_int(ctx, 5), gpuc_int(ctx, 7)}, at[3];
+    gpuc_iter *axes[3], *all, *outer, *inner;
+    gpuc_tensor *a = g.args[0] = gpuc_te_placeholder(ctx, "A", 3, shape, GPUC_FLOAT32);
+    for (int i = 0; i < 3; i++) {
+        axes[i] = gpuc_te_axis(ctx, shape[i], (const char *[]){"i", "j", "k"}[i]);
+        at[i] = gpuc_iter_var(axes[i]);
+    }
+    gpuc_expr twice = gpuc_mul(ctx, gpuc_te_read(ctx, a, 3, at), gpuc_imm(ctx, GPUC_FLOAT32, 2));
+    gpuc_tensor *b = g.args[1] = gpuc_te_compute(ctx, "B", 3, axes, twice);
+    gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &b);
+    gpuc_stage *st = gpuc_schedule_stage(s, b);
+    all = gpuc_stage_fuse(st, gpuc_stage_fuse(st, gpuc_stage_axis(st, 0), gpuc_stage_axis(st, 1)),
+                          gpuc_stage_axis(st, 2));
+    gpuc_stage_split(st, all, 16, &outer, &inner);
+    expect(&g, s, "fused", want);
+}
+
+static void fused_one(gpuc_ctx *ctx, void *arg)
+{
+    fused(ctx, arg, gpuc_int(ctx, 1));
+}
+
+static void fused_open(gpuc_ctx *ctx, void *arg)
+{
+    fused(ctx, arg, gpuc_var(ctx, "n", GPUC_INDEX));
+}
+
+static void test_fused_tail(void **state)
+{
+    (void)state;
+    run_ok(fused_one,
+           "func fused(A: float32[1, 5, 7] global, B: float32[1, 5, 7] global) label \"fused\" {"
+           "  for i.j.fused.k.fused.outer in 0..3 {"
+           "    for i.j.fused.k.fused.inner in 0..16 {"
+           "      if (i.j.fused.k.fused.outer*16 + i.j.fused.k.fused.inner < 35) {"
+           "        B[0, (i.j.fused.k.fused.outer*16 + i.j.fused.k.fused.inner) // 7,"
+           "          (i.j.fused.k.fused.outer*2 + i.j.fused.k.fused.inner) %% 7] ="
+           "          A[0, (i.j.fused.k.fused.outer*16 + i.j.fused.k.fused.inner) // 7,"
+           "            (i.j.fused.k.fused.outer*2 + i.j.fused.k.fused.inner) %% 7]*2.0"
+           "      }"
+           "    }"
+           "  }"
+           "}");
+    run_ok(fused_open,
+           "func fused(A: float32[n, 5, 7] global, B: float32[n, 5, 7] global, n: int64) label \"fused\" {"
+           "  for i.j.fused.k.fused.outer in 0..(n*35 + 15) // 16 {"
+           "    for i.j.fused.k.fused.inner in 0..16 {"
+           "      if (i.j.fused.k.fused.outer*16 + i.j.fused.k.fused.inner < n*35) {"
+           "        B[(i.j.fused.k.fused.outer*16 + i.j.fused.k.fused.inner) // 7 // 5,"
+           "          (i.j.fused.k.fused.outer*16 + i.j.fused.k.fused.inner) // 7 %% 5,"
+           "          (i.j.fused.k.fused.outer*2 + i.j.fused.k.fused.inner) %% 7] ="
+           "          A[(i.j.fused.k.fused.outer*16 + i.j.fused.k.fused.inner) // 7 // 5,"
+           "            (i.j.fused.k.fused.outer*16 + i.j.fused.k.fused.inner) // 7 %% 5,"
+           "            (i.j.fused.k.fused.outer*2 + i.j.fused.k.fused.inner) %% 7]*2.0"
+           "      }"
+           "    }"
+           "  }"
+           "}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_vector_add),     cmocka_unit_test(test_tiled_matmul),
         cmocka_unit_test(test_guards),         cmocka_unit_test(test_allreduce),
         cmocka_unit_test(test_aligned_bounds), cmocka_unit_test(test_round_up),
-        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_overlap),        cmocka_unit_test(test_fused_tail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/size.h"
 #include "topi/accumulate.h"
 #include "topi/families.h"
 #include "op/rows.h"
@@ -73,17 +74,20 @@ static gpuc_expr index_of(const gpuc_op_call *call, gpuc_expr x, int64_t max)
     return gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, i, gpuc_int(ctx, max)));
 }
 
-/* ---- ONNX RoiAlign-16: means (or maxima) of bilinear samples; sampling_ratio 0: about one a pixel ---- */
+/* ---- ONNX RoiAlign-16: means (or maxima) of bilinear samples; sampling_ratio 0: about one a pixel ----
+ *
+ * Where a sample lies along an axis depends on its region, its bin and its number, but on no channel. Tables
+ * hold that; the sums go along channels, of data that has them last unless copying it costs more. */
 
 /* One axis of the samples of a bin. */
 typedef struct samples {
-    int64_t max;                                         /* a bound on how many can lie on the data */
-    gpuc_expr count;                                     /* how many there are */
-    gpuc_expr valid, low, high, weight_low, weight_high; /* of sample k */
+    gpuc_expr count; /* how many there are */
+    gpuc_expr low;   /* of sample k: the pixel before it, -1: it is not on the data */
+    gpuc_expr over;  /* how far it is from there: the weight of the next pixel */
 } samples;
 
-static samples along(const gpuc_op_call *call, gpuc_expr from, gpuc_expr to, gpuc_expr bin, int64_t bins,
-                     int64_t extent, gpuc_iter **axis)
+static samples along(const gpuc_op_call *call, gpuc_expr from, gpuc_expr to, gpuc_expr bin, gpuc_expr number,
+                     int64_t bins, int64_t extent)
 {
     gpuc_ctx *ctx = call->ctx;
     int64_t ratio = gpuc_attrs_get_int(call->attrs, "sampling_ratio", 0);
@@ -95,28 +99,66 @@ static samples along(const gpuc_op_call *call, gpuc_expr from, gpuc_expr to, gpu
     if (!aligned) length = gpuc_max(ctx, length, real(call, 1));
     gpuc_expr size = gpuc_div(ctx, length, real(call, (double)bins));
     gpuc_expr start = gpuc_add(ctx, from, gpuc_mul(ctx, gpuc_cast(ctx, gpuc_expr_dtype(size), bin), size));
-    /* Samples of a bin that is larger than a pixel are at least half a pixel apart. */
-    samples s = {.max = ratio > 0 ? ratio : 2 * (extent + 2) + 2};
-    s.count = ratio > 0 ? real(call, (double)ratio) : gpuc_call1(ctx, "ceil", size);
+    samples s = {.count = ratio > 0 ? real(call, (double)ratio) : gpuc_call1(ctx, "ceil", size)};
     gpuc_expr step = gpuc_div(ctx, size, s.count), zero = real(call, 0), half = real(call, 0.5);
-    *axis = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, s.max), "k");
-    gpuc_expr k = gpuc_cast(ctx, gpuc_expr_dtype(size), gpuc_iter_var(*axis));
+    gpuc_expr k = gpuc_cast(ctx, gpuc_expr_dtype(size), number);
     if (ratio <= 0) { /* from the first one on the data */
         gpuc_expr before =
             gpuc_call1(ctx, "floor", gpuc_div(ctx, gpuc_sub(ctx, real(call, -1.5), start), step));
         k = gpuc_add(ctx, k, gpuc_select(ctx, gpuc_gt(ctx, before, zero), before, zero));
     }
     gpuc_expr x = gpuc_add(ctx, start, gpuc_mul(ctx, gpuc_add(ctx, k, half), step));
-    s.valid = gpuc_and(ctx, gpuc_ge(ctx, x, real(call, -1)), gpuc_le(ctx, x, real(call, (double)extent)));
-    s.valid = gpuc_and(ctx, s.valid, gpuc_lt(ctx, k, s.count));
+    gpuc_expr valid =
+        gpuc_and(ctx, gpuc_ge(ctx, x, real(call, -1)), gpuc_le(ctx, x, real(call, (double)extent)));
+    valid = gpuc_and(ctx, valid, gpuc_lt(ctx, k, s.count));
     x = gpuc_max(ctx, x, zero);
-    gpuc_expr last = gpuc_int(ctx, extent - 1), one = real(call, 1);
-    s.low = index_of(call, x, extent - 1);
-    s.high = gpuc_min(ctx, gpuc_add(ctx, s.low, gpuc_int(ctx, 1)), last);
-    gpuc_expr over = gpuc_sub(ctx, x, gpuc_cast(ctx, gpuc_expr_dtype(size), s.low));
-    s.weight_high = gpuc_select(ctx, gpuc_ge(ctx, s.low, last), zero, over);
-    s.weight_low = gpuc_sub(ctx, one, s.weight_high);
+    gpuc_expr low = index_of(call, x, extent - 1), over = gpuc_sub(ctx, x, gpuc_cast(ctx, gpuc_expr_dtype(size), low));
+    s.over = gpuc_select(ctx, gpuc_ge(ctx, low, gpuc_int(ctx, extent - 1)), zero, over);
+    s.low = gpuc_cast(ctx, GPUC_INT32, gpuc_select(ctx, valid, low, gpuc_int(ctx, -1)));
     return s;
+}
+
+/* What along says of all regions, bins and samples of the axis of the regions' corners `first` and first + 2. */
+typedef struct table {
+    int64_t extent, max; /* of the data; of the samples */
+    gpuc_tensor *low, *over;
+} table;
+
+static table tabulate(const gpuc_op_call *call, gpuc_tensor *rois, int first, int64_t bins, int64_t extent)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int64_t ratio = gpuc_attrs_get_int(call->attrs, "sampling_ratio", 0);
+    /* Samples of a bin that is larger than a pixel are at least half a pixel apart. */
+    table t = {.extent = extent, .max = ratio > 0 ? ratio : 2 * (extent + 2) + 2};
+    gpuc_tensor_type type = {
+        .ndim = 3, .dims = (gpuc_expr[]){call->in[1].dims[0], gpuc_int(ctx, bins), gpuc_int(ctx, t.max)}};
+    for (int i = 0; i < 2; i++) {
+        gpuc_expr v[3];
+        gpuc_iter **axes = gpuc_topi_axes(ctx, &type, v);
+        samples s = along(call, corner(call, rois, v[0], first), corner(call, rois, v[0], first + 2), v[1], v[2],
+                          bins, extent);
+        *(i ? &t.over : &t.low) =
+            gpuc_topi_compute(ctx, i ? "over" : "low", "table", 3, axes, i ? s.over : s.low);
+    }
+    return t;
+}
+
+/* A sample's two pixels along an axis, and their weights. */
+typedef struct pair {
+    gpuc_expr valid, at[2], weight[2];
+} pair;
+
+static pair pair_of(const gpuc_op_call *call, const table *t, gpuc_expr roi, gpuc_expr bin, const gpuc_iter *k)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr where[] = {roi, bin, gpuc_iter_var(k)}, zero = gpuc_int(ctx, 0), last = gpuc_int(ctx, t->extent - 1);
+    gpuc_expr low = gpuc_cast(ctx, GPUC_INDEX, gpuc_te_read(ctx, t->low, 3, where));
+    pair p = {.valid = gpuc_ge(ctx, low, zero)};
+    p.at[0] = gpuc_max(ctx, zero, gpuc_min(ctx, low, last));
+    p.at[1] = gpuc_min(ctx, gpuc_add(ctx, p.at[0], gpuc_int(ctx, 1)), last);
+    p.weight[1] = gpuc_te_read(ctx, t->over, 3, where);
+    p.weight[0] = gpuc_sub(ctx, real(call, 1), p.weight[1]);
+    return p;
 }
 
 static void infer_align(gpuc_op_call *call)
@@ -128,39 +170,84 @@ static void infer_align(gpuc_op_call *call)
     infer_pooled(call, &r);
 }
 
+/* Do the samples read more than the data has? Then a copy of it with channels last costs less than it saves. */
+static bool is_read_often(const gpuc_op_call *call, const roi_attrs *r, int64_t samples)
+{
+    int64_t rois, images, reads, pixels;
+    if (!gpuc_expr_is_int(call->in[1].dims[0], &rois) || !gpuc_expr_is_int(call->in[0].dims[0], &images))
+        return true;
+    if (!gpuc_i64_mul(r->rows * r->columns, samples, &reads) || !gpuc_i64_mul(reads, 4 * rois, &reads)) return true;
+    return !gpuc_i64_mul(r->height * r->width, images, &pixels) || reads >= pixels;
+}
+
+static gpuc_tensor *channels_last(const gpuc_op_call *call, gpuc_tensor *data)
+{
+    gpuc_ctx *ctx = call->ctx;
+    const gpuc_expr *d = call->in[0].dims;
+    gpuc_tensor_type type = {.ndim = 4, .dims = (gpuc_expr[]){d[0], d[2], d[3], d[1]}};
+    gpuc_expr v[4];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &type, v);
+    gpuc_expr at[] = {v[0], v[3], v[1], v[2]};
+    return gpuc_topi_compute(ctx, "last", "table", 4, axes, gpuc_te_read(ctx, data, 4, at));
+}
+
+/* [roi, channel, y, x] in the order of the sums: channels last, or as they are. */
+static void ordered(bool last, const gpuc_expr *from, gpuc_expr *to)
+{
+    static const int moved[] = {0, 2, 3, 1};
+    for (int i = 0; i < 4; i++) to[i] = from[last ? moved[i] : i];
+}
+
+/* Sums or maxima of the samples of each bin. */
+static gpuc_tensor *pool_samples(const gpuc_op_call *call, gpuc_tensor *const *ins, const table *y, const table *x,
+                                 bool maximum, bool last)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_tensor_type type = {.ndim = 4, .dims = gpuc_new_array(ctx, gpuc_expr, 4)};
+    gpuc_expr v[4], value = NULL;
+    ordered(last, call->out[0].dims, (gpuc_expr *)type.dims);
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &type, v);
+    gpuc_iter *over[] = {gpuc_te_reduce_axis(ctx, gpuc_int(ctx, y->max), "ky"),
+                         gpuc_te_reduce_axis(ctx, gpuc_int(ctx, x->max), "kx")};
+    pair py = pair_of(call, y, v[0], v[last ? 1 : 2], over[0]),
+         px = pair_of(call, x, v[0], v[last ? 2 : 3], over[1]);
+    gpuc_tensor *data = last ? channels_last(call, ins[0]) : ins[0];
+    gpuc_expr image = image_of(call, ins[2], v[0]);
+    for (int k = 0; k < 4; k++) {
+        gpuc_expr from[] = {image, v[last ? 3 : 1], py.at[k / 2], px.at[k % 2]}, at[4];
+        ordered(last, from, at);
+        gpuc_expr weight = gpuc_mul(ctx, py.weight[k / 2], px.weight[k % 2]);
+        gpuc_expr one = gpuc_mul(ctx, weight, gpuc_topi_widen(ctx, gpuc_te_read(ctx, data, 4, at)));
+        value = !value ? one : maximum ? gpuc_max(ctx, value, one) : gpuc_add(ctx, value, one);
+    }
+    gpuc_expr nothing = maximum ? gpuc_tir_min_value(ctx, gpuc_expr_dtype(value)) : real(call, 0);
+    value = gpuc_if_then_else(ctx, gpuc_and(ctx, py.valid, px.valid), value, nothing);
+    return gpuc_topi_compute(ctx, "samples", "pool", 4, axes,
+                             gpuc_te_reduce(ctx, maximum ? "max" : "sum", value, 2, over));
+}
+
 static void align_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_ctx *ctx = call->ctx;
     roi_attrs r = attrs_of(call);
     bool maximum = !strcmp(gpuc_attrs_get_string(call->attrs, "mode", "avg"), "max");
-    gpuc_expr vars[4], c[4], value = NULL;
-    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars), *over[2];
-    for (int i = 0; i < 4; i++) c[i] = corner(call, ins[1], vars[0], i);
-    samples y = along(call, c[1], c[3], vars[2], r.rows, r.height, &over[0]);
-    samples x = along(call, c[0], c[2], vars[3], r.columns, r.width, &over[1]);
-    gpuc_expr image = image_of(call, ins[2], vars[0]);
-    for (int k = 0; k < 4; k++) {
-        gpuc_expr at[] = {image, vars[1], k / 2 ? y.high : y.low, k % 2 ? x.high : x.low};
-        gpuc_expr weight =
-            gpuc_mul(ctx, k / 2 ? y.weight_high : y.weight_low, k % 2 ? x.weight_high : x.weight_low);
-        gpuc_expr one = gpuc_mul(ctx, weight, gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[0], 4, at)));
-        value = !value ? one : maximum ? gpuc_max(ctx, value, one) : gpuc_add(ctx, value, one);
-    }
-    gpuc_expr valid = gpuc_and(ctx, y.valid, x.valid);
-    gpuc_expr nothing = maximum ? gpuc_tir_min_value(ctx, gpuc_expr_dtype(value)) : real(call, 0);
-    value = gpuc_if_then_else(ctx, valid, value, nothing);
-    gpuc_tensor *pooled = gpuc_topi_compute(ctx, "samples", "pool", 4, axes,
-                                            gpuc_te_reduce(ctx, maximum ? "max" : "sum", value, 2, over));
-    axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    for (int i = 0; i < 4; i++) c[i] = corner(call, ins[1], vars[0], i);
-    gpuc_iter *unused[2];
-    y = along(call, c[1], c[3], vars[2], r.rows, r.height, &unused[0]);
-    x = along(call, c[0], c[2], vars[3], r.columns, r.width, &unused[1]);
-    gpuc_expr result = gpuc_te_read(ctx, pooled, 4, vars);
-    if (maximum) /* no sample on the data counts as 0 */
+    table y = tabulate(call, ins[1], 1, r.rows, r.height), x = tabulate(call, ins[1], 0, r.columns, r.width);
+    bool last = is_read_often(call, &r, y.max * x.max);
+    gpuc_tensor *pooled = pool_samples(call, ins, &y, &x, maximum, last);
+    gpuc_expr v[4], at[4], zero = gpuc_int(ctx, 0);
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], v);
+    ordered(last, v, at);
+    gpuc_expr result = gpuc_te_read(ctx, pooled, 4, at);
+    if (maximum) { /* no sample on the data counts as 0 */
+        gpuc_expr nothing = gpuc_tir_min_value(ctx, gpuc_expr_dtype(result));
         result = gpuc_select(ctx, gpuc_eq(ctx, result, nothing), real(call, 0), result);
-    else
-        result = gpuc_div(ctx, result, gpuc_max(ctx, gpuc_mul(ctx, y.count, x.count), real(call, 1)));
+    } else {
+        gpuc_expr c[4];
+        for (int i = 0; i < 4; i++) c[i] = corner(call, ins[1], v[0], i);
+        gpuc_expr rows = along(call, c[1], c[3], zero, zero, r.rows, r.height).count,
+                  columns = along(call, c[0], c[2], zero, zero, r.columns, r.width).count;
+        result = gpuc_div(ctx, result, gpuc_max(ctx, gpuc_mul(ctx, rows, columns), real(call, 1)));
+    }
     outs[0] =
         gpuc_topi_compute(ctx, "align", "elemwise", 4, axes, gpuc_cast(ctx, call->out[0].dtype, result));
 }
