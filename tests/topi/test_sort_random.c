@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_sort_random TARGET [CASES [SEED]]: operators that have bodies of their own for CPUs, beside the bodies that other
+/* test_topi_sort_random TARGET [CASES [SEED]]: operators that have bodies of their own for CPUs, beside the bodies that other
  * targets get: the same bytes, for random types, extents, axes and values. */
 #include <stdlib.h>
 #include <string.h>
