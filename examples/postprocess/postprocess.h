@@ -51,7 +51,8 @@ typedef struct gpu {
     double tick_ms; /* of a timestamp */
     VkPhysicalDeviceMemoryProperties memory;
     VkDebugUtilsMessengerEXT messenger;
-    int messages; /* of the validation layer */
+    int messages;           /* of the validation layer */
+    uint32_t layer_version; /* VkLayerProperties.specVersion; 0: not installed */
 } gpu;
 
 typedef struct gpu_options {

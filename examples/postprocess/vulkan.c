@@ -15,22 +15,31 @@ void vk_check(VkResult result, const char *call)
 
 /* ---- Instance and device --------------------------------------------------------------------- */
 
-/* What the layer's best practices (1.3.239) say of things that are meant so. */
-static bool is_meant(const char *id)
+static uint32_t layer_version(void)
 {
-    static const char *const ids[] = {
-        /* VK_EXT_debug_utils takes these messages. */
-        "UNASSIGNED-BestPractices-vkCreateInstance-specialuse-extension-debugging",
-        /* An image or buffer has memory of its own here; gpuc cuts blocks. */
-        "UNASSIGNED-BestPractices-vkAllocateMemory-small-allocation",
-        "UNASSIGNED-BestPractices-vkBindMemory-small-dedicated-allocation",
-        /* Frames end one by one, and so do gpuc's submissions: no pool can be reset as a whole. */
-        "UNASSIGNED-BestPractices-vkCreateCommandPool-command-buffer-reset",
-        /* The GLSL compiler writes gl_WorkGroupSize, as SPIR-V before 1.6 has it. */
-        "UNASSIGNED-BestPractices-SpirvDeprecated_WorkgroupSize",
+    VkLayerProperties layers[64];
+    uint32_t count = 64;
+    if (vkEnumerateInstanceLayerProperties(&count, layers) < 0) count = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (!strcmp(layers[i].layerName, LAYER)) return layers[i].specVersion;
+    return 0;
+}
+
+/* Rows of best_practices.def for the layer; id NULL: any. */
+static bool is_meant(const gpu *g, const char *id, VkDebugUtilsMessageTypeFlagsEXT types)
+{
+    static const struct {
+        uint32_t version;
+        const char *id;
+        VkDebugUtilsMessageTypeFlagsEXT types;
+    } rows[] = {
+#define MEANT(version, id, types, reason) {version, id, types},
+#include "best_practices.def"
     };
-    for (size_t i = 0; id && i < sizeof ids / sizeof *ids; i++)
-        if (!strcmp(ids[i], id)) return true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (rows[i].version == g->layer_version &&
+            (!id || (!strcmp(rows[i].id, id) && !(types & ~rows[i].types))))
+            return true;
     return false;
 }
 
@@ -39,8 +48,8 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
                                                  const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
 {
     gpu *g = user;
-    (void)severity, (void)types;
-    if (is_meant(data->pMessageIdName)) return VK_FALSE;
+    (void)severity;
+    if (data->pMessageIdName && is_meant(g, data->pMessageIdName, types)) return VK_FALSE;
     g->messages++;
     fprintf(stderr, "%s: %s\n", data->pMessageIdName ? data->pMessageIdName : "", data->pMessage);
     return VK_FALSE;
@@ -54,6 +63,9 @@ static void create_instance(gpu *g, const gpu_options *o)
         VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT};
     const char *extensions[16] = {VK_EXT_DEBUG_UTILS_EXTENSION_NAME};
     uint32_t count = o->validate;
+    g->layer_version = layer_version();
+    if (o->best_practices && !is_meant(g, NULL, 0))
+        die("best_practices.def does not know this version of %s", LAYER);
     for (uint32_t i = 0; i < o->num_instance_extensions; i++) extensions[count++] = o->instance_extensions[i];
     VkDebugUtilsMessengerCreateInfoEXT messages = {
         .sType = VK_STRUCTURE_TYPE_DEBUG_UTILS_MESSENGER_CREATE_INFO_EXT,

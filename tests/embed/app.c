@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "../../tools/gpuc/sanitize.h"
+#include "../best_practices.h"
 
 app_counts app_counted;
 
@@ -350,31 +351,14 @@ static gpuc_vulkan_function instance_proc(VkInstance instance, const char *name)
 
 static uint32_t layer_version;
 
-/* Rows of meant.def for the layer. */
-static bool is_meant(const char *id, VkDebugUtilsMessageTypeFlagsEXT types)
-{
-    static const struct {
-        uint32_t version;
-        const char *id;
-        VkDebugUtilsMessageTypeFlagsEXT types;
-    } rows[] = {
-#define MEANT(version, id, types, reason) {version, id, types},
-#include "meant.def"
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (rows[i].version == layer_version &&
-            (!id || (!strcmp(rows[i].id, id) && !(types & ~rows[i].types))))
-            return true;
-    return false;
-}
-
 static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlagBitsEXT severity,
                                                  VkDebugUtilsMessageTypeFlagsEXT types,
                                                  const VkDebugUtilsMessengerCallbackDataEXT *data, void *user)
 {
     app *a = user;
     (void)severity;
-    if (data->pMessageIdName && is_meant(data->pMessageIdName, types)) return VK_FALSE;
+    if (data->pMessageIdName && best_practices_meant(layer_version, data->pMessageIdName, types))
+        return VK_FALSE;
     a->messages++;
     fprintf(stderr, "%s: %s\n", data->pMessageIdName ? data->pMessageIdName : "", data->pMessage);
     return VK_FALSE;
@@ -391,19 +375,10 @@ bool app_available(void)
     if (!loader) {
         lacks = "there is no Vulkan loader";
     } else {
-        VkLayerProperties layers[64];
-        uint32_t count = 64;
-        PFN_vkEnumerateInstanceLayerProperties list =
-            (PFN_vkEnumerateInstanceLayerProperties)loader(NULL, "vkEnumerateInstanceLayerProperties");
-        lacks = "the validation layer is not installed";
-        if (list && list(&count, layers) >= 0)
-            for (uint32_t i = 0; i < count; i++)
-                if (!strcmp(layers[i].layerName, LAYER)) {
-                    lacks = NULL;
-                    layer_version = layers[i].specVersion;
-                }
-        if (!lacks && !is_meant(NULL, 0))
-            printf("without best practices: meant.def does not know %u.%u.%u of the layer\n",
+        layer_version = best_practices_layer(loader);
+        if (!layer_version) lacks = "the validation layer is not installed";
+        if (!lacks && !best_practices_meant(layer_version, NULL, 0))
+            printf("without best practices: best_practices.def does not know %u.%u.%u of the layer\n",
                    VK_API_VERSION_MAJOR(layer_version), VK_API_VERSION_MINOR(layer_version),
                    VK_API_VERSION_PATCH(layer_version));
     }
@@ -432,7 +407,8 @@ static void make_instance(app *a)
         .pfnUserCallback = on_message,
         .pUserData = a};
     VkValidationFeaturesEXT features = {.sType = VK_STRUCTURE_TYPE_VALIDATION_FEATURES_EXT,
-                                        .enabledValidationFeatureCount = 1 + is_meant(NULL, 0),
+                                        .enabledValidationFeatureCount =
+                                            1 + best_practices_meant(layer_version, NULL, 0),
                                         .pEnabledValidationFeatures = checks};
     PFN_vkEnumerateInstanceVersion version =
         (PFN_vkEnumerateInstanceVersion)loader(NULL, "vkEnumerateInstanceVersion");

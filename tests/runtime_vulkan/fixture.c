@@ -11,14 +11,17 @@
 #include "runtime_vulkan/khr.h"
 
 #include "../../tools/gpuc/sanitize.h"
+#include "../best_practices.h"
 
 static bool strict_by_default;
+static uint32_t layer_version; /* of the validation layer; 0: none */
 
 static void on_log(void *user, gpuc_log_level level, const char *id, const char *message)
 {
     vk_fixture *f = user;
     (void)level;
     if (strcmp(id, "vulkan.validation") != 0) return;
+    if (best_practices_meant(layer_version, message, VK_DEBUG_UTILS_MESSAGE_TYPE_VALIDATION_BIT_EXT)) return;
     f->messages++;
     if (strstr(message, "SYNC-HAZARD")) f->hazard_reported = true;
     if (!f->quiet) fprintf(stderr, "%s: %s\n", id, message);
@@ -88,29 +91,26 @@ void vk_close(vk_fixture *f)
     }
 }
 
-/* Validation layers before SDK 1.3.296 look for hazards between submissions only if they are told to; for
- * later ones the same words would take back what the runtime asks of them. */
-static bool is_asked_for_submissions(void)
+/* Validation layers before SDK 1.3.296 look for hazards between submissions, and for best practices, only if they are told
+ * to; for later ones the same words would take back what the runtime asks of them. */
+static void ask_for_more(void)
 {
-    VkLayerProperties layers[64];
-    uint32_t count = sizeof layers / sizeof *layers;
     PFN_vkGetInstanceProcAddr get_proc;
     *(void **)&get_proc = vk_system_loader();
-    if (!get_proc) return false;
-    PFN_vkEnumerateInstanceLayerProperties enumerate =
-        (PFN_vkEnumerateInstanceLayerProperties)get_proc(NULL, "vkEnumerateInstanceLayerProperties");
-    if (!enumerate || enumerate(&count, layers) < 0) return false;
-    for (uint32_t i = 0; i < count; i++)
-        if (strcmp(layers[i].layerName, "VK_LAYER_KHRONOS_validation") == 0)
-            return layers[i].specVersion < VK_MAKE_API_VERSION(0, 1, 3, 296);
-    return false;
+    layer_version = get_proc ? best_practices_layer(get_proc) : 0;
+    if (!layer_version || layer_version >= VK_MAKE_API_VERSION(0, 1, 3, 296)) return;
+    setenv("VK_LAYER_ENABLES",
+           best_practices_meant(layer_version, NULL, 0)
+               ? "VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT:"
+                 "VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT"
+               : "VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT",
+           1);
 }
 
 bool vk_available(int argc, char **argv)
 {
     strict_by_default = argc > 1 && strcmp(argv[1], "strict") == 0;
-    if (is_asked_for_submissions())
-        setenv("VK_LAYER_ENABLES", "VALIDATION_CHECK_ENABLE_SYNCHRONIZATION_VALIDATION_QUEUE_SUBMIT", 1);
+    ask_for_more();
     gpuc_runtime_desc desc = GPUC_RUNTIME_DESC_INIT;
     gpuc_runtime *rt;
     gpuc_device *dev;
