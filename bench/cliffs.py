@@ -23,7 +23,8 @@ import time
 import numpy as np
 import onnx
 
-from cliff_models import MODELS, Net
+sys.dont_write_bytecode = True
+from cliff_models import MODELS, Net  # noqa: E402
 
 TARGETS = ["c -mcpu=native", "opencl/pocl", "vulkan/llvmpipe"]
 # Of the time of onnxruntime, or of `c`, so many at most; rows below the second number of milliseconds have no goal.
@@ -107,7 +108,8 @@ def call(command, env=None):
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return np.array([time.perf_counter(), used.ru_utime + used.ru_stime])
     start = now()
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", env=env, start_new_session=True)
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", env=env,
+                             start_new_session=True)
     try:
         out, err = child.communicate(timeout=LIMIT)
     except BaseException as e:
@@ -135,7 +137,8 @@ class Ours:
         self.env.pop("POCL_AFFINITY", None)
         os.mkdir(self.folder + "/cache")
         os.mkdir(self.folder + "/pocl")
-        self.command = [a.gpuc, "run", self.package, "--device", {"c": "cpu"}.get(self.kind, self.kind), "--inputs", stem + ".npz",
+        self.command = [a.gpuc, "run", self.package, "--device", {"c": "cpu"}.get(self.kind, self.kind), "--inputs",
+                        stem + ".npz",
                         "--threads", count, "--json"]
         self.build_command = [a.gpuc, "build", stem + ".onnx", "--target", target, "-o", self.package]
 
@@ -170,7 +173,8 @@ def difference(got, want):
         finite = np.isfinite(y)
         if not np.array_equal(np.isfinite(x), finite) or not np.array_equal(x[~finite], y[~finite], equal_nan=True):
             return float("inf")
-        worst = max(worst, float(np.max(np.abs(x - y), initial=0, where=finite) / max(1e-30, np.max(np.abs(y), initial=0, where=finite))))
+        worst = max(worst, float(np.max(np.abs(x - y), initial=0, where=finite) / max(1e-30,
+                np.max(np.abs(y), initial=0, where=finite))))
     return worst
 
 
@@ -313,13 +317,14 @@ def print_row(row):
 
 
 def print_summary(rows, a):
-    print(f"\n{len(rows)} models; the medians of the rows:\n")
+    print(f"\n{len(rows)} models; medians of the rows:\n")
     for kind in map(kind_of, a.targets):
         ratios = [r for row in rows for t in row.ours if t.kind == kind and not t.wrong and (r := row.ratio(t))]
         base, limit, _ = GOALS[kind]
         if ratios:
             middle = statistics.median(ratios)
-            print(f"- {kind}: " + (f"{1 / middle:.2f} of {base}'s speed, the lowest {1 / max(ratios):.2f}" if kind == "c" else f"{middle:.1f} times {base}, the highest {max(ratios):.1f}"))
+            print(f"- {kind}: {1 / middle:.2f} of {base}'s speed, the lowest {1 / max(ratios):.2f}" if kind == "c"
+                  else f"- {kind}: {middle:.1f} times {base}, the highest {max(ratios):.1f}")
     print("\n| goal | missed by | of them by more than 1.5 times |\n|---|---|---|")
     found = [(what, by) for row in rows for what, by, _ in row.missed()]
     for what in list(map(kind_of, a.targets)) + ["build", "first run", "difference"]:
@@ -331,10 +336,13 @@ def print_summary(rows, a):
 def described(row):
     def times(r):
         return {"rounds": [{"median": m, "min": l} for m, l in r.samples]}
+
+    def number(x):  # JSON has no infinity
+        return "inf" if x == float("inf") else x
     return {"model": row.name, "kind": row.kind, "tolerance": row.tolerance,
-            "onnxruntime": (times(row.peer) | {"wrong": row.peer_wrong}) if row.peer else None,
-            "targets": [{"target": t.name, "build": t.build, "first": t.first, "difference": None if t.worst is None else str(t.worst) if t.worst == float("inf") else t.worst,
-                         "wrong": t.wrong} | times(t) for t in row.ours],
+            "onnxruntime": times(row.peer) | {"wrong": row.peer_wrong} if row.peer else None,
+            "targets": [{"target": t.name, "build": t.build, "first": t.first, "difference": number(t.worst), "wrong": t.wrong}
+                        | times(t) for t in row.ours],
             "missed": [text for _, _, text in row.missed()]}
 
 

@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.."
 . scripts/packages.sh
 . scripts/peers.sh
 
-peers=yes options= cliffs=
+peers=yes options='' cliffs=''
 for word in "$@"; do
     shift
     case $word in

@@ -7,7 +7,8 @@ from .net import model
 # ---- Order, and places that data names ----
 
 
-@model("order", top_of_many=(1, 1100000, 100), top_of_rows=(512, 1000, 5), sort_rows=(4, 30000, 30000), sort_short=(2000, 100, 100))
+@model("order", top_of_many=(1, 1100000, 100), top_of_rows=(512, 1000, 5), sort_rows=(4, 30000, 30000),
+       sort_short=(2000, 100, 100))
 def top(b, rows, n, k):
     b.output(*(r := b.TopK(b.given([rows, n]), [k], axis=1, results=2))[:1])
     b.output(r[1], dtype=np.int64)
@@ -35,7 +36,8 @@ def scatter_rows(b, reduction):
 
 @model("scatter")
 def scatter_nd_add(b):
-    b.output(b.ScatterND(b.given([90, 70, 24]), b.Concat(b.indices(90, 5000, 1), b.indices(70, 5000, 1), axis=1), b.given([5000, 24]), reduction="add"))
+    b.output(b.ScatterND(b.given([90, 70, 24]), b.Concat(b.indices(90, 5000, 1), b.indices(70, 5000, 1), axis=1),
+                         b.given([5000, 24]), reduction="add"))
 
 
 @model("scatter")
@@ -48,17 +50,20 @@ def scatter_free(b):
 def roi(b):
     corner = b.rng.random((110, 2)) * 420
     rois = np.concatenate([corner, corner + 25 + 180 * b.rng.random((110, 2))], 1).astype(np.float32)
-    b.output(b.RoiAlign(b.given([1, 100, 38, 38]), b.given(rois), np.zeros(110, np.int64), output_height=7, output_width=7, sampling_ratio=2, spatial_scale=1 / 16))
+    b.output(b.RoiAlign(b.given([1, 100, 38, 38]), b.given(rois), np.zeros(110, np.int64), output_height=7, output_width=7,
+                        sampling_ratio=2, spatial_scale=1 / 16))
 
 
 @model("sampling")
 def resize_cubic(b):
-    b.output(b.Resize(b.given([1, 24, 60, 60]), None, [1.0, 1.0, 2.0, 2.0], mode="cubic", coordinate_transformation_mode="half_pixel"))
+    b.output(b.Resize(b.given([1, 24, 60, 60]), None, [1.0, 1.0, 2.0, 2.0], mode="cubic",
+                      coordinate_transformation_mode="half_pixel"))
 
 
 @model("sampling")
 def resize_linear(b):
-    b.output(b.Resize(b.given([1, 48, 45, 45]), None, None, [1, 48, 100, 100], mode="linear", coordinate_transformation_mode="align_corners"))
+    b.output(b.Resize(b.given([1, 48, 45, 45]), None, None, [1, 48, 100, 100], mode="linear",
+                      coordinate_transformation_mode="align_corners"))
 
 
 @model("sampling")
@@ -141,7 +146,8 @@ def recurrence(b, kind, steps, batch, hidden, directions):
 # ---- Element by element ----
 
 
-@model("elements", one_asin=("Asin",), one_acos=("Acos",), one_atan=("Atan",), one_sin=("Sin",), one_cos=("Cos",), one_erf=("Erf",))
+@model("elements", one_asin=("Asin",), one_acos=("Acos",), one_atan=("Atan",), one_sin=("Sin",), one_cos=("Cos",),
+       one_erf=("Erf",))
 def one(b, kind):
     b.output(b.op(kind, b.Tanh(b.given([1000, 1000]))))
 
@@ -237,7 +243,8 @@ def conv_3d(b):
 
 @model("convolutions")
 def conv_transposed(b):
-    b.output(b.ConvTranspose(b.given([1, 72, 24, 24]), b.normal(72, 36, 4, 4, gain=.06), kernel_shape=[4, 4], strides=[2, 2], pads=[1] * 4))
+    b.output(b.ConvTranspose(b.given([1, 72, 24, 24]), b.normal(72, 36, 4, 4, gain=.06), kernel_shape=[4, 4], strides=[2, 2],
+                             pads=[1] * 4))
 
 
 @model("convolutions")
@@ -245,6 +252,7 @@ def channels_last(b):
     """As exporters from TensorFlow write it: transposes around each convolution."""
     x, c = b.given([1, 190, 190, 3]), 3
     for co, stride in ((16, 2), (32, 2), (64, 1), (96, 2)):
-        y = b.Conv(b.Transpose(x, perm=[0, 3, 1, 2]), b.weight(co, c, 3, 3), kernel_shape=[3, 3], strides=[stride] * 2, auto_pad="SAME_UPPER")
+        y = b.Conv(b.Transpose(x, perm=[0, 3, 1, 2]), b.weight(co, c, 3, 3), kernel_shape=[3, 3], strides=[stride] * 2,
+                   auto_pad="SAME_UPPER")
         x, c = b.Relu(b.Add(b.Transpose(y, perm=[0, 2, 3, 1]), b.normal(co, gain=.1))), co
     b.output(x)

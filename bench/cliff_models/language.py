@@ -54,11 +54,13 @@ def decoder_grouped(b, batch, past):
         index = b.Expand(b.Reshape(at, [1, 1, 1, 1]), [batch, shared, 1, width])
         k, v = (b.ScatterElements(b.given([batch, shared, past, width]), index, new, axis=2) for new in (k, v))
         b.output(k, v)
-        k, v = (b.Reshape(b.Expand(b.Unsqueeze(c, [2]), [batch, shared, heads // shared, past, width]), [batch, heads, past, width]) for c in (k, v))
+        k, v = (b.Reshape(b.Expand(b.Unsqueeze(c, [2]), [batch, shared, heads // shared, past, width]),
+                          [batch, heads, past, width]) for c in (k, v))
         y = b.joined(b.attend(q, b.Transpose(k, perm=[0, 1, 3, 2]), v, width ** -.5, later), n)
         x = b.Add(x, b.linear(y, n, n, bias=False))
         y = b.rms_norm(x, n)
-        x = b.Add(x, b.linear(b.Mul(b.linear(y, n, 860, "silu", bias=False), b.linear(y, n, 860, bias=False)), 860, n, bias=False))
+        x = b.Add(x, b.linear(b.Mul(b.linear(y, n, 860, "silu", bias=False), b.linear(y, n, 860, bias=False)), 860, n,
+                              bias=False))
     b.output(b.linear(b.rms_norm(x, n), n, 2000, bias=False))
 
 
@@ -111,7 +113,8 @@ def t5_encoder(b):
         y = b.attend(b.heads(q, heads, width), b.heads(k, heads, width, True), b.heads(v, heads, width), bias=bias)
         x = b.Add(x, b.linear(b.joined(y, n), n, n, bias=False))
         y = b.rms_norm(x, n)
-        x = b.Add(x, b.linear(b.Mul(b.linear(y, n, 512, "gelu", bias=False), b.linear(y, n, 512, bias=False)), 512, n, bias=False))
+        x = b.Add(x, b.linear(b.Mul(b.linear(y, n, 512, "gelu", bias=False), b.linear(y, n, 512, bias=False)), 512, n,
+                              bias=False))
     b.output(b.rms_norm(x, n))
 
 
@@ -285,7 +288,8 @@ def speaker(b):
     y = b.recurrent("LSTM", b.Transpose(x, perm=[2, 0, 1]), n, 64, 2)
     memory = b.Reshape(b.Transpose(y, perm=[1, 0, 2, 3]), [1, words, n])
     keys, state, frame, frames = b.linear(memory, n, 96), b.given([1, 192]), b.given([1, 80]), []
-    query, joint, gates, out = (b.normal(*s, gain=s[0] ** -.5) for s in ((192, 96), (96, 1), (192 + n + 80, 2 * 192), (192, 80)))
+    query, joint, gates, out = (b.normal(*s, gain=s[0] ** -.5) for s in ((192, 96), (96, 1), (192 + n + 80, 2 * 192),
+                                                                         (192, 80)))
     for _ in range(8):
         e = b.MatMul(b.Tanh(b.Add(keys, b.Unsqueeze(b.MatMul(state, query), [1]))), joint)
         seen = b.ReduceSum(b.Mul(b.Softmax(e, axis=1), memory), [1], keepdims=0)

@@ -49,7 +49,8 @@ class Net:
         a = np.asarray(value)
         if not isinstance(value, np.ndarray):
             a = a.astype(np.float32 if a.dtype.kind == "f" else bool if a.dtype.kind == "b" else np.int64)
-        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(a).reshape(a.shape), f"constant_{len(self.constants)}"))
+        self.constants.append(numpy_helper.from_array(np.ascontiguousarray(a).reshape(a.shape),
+                                                      f"constant_{len(self.constants)}"))
         return self.constants[-1].name
 
     def normal(self, *shape, gain=1.0, dtype=np.float32):
@@ -141,7 +142,8 @@ class Net:
         """Of x among itself or another sequence of the same width."""
         other, width = other or x, n // count
         q, k, v = (self.linear(y, n, n) for y in (x, other, other))
-        y = self.attend(self.heads(q, count, width), self.heads(k, count, width, True), self.heads(v, count, width), width ** -.5, bias)
+        y = self.attend(self.heads(q, count, width), self.heads(k, count, width, True), self.heads(v, count, width),
+                        width ** -.5, bias)
         return self.linear(self.joined(y, n), n, n)
 
     def encoder(self, x, n, count, wide=4, act="gelu", bias=None):

@@ -19,7 +19,8 @@ def graph_convolution(b):
     x, source, to = b.given([nodes, n]), b.indices(nodes, edges), b.indices(nodes, edges)
     weight = b.given(b.rng.random((edges, 1)).astype(np.float32))
     for _ in range(3):
-        x = b.Relu(b.Add(summed(b, b.Mul(b.Gather(b.linear(x, n, n, bias=False), source), weight), to, nodes, n), b.normal(n, gain=.1)))
+        x = b.Relu(b.Add(summed(b, b.Mul(b.Gather(b.linear(x, n, n, bias=False), source), weight), to, nodes, n),
+                         b.normal(n, gain=.1)))
     b.output(x)
 
 
@@ -63,7 +64,8 @@ def neighbours(b):
     x, index = b.given([nodes, n]), b.indices(nodes, nodes, seen)
     for _ in range(2):
         near = b.Gather(x, index)
-        x = b.linear(b.Concat(x, b.ReduceMean(near, [1], keepdims=0), b.ReduceMax(near, [1], keepdims=0), axis=1), 3 * n, n, "Relu")
+        x = b.linear(b.Concat(x, b.ReduceMean(near, [1], keepdims=0), b.ReduceMax(near, [1], keepdims=0), axis=1), 3 * n, n,
+                     "Relu")
         x = b.Div(x, b.Add(b.ReduceL2(x, [1]), 1e-6))
     b.output(x)
 
@@ -223,12 +225,14 @@ def mixer(b):
 
 @model("field")
 def variational(b):
-    x = b.conv(b.conv(b.given([2, 3, 32, 32]), 3, 32, 4, stride=2, pads=[1] * 4, act="Relu"), 32, 64, 4, stride=2, pads=[1] * 4, act="Relu")
+    x = b.conv(b.conv(b.given([2, 3, 32, 32]), 3, 32, 4, stride=2, pads=[1] * 4, act="Relu"), 32, 64, 4, stride=2,
+               pads=[1] * 4, act="Relu")
     x = b.Flatten(x)
     mean, spread = b.linear(x, 4096, 48), b.linear(x, 4096, 48)
     z = b.Add(mean, b.Mul(b.Exp(b.Mul(spread, .5)), b.given([2, 48])))
     x = b.Reshape(b.linear(z, 48, 4096, "Relu"), [2, 64, 8, 8])
     for ci, co in ((64, 32), (32, 3)):
-        x = b.ConvTranspose(x, b.normal(ci, co, 4, 4, gain=.1), b.normal(co, gain=.1), kernel_shape=[4, 4], strides=[2, 2], pads=[1] * 4)
+        x = b.ConvTranspose(x, b.normal(ci, co, 4, 4, gain=.1), b.normal(co, gain=.1), kernel_shape=[4, 4], strides=[2, 2],
+                            pads=[1] * 4)
         x = b.Sigmoid(x) if co == 3 else b.Relu(x)
     b.output(x)

@@ -43,7 +43,8 @@ def vocoder(b):
     """As HiFi-GAN."""
     x, c = b.conv(b.given([1, 80, 30]), 80, 96, 7, rank=1), 96
     for up in (8, 8):
-        x = b.ConvTranspose(b.LeakyRelu(x, alpha=.1), b.normal(c, c // 2, 2 * up, gain=.06), kernel_shape=[2 * up], strides=[up], pads=[up // 2] * 2)
+        x = b.ConvTranspose(b.LeakyRelu(x, alpha=.1), b.normal(c, c // 2, 2 * up, gain=.06), kernel_shape=[2 * up],
+                            strides=[up], pads=[up // 2] * 2)
         c //= 2
         paths = []
         for k in (3, 7):
@@ -71,7 +72,8 @@ def fourier_front(b):
     n, x = 400, b.given([1, 1, 16000])
     angle = 2 * np.pi / n * np.outer(np.arange(201), np.arange(n))
     window = np.hanning(n)
-    parts = [b.Conv(x, (f(angle) * window)[:, None].astype(np.float32), kernel_shape=[n], strides=[160], pads=[200, 200]) for f in (np.cos, np.sin)]
+    parts = [b.Conv(x, (f(angle) * window)[:, None].astype(np.float32), kernel_shape=[n], strides=[160],
+                    pads=[200, 200]) for f in (np.cos, np.sin)]
     power = b.Add(*(b.Mul(p, p) for p in parts))
     b.output(b.Log(b.Add(b.MatMul(np.abs(b.normal(64, 201)), power), 1e-6)))
 

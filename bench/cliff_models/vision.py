@@ -48,7 +48,8 @@ def efficient(b, act, gate):
 def dense_block(b):
     x, c = b.given([1, 64, 28, 28]), 64
     for _ in range(6):
-        y = b.Relu(b.BatchNormalization(x, 1 + b.normal(c, gain=.1), b.normal(c, gain=.1), b.normal(c, gain=.1), 1 + np.abs(b.normal(c, gain=.1))))
+        y = b.Relu(b.BatchNormalization(x, 1 + b.normal(c, gain=.1), b.normal(c, gain=.1), b.normal(c, gain=.1),
+                                        1 + np.abs(b.normal(c, gain=.1))))
         x, c = b.Concat(x, b.conv(b.conv(y, c, 96, 1, act="Relu", bias=False), 96, 24), axis=1), c + 24
     b.output(b.AveragePool(b.conv(x, c, c // 2, 1), kernel_shape=[2, 2], strides=[2, 2]))
 
@@ -171,7 +172,8 @@ def deformable_attention(b):
     n, heads, points, queries = 128, 4, 4, 150
     q, sizes, sampled = b.given([1, queries, n]), (24, 12), []
     for size in sizes:
-        v = b.Reshape(b.Transpose(b.linear(b.given([1, size * size, n]), n, n), perm=[0, 2, 1]), [heads, n // heads, size, size])
+        v = b.Reshape(b.Transpose(b.linear(b.given([1, size * size, n]), n, n), perm=[0, 2, 1]),
+                      [heads, n // heads, size, size])
         at = b.Reshape(b.linear(q, n, heads * points * 2, gain=.3), [queries, heads, points, 2])
         at = b.Transpose(b.Clip(at, -1.0, 1.0), perm=[1, 0, 2, 3])
         sampled.append(b.GridSample(v, at, mode="bilinear", padding_mode="zeros", align_corners=0))
@@ -204,7 +206,8 @@ def diffusion_unet(b):
     y = b.Transpose(b.Reshape(b.group_norm(x, 2 * n, 8, [16, 16]), [0, 2 * n, -1]), perm=[0, 2, 1])
     y = b.attention(y, 2 * n, 4)
     x = b.Add(x, b.Reshape(b.Transpose(y, perm=[0, 2, 1]), [0, 2 * n, 16, 16]))
-    x = b.conv(b.Resize(x, None, [1.0, 1.0, 2.0, 2.0], mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor"), 2 * n, 2 * n)
+    x = b.conv(b.Resize(x, None, [1.0, 1.0, 2.0, 2.0], mode="nearest", coordinate_transformation_mode="asymmetric",
+                        nearest_mode="floor"), 2 * n, 2 * n)
     x = residual(b, b.Concat(x, kept, axis=1), 3 * n, n, 32, time)
     b.output(b.conv(b.silu(b.group_norm(x, n, 8, [32, 32])), n, 4))
 
@@ -269,7 +272,8 @@ def restyled(b):
     x = b.Relu(conv(x, 24, 48, 3, 2))
     for _ in range(2):
         x = b.Add(x, conv(b.Relu(conv(x, 48, 48, 3)), 48, 48, 3))
-    x = b.Resize(x, None, [1.0, 1.0, 2.0, 2.0], mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor")
+    x = b.Resize(x, None, [1.0, 1.0, 2.0, 2.0], mode="nearest", coordinate_transformation_mode="asymmetric",
+                 nearest_mode="floor")
     b.output(conv(b.Relu(conv(x, 48, 24, 3)), 24, 3, 9, norm=False))
 
 
@@ -301,15 +305,18 @@ def warped(b):
     y = b.MaxPool(b.conv(x, 3, 24, 5, stride=2, act="Relu"), kernel_shape=[4, 4], strides=[4, 4])
     theta = b.Reshape(b.linear(b.linear(b.Flatten(y), 24 * 64, 32, "Relu"), 32, 6, gain=.2), [2, 2, 3])
     theta = b.Add(theta, np.array([[1, 0, 0], [0, 1, 0]], np.float32))
-    b.output(b.conv(b.GridSample(x, b.AffineGrid(theta, [2, 3, 64, 64], align_corners=0), mode="linear", align_corners=0), 3, 32, stride=2, act="Relu"))
+    b.output(b.conv(b.GridSample(x, b.AffineGrid(theta, [2, 3, 64, 64], align_corners=0), mode="linear", align_corners=0), 3,
+                    32, stride=2, act="Relu"))
 
 
 @model("image")
 def prepared(b):
     """Bytes with channels last are cast, made smaller, turned and scaled."""
     x = b.Cast(b.given(b.rng.integers(0, 256, (1, 300, 400, 3)).astype(np.uint8)), to=1)
-    x = b.Resize(b.Transpose(x, perm=[0, 3, 1, 2]), None, None, [1, 3, 224, 224], mode="linear", coordinate_transformation_mode="half_pixel")
-    b.output(b.Div(b.Sub(b.Div(x, 255.0), b.normal(3, 1, 1, gain=.3)), np.array([.229, .224, .225], np.float32).reshape(3, 1, 1)))
+    x = b.Resize(b.Transpose(x, perm=[0, 3, 1, 2]), None, None, [1, 3, 224, 224], mode="linear",
+                 coordinate_transformation_mode="half_pixel")
+    b.output(b.Div(b.Sub(b.Div(x, 255.0), b.normal(3, 1, 1, gain=.3)),
+                   np.array([.229, .224, .225], np.float32).reshape(3, 1, 1)))
 
 
 @model("image")
@@ -362,7 +369,8 @@ def mask_head(b):
     """Regions of a map, convolutions of each, twice as large."""
     corner = b.rng.random((16, 2)) * 300
     rois = np.concatenate([corner, corner + 20 + 150 * b.rng.random((16, 2))], 1).astype(np.float32)
-    x = b.RoiAlign(b.given([1, 64, 32, 32]), b.given(rois), np.zeros(16, np.int64), output_height=14, output_width=14, sampling_ratio=2, spatial_scale=1 / 16)
+    x = b.RoiAlign(b.given([1, 64, 32, 32]), b.given(rois), np.zeros(16, np.int64), output_height=14, output_width=14,
+                   sampling_ratio=2, spatial_scale=1 / 16)
     x = b.conv(b.conv(x, 64, 64, act="Relu"), 64, 64, act="Relu")
     x = b.Relu(b.ConvTranspose(x, b.normal(64, 48, 2, 2, gain=.1), b.normal(48, gain=.1), kernel_shape=[2, 2], strides=[2, 2]))
     b.output(b.Sigmoid(b.conv(x, 48, 12, 1)))
@@ -375,5 +383,6 @@ def feature_pyramid(b):
     x = sides[-1]
     b.output(b.conv(x, 64, 64))
     for y in sides[-2::-1]:
-        x = b.Add(y, b.Resize(x, None, [1.0, 1.0, 2.0, 2.0], mode="nearest", coordinate_transformation_mode="asymmetric", nearest_mode="floor"))
+        x = b.Add(y, b.Resize(x, None, [1.0, 1.0, 2.0, 2.0], mode="nearest", coordinate_transformation_mode="asymmetric",
+                              nearest_mode="floor"))
         b.output(b.conv(x, 64, 64))

@@ -56,7 +56,8 @@ def occupancy(b):
     """Transposed 3-D convolutions from a code, as generators of shapes have."""
     x = b.Reshape(b.linear(b.given([1, 100]), 100, 64 * 27, "Relu"), [1, 64, 3, 3, 3])
     for ci, co in ((64, 32), (32, 16), (16, 1)):
-        x = b.ConvTranspose(x, b.normal(ci, co, 4, 4, 4, gain=.06), b.normal(co, gain=.1), kernel_shape=[4] * 3, strides=[2] * 3, pads=[1] * 6)
+        x = b.ConvTranspose(x, b.normal(ci, co, 4, 4, 4, gain=.06), b.normal(co, gain=.1), kernel_shape=[4] * 3,
+                            strides=[2] * 3, pads=[1] * 6)
         x = b.Sigmoid(x) if co == 1 else b.Relu(x)
     b.output(x)
 
@@ -65,4 +66,5 @@ def occupancy(b):
 def volume_pools(b):
     x = b.given([1, 24, 16, 32, 32])
     y = b.MaxPool(x, kernel_shape=[3, 3, 3], strides=[2, 2, 2], pads=[1] * 6)
-    b.output(b.Resize(b.AveragePool(y, kernel_shape=[2, 2, 2], strides=[1, 1, 1]), None, [1.0, 1.0, 2.0, 2.0, 2.0], mode="linear", coordinate_transformation_mode="half_pixel"))
+    b.output(b.Resize(b.AveragePool(y, kernel_shape=[2, 2, 2], strides=[1, 1, 1]), None, [1.0, 1.0, 2.0, 2.0, 2.0],
+                      mode="linear", coordinate_transformation_mode="half_pixel"))
