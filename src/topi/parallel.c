@@ -158,10 +158,10 @@ gpuc_schedule *gpuc_topi_par_schedule(gpuc_ctx *ctx, const gpuc_target *target, 
 {
     gpuc_ptrs ops = {0};
     gpuc_te_post_order(ctx, num_outputs, outputs, &ops);
-    for (size_t i = 0; i < ops.count && gpuc_target_is_cpu(target); i++) {
+    for (size_t i = 0; i < ops.count; i++) {
         gpuc_te_op *op = ops.at[i];
         const body_of *b = op->kind == GPUC_TE_EXTERN ? op->extern_of : NULL;
-        if (b) op->extern_body = b->body(ctx, op, b->arg, target);
+        if (b) op->extern_body = b->body(ctx, op, b->arg, gpuc_target_is_cpu(target) ? target : NULL);
     }
     return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);
 }
