@@ -104,7 +104,8 @@ static bool by_values(gpuc_analyzer *a, const arith_poly *p, int level)
     return false;
 }
 
-/* x - c + 1 <= c * (x // c) <= x, after scaling all by what the coefficient lacks of c. */
+/* x - c + 1 <= c * (x // c) <= x, after scaling all by what the coefficient lacks of c. Of an integer it is enough that
+ * scale times it is above -scale. */
 static bool by_division(gpuc_analyzer *a, const arith_poly *p, int level)
 {
     for (int i = 0; i < p->n; i++) {
@@ -119,6 +120,7 @@ static bool by_division(gpuc_analyzer *a, const arith_poly *p, int level)
         if (!gpuc_arith_exact(a, x)) continue;
         const arith_poly *end = coeff > 0 ? gpuc_arith_poly_shift(a, x, 1 - c) : x;
         const arith_poly *scaled = gpuc_arith_poly_scale(a, p, scale);
+        if (scaled) scaled = gpuc_arith_poly_shift(a, scaled, scale - 1);
         const arith_poly *q = scaled && end ? substitute(a, scaled, i, 0, end, coeff / c) : NULL;
         if (q && prove_nonnegative(a, q, level + 1)) return true;
     }
