@@ -1407,17 +1407,28 @@ static void test_every_call_fails(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_record),        cmocka_unit_test(test_between_copies),
-        cmocka_unit_test(test_many_bindings), cmocka_unit_test(test_record_nodes),
-        cmocka_unit_test(test_labels),        cmocka_unit_test(test_submit),
-        cmocka_unit_test(test_slices),        cmocka_unit_test(test_families),
-        cmocka_unit_test(test_set_inputs),    cmocka_unit_test(test_plan),
-        cmocka_unit_test(test_buffers),       cmocka_unit_test(test_overlap),
-        cmocka_unit_test(test_adopt_refused), cmocka_unit_test(test_requirements),
-        cmocka_unit_test(test_features),      cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_memory_hook),   cmocka_unit_test(test_budget),
-        cmocka_unit_test(test_loss),          cmocka_unit_test(test_workspace),
-        cmocka_unit_test(test_weight_memory), cmocka_unit_test(test_pipeline_cache), cmocka_unit_test(test_every_call_fails)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_record),
+                                       cmocka_unit_test(test_between_copies),
+                                       cmocka_unit_test(test_many_bindings),
+                                       cmocka_unit_test(test_record_nodes),
+                                       cmocka_unit_test(test_labels),
+                                       cmocka_unit_test(test_submit),
+                                       cmocka_unit_test(test_slices),
+                                       cmocka_unit_test(test_families),
+                                       cmocka_unit_test(test_set_inputs),
+                                       cmocka_unit_test(test_plan),
+                                       cmocka_unit_test(test_buffers),
+                                       cmocka_unit_test(test_overlap),
+                                       cmocka_unit_test(test_adopt_refused),
+                                       cmocka_unit_test(test_requirements),
+                                       cmocka_unit_test(test_features),
+                                       cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_memory_hook),
+                                       cmocka_unit_test(test_budget),
+                                       cmocka_unit_test(test_loss),
+                                       cmocka_unit_test(test_workspace),
+                                       cmocka_unit_test(test_weight_memory),
+                                       cmocka_unit_test(test_pipeline_cache),
+                                       cmocka_unit_test(test_every_call_fails)};
     return app_available() ? cmocka_run_group_tests(tests, make_package, remove_package) : 77;
 }

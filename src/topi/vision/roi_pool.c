@@ -112,7 +112,8 @@ static samples along(const gpuc_op_call *call, gpuc_expr from, gpuc_expr to, gpu
         gpuc_and(ctx, gpuc_ge(ctx, x, real(call, -1)), gpuc_le(ctx, x, real(call, (double)extent)));
     valid = gpuc_and(ctx, valid, gpuc_lt(ctx, k, s.count));
     x = gpuc_max(ctx, x, zero);
-    gpuc_expr low = index_of(call, x, extent - 1), over = gpuc_sub(ctx, x, gpuc_cast(ctx, gpuc_expr_dtype(size), low));
+    gpuc_expr low = index_of(call, x, extent - 1),
+              over = gpuc_sub(ctx, x, gpuc_cast(ctx, gpuc_expr_dtype(size), low));
     s.over = gpuc_select(ctx, gpuc_ge(ctx, low, gpuc_int(ctx, extent - 1)), zero, over);
     s.low = gpuc_cast(ctx, GPUC_INT32, gpuc_select(ctx, valid, low, gpuc_int(ctx, -1)));
     return s;
@@ -135,8 +136,8 @@ static table tabulate(const gpuc_op_call *call, gpuc_tensor *rois, int first, in
     for (int i = 0; i < 2; i++) {
         gpuc_expr v[3];
         gpuc_iter **axes = gpuc_topi_axes(ctx, &type, v);
-        samples s = along(call, corner(call, rois, v[0], first), corner(call, rois, v[0], first + 2), v[1], v[2],
-                          bins, extent);
+        samples s = along(call, corner(call, rois, v[0], first), corner(call, rois, v[0], first + 2), v[1],
+                          v[2], bins, extent);
         *(i ? &t.over : &t.low) =
             gpuc_topi_compute(ctx, i ? "over" : "low", "table", 3, axes, i ? s.over : s.low);
     }
@@ -148,10 +149,12 @@ typedef struct pair {
     gpuc_expr valid, at[2], weight[2];
 } pair;
 
-static pair pair_of(const gpuc_op_call *call, const table *t, gpuc_expr roi, gpuc_expr bin, const gpuc_iter *k)
+static pair pair_of(const gpuc_op_call *call, const table *t, gpuc_expr roi, gpuc_expr bin,
+                    const gpuc_iter *k)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr where[] = {roi, bin, gpuc_iter_var(k)}, zero = gpuc_int(ctx, 0), last = gpuc_int(ctx, t->extent - 1);
+    gpuc_expr where[] = {roi, bin, gpuc_iter_var(k)}, zero = gpuc_int(ctx, 0),
+              last = gpuc_int(ctx, t->extent - 1);
     gpuc_expr low = gpuc_cast(ctx, GPUC_INDEX, gpuc_te_read(ctx, t->low, 3, where));
     pair p = {.valid = gpuc_ge(ctx, low, zero)};
     p.at[0] = gpuc_max(ctx, zero, gpuc_min(ctx, low, last));
@@ -176,7 +179,8 @@ static bool is_read_often(const gpuc_op_call *call, const roi_attrs *r, int64_t 
     int64_t rois, images, reads, pixels;
     if (!gpuc_expr_is_int(call->in[1].dims[0], &rois) || !gpuc_expr_is_int(call->in[0].dims[0], &images))
         return true;
-    if (!gpuc_i64_mul(r->rows * r->columns, samples, &reads) || !gpuc_i64_mul(reads, 4 * rois, &reads)) return true;
+    if (!gpuc_i64_mul(r->rows * r->columns, samples, &reads) || !gpuc_i64_mul(reads, 4 * rois, &reads))
+        return true;
     return !gpuc_i64_mul(r->height * r->width, images, &pixels) || reads >= pixels;
 }
 
@@ -199,8 +203,8 @@ static void ordered(bool last, const gpuc_expr *from, gpuc_expr *to)
 }
 
 /* Sums or maxima of the samples of each bin. */
-static gpuc_tensor *pool_samples(const gpuc_op_call *call, gpuc_tensor *const *ins, const table *y, const table *x,
-                                 bool maximum, bool last)
+static gpuc_tensor *pool_samples(const gpuc_op_call *call, gpuc_tensor *const *ins, const table *y,
+                                 const table *x, bool maximum, bool last)
 {
     gpuc_ctx *ctx = call->ctx;
     gpuc_tensor_type type = {.ndim = 4, .dims = gpuc_new_array(ctx, gpuc_expr, 4)};
