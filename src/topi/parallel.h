@@ -48,7 +48,7 @@ typedef gpuc_stmt (*gpuc_topi_body)(gpuc_ctx *ctx, const gpuc_te_op *op, const v
                                     const gpuc_target *target);
 /* Sets the body; the schedule of the row is gpuc_topi_par_schedule then, and arg lives as long as the context. */
 void gpuc_topi_par_set_body(gpuc_ctx *ctx, gpuc_te_op *op, gpuc_topi_body body, const void *arg);
-/* A row's schedule: CPUs get bodies of their own. */
+/* A row's schedule: CPUs get bodies of their own. No other operation of the outputs may have an extern_of. */
 gpuc_schedule *gpuc_topi_par_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
                                       int num_outputs, gpuc_tensor *const *outputs);
 /* A copy of a call that lives as long as the context. */
