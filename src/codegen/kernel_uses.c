@@ -12,6 +12,7 @@ typedef struct walker {
     gpuc_uses *uses;
     uint32_t subgroup; /* its size, if the kernel relies on one */
     int64_t trips;     /* how often the statement runs in a launch; -1 unknown */
+    int conditions;    /* around the statement; loops that may not run count as well */
     gpuc_map seen;     /* expressions of the statement at hand */
 } walker;
 
@@ -116,6 +117,7 @@ static void use_access(walker *w, const gpuc_tir_buffer *b, gpuc_expr index, boo
 {
     gpuc_buffer_use *u = use_of(w, b);
     u->written = u->written || write;
+    u->conditional = u->conditional || (write && w->conditions > u->conditions);
     u->read = u->read || !write || atomic;
     u->atomic = u->atomic || atomic;
     int align = gpuc_codegen_ramp_align(w->analyzer, index);
@@ -263,12 +265,15 @@ static void walk_for(walker *w, gpuc_stmt s)
     use_exprs(w, n->min);
     use_exprs(w, n->extent);
     int64_t extent, outside = w->trips;
-    w->trips = times(outside, gpuc_expr_is_int(n->extent, &extent) ? extent : -1);
+    bool constant = gpuc_expr_is_int(n->extent, &extent), may_not_run = !constant || extent <= 0;
+    w->trips = times(outside, constant ? extent : -1);
+    w->conditions += may_not_run;
     size_t mark = gpuc_arith_analyzer_mark(w->analyzer);
     gpuc_arith_analyzer_bind(w->analyzer, n->var, n->min, n->extent);
     walk(w, n->body);
     gpuc_arith_analyzer_rewind(w->analyzer, mark);
     w->trips = outside;
+    w->conditions -= may_not_run;
 }
 
 bool gpuc_codegen_stores_pairs(const gpuc_target *t, gpuc_dtype dtype, int lanes)
@@ -288,7 +293,7 @@ size_t gpuc_codegen_shared_bytes(const gpuc_target *t, gpuc_dtype dtype)
 static void walk_alloc(walker *w, gpuc_stmt s)
 {
     const gpuc_tir_buffer *b = gpuc_as_alloc(s)->buffer;
-    use_of(w, b);
+    use_of(w, b)->conditions = w->conditions;
     if (b->scope == GPUC_SCOPE_SHARED) {
         int64_t bytes;
         if (!gpuc_i64_mul(gpuc_codegen_elements(w->ctx, b),
@@ -324,8 +329,10 @@ static void walk(walker *w, gpuc_stmt s)
     }
     case GPUC_STMT_IF:
         use_exprs(w, gpuc_as_if(s)->cond);
+        w->conditions++;
         walk_scoped(w, gpuc_as_if(s)->then_body, gpuc_as_if(s)->cond);
         walk_scoped(w, gpuc_as_if(s)->else_body, NULL);
+        w->conditions--;
         return;
     case GPUC_STMT_SEQ:
         for (int i = 0; i < gpuc_as_seq(s)->n; i++) walk(w, gpuc_as_seq(s)->at[i]);

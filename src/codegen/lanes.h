@@ -22,7 +22,9 @@ typedef struct gpuc_buffer_use {
                    aligned  vectors of one size; else -1; 0: there are none */
     int anywhere, placed; /* the same of those at computed places; the max of those at constant places */
     bool read, written, atomic;
-    uint32_t align; /* bytes at whose multiples it starts, beyond what vectors ask for */
+    int conditions;   /* around its ALLOC */
+    bool conditional; /* some of it is written under a further condition, or in a loop that may not run */
+    uint32_t align;   /* bytes at whose multiples it starts, beyond what vectors ask for */
 } gpuc_buffer_use;
 typedef struct gpuc_uses {
     gpuc_map by_buffer; /* buffer -> gpuc_buffer_use * */

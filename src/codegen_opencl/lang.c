@@ -461,9 +461,14 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
                n->name ? n->name : gpuc_tir_intrins[n->fn].text);
 }
 
+/* PoCL 3.1 takes a variable that is not written on some path for one that all work-items share, where it cuts the
+ * kernel at barriers: so it has a value on each path. */
 static void declare(gpuc_clike *p, const gpuc_tir_buffer *b)
 {
+    bool is_local = b->scope == GPUC_SCOPE_LOCAL, variable = gpuc_clike_buffer_of(p, b)->variable;
     gpuc_clike_declare(p, b);
+    if (is_local && p->uses->has_barrier && gpuc_codegen_use(p->uses, b)->conditional)
+        gpuc_put(p, variable ? " = 0" : " = {0}");
     gpuc_put(p, ";");
 }
 

@@ -325,6 +325,19 @@ const kernel_text kernel_texts[] = {
      "      for s in 0..6 {\n        let half = int64(shr(int32(32), int32(s)))\n"
      "        if (tx < half) { S[tx] = S[tx] + S[tx + half] }\n        barrier()\n      }\n"
      "      if (tx == 0) { C[bx] = S[0] }\n    }\n  }\n}\n"},
+    {"a register that is written and read under conditions that agree, behind a barrier",
+     ON_ALL,
+     {0},
+     "func upsample(A: float32[7, 7] global, C: float32[14, 14] global) {\n"
+     "  for bx in 0..2 bind blockIdx.x {\n    for by in 0..4 bind blockIdx.y {\n"
+     "      alloc T: float32[4, 2] shared\n      for i in 0..4 {\n        if (bx*4 + i < 7) {\n"
+     "          for j in 0..2 {\n            if (by*2 + j < 7) { T[i, j] = A[bx*4 + i, by*2 + j]*3.0 }\n"
+     "          }\n        }\n      }\n"
+     "      for tx in 0..8 bind threadIdx.x {\n        for ty in 0..4 bind threadIdx.y {\n"
+     "          alloc L: float32[1] local\n"
+     "          if (bx*4 + tx // 2 < 7 && by*2 + ty // 2 < 7) { L[0] = T[tx // 2, ty // 2] }\n"
+     "          if (bx*8 + tx < 14 && by*4 + ty < 14) { C[bx*8 + tx, by*4 + ty] = L[0] }\n"
+     "        }\n      }\n    }\n  }\n}\n"},
     {"a loop under a condition, in one with barriers",
      ON_ALL,
      {0},
