@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Helper functions of generated C, besides those that it shares with OpenCL C (codegen/helper_rows.c). */
 #include "codegen_c/dot.h"
-#include "codegen_c/functions.h"
-#include "codegen_c/half.h"
+#include "codegen_c/vector_functions.h"
+#include "codegen_c/float16.h"
 #include "codegen_c/private.h"
 
 static const gpuc_helper_row rows[] = {

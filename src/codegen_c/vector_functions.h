@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bodies of helper functions: elementary functions of vectors of float32, within a few units of the last place.
  * Polynomials are Cephes' (Moshier). */
-#ifndef GPUC_CODEGEN_C_FUNCTIONS_H
-#define GPUC_CODEGEN_C_FUNCTIONS_H
+#ifndef GPUC_CODEGEN_C_VECTOR_FUNCTIONS_H
+#define GPUC_CODEGEN_C_VECTOR_FUNCTIONS_H
 
 /* The larger or smaller of a and b, a where it is NaN. */
 #define BOUND(op, beyond)                                                                                    \

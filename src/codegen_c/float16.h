@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bodies of helper functions: float16, held as its bits, in vectors, from and to float32. x86 converts 4, 8 or 16
  * at a time (F16C, AVX-512); without an instruction the bits are moved, as those of scalars are. */
-#ifndef GPUC_CODEGEN_C_HALF_H
-#define GPUC_CODEGEN_C_HALF_H
+#ifndef GPUC_CODEGEN_C_FLOAT16_H
+#define GPUC_CODEGEN_C_FLOAT16_H
 
 #define HALF_AT_16 "$N == 16 && defined(__AVX512F__)\n"
 #define HALF_AT_8 "$N == 8 && defined(__F16C__)\n"
