@@ -26,7 +26,7 @@ typedef struct gpuc_te_op {
     /* of EXTERN */
     gpuc_tir_buffer **input_buffers, **output_buffers;
     gpuc_stmt extern_body;
-    const void *extern_of; /* what the body is made of, for the schedule that makes another; or NULL */
+    const void *extern_of; /* what the body is made of (topi/parallel.h), for the schedule that makes another; or NULL */
 } gpuc_te_op;
 
 struct gpuc_te_tensor {

@@ -150,7 +150,7 @@ void gpuc_topi_par_set_body(gpuc_ctx *ctx, gpuc_te_op *op, gpuc_topi_body body, 
     body_of *b = gpuc_new(ctx, body_of);
     *b = (body_of){body, arg};
     op->extern_of = b;
-    op->extern_body = body(ctx, op, arg, NULL);
+    op->extern_body = body(ctx, op, arg, NULL, NULL);
 }
 
 gpuc_schedule *gpuc_topi_par_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
@@ -161,9 +161,14 @@ gpuc_schedule *gpuc_topi_par_schedule(gpuc_ctx *ctx, const gpuc_target *target, 
     for (size_t i = 0; i < ops.count; i++) {
         gpuc_te_op *op = ops.at[i];
         const body_of *b = op->kind == GPUC_TE_EXTERN ? op->extern_of : NULL;
-        if (b) op->extern_body = b->body(ctx, op, b->arg, gpuc_target_is_cpu(target) ? target : NULL);
+        if (b) op->extern_body = b->body(ctx, op, b->arg, target, knobs);
     }
     return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);
+}
+
+const gpuc_target *gpuc_topi_par_cpu(const gpuc_target *target)
+{
+    return target && gpuc_target_is_cpu(target) ? target : NULL;
 }
 
 gpuc_op_call *gpuc_topi_par_keep_call(const gpuc_op_call *call)

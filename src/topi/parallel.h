@@ -43,14 +43,16 @@ gpuc_te_op *gpuc_topi_par_extern(const gpuc_op_call *call, const char *name, int
 gpuc_tensor_type gpuc_topi_par_type(gpuc_ctx *ctx, gpuc_dtype t, int ndim,
                                     const gpuc_expr *dims); /* copies dims */
 
-/* An extern operation whose body depends on the target. Until it is known, target is NULL. */
+/* The body of an extern operation that depends on the target. Until it is known, target and knobs are NULL. */
 typedef gpuc_stmt (*gpuc_topi_body)(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg,
-                                    const gpuc_target *target);
+                                    const gpuc_target *target, gpuc_knobs *knobs);
 /* Sets the body; the schedule of the row is gpuc_topi_par_schedule then, and arg lives as long as the context. */
 void gpuc_topi_par_set_body(gpuc_ctx *ctx, gpuc_te_op *op, gpuc_topi_body body, const void *arg);
-/* A row's schedule: CPUs get bodies of their own. No other operation of the outputs may have an extern_of. */
+/* A row's schedule: makes the bodies for the target. */
 gpuc_schedule *gpuc_topi_par_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
                                       int num_outputs, gpuc_tensor *const *outputs);
+/* The target if it is a CPU, also one that OpenCL drives; else, and of NULL, NULL. */
+const gpuc_target *gpuc_topi_par_cpu(const gpuc_target *target);
 /* A copy of a call that lives as long as the context. */
 gpuc_op_call *gpuc_topi_par_keep_call(const gpuc_op_call *call);
 

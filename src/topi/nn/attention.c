@@ -120,19 +120,6 @@ static void infer_attention(gpuc_op_call *call)
 static const gpuc_attention_tile plain = {
     .lanes = 1, .vectors = 1, .keys = 16, .key_tile = 4, .value_tile = 4};
 
-static void attention_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
-{
-    gpuc_attention *a = gpuc_new(call->ctx, gpuc_attention);
-    *a = describe(call);
-    gpuc_te_op *op = gpuc_topi_par_extern(call, "attention", call->num_in, ins, 1, call->out);
-    gpuc_attention_operand *all[] = {&a->query, &a->key, &a->of, &a->bias};
-    for (int i = 0; i < call->num_in; i++) all[i]->buffer = op->input_buffers[i];
-    a->out.buffer = op->output_buffers[0];
-    op->extern_body = gpuc_topi_attention_emit(a, &plain);
-    op->extern_of = a;
-    outs[0] = op->outputs[0];
-}
-
 static int64_t known(gpuc_expr size, int64_t otherwise)
 {
     int64_t n;
@@ -170,13 +157,14 @@ static bool stages(const gpuc_target *target, const gpuc_attention_sizes *s)
            staged_keys(target, s) > 0;
 }
 
-static gpuc_schedule *attention_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
-                                         int num_outputs, gpuc_tensor *const *outputs)
+static gpuc_stmt attention_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg,
+                                const gpuc_target *target, gpuc_knobs *knobs)
 {
+    const gpuc_attention *a = arg;
+    (void)op;
+    if (!target) return gpuc_topi_attention_emit(a, &plain);
     const gpuc_rules r = gpuc_rules_of(ctx, target, knobs);
     const gpuc_constants *c = target->constants;
-    gpuc_te_op *op = outputs[0]->op;
-    const gpuc_attention *a = op->extern_of;
     static const int64_t vectors[] = {1, 2, 3, 4}, keys[] = {4, 8, 16, 32, 64, 128, 256},
                          tiles[] = {2, 4, 6, 8, 12}, groups[] = {16, 32, 64, 128, 256};
     const gpuc_attention_sizes sizes = {.head = a->head, .value = a->value, .dtype = a->work};
@@ -199,8 +187,19 @@ static gpuc_schedule *attention_schedule(gpuc_ctx *ctx, const gpuc_target *targe
         while (own > c->attention_min_threads && queries <= own / 2) own /= 2;
         t.threads = gpuc_rules_knob(&r, "threads", smaller(own, max), max, 5, groups);
     }
-    op->extern_body = gpuc_topi_attention_emit(a, &t);
-    return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);
+    return gpuc_topi_attention_emit(a, &t);
+}
+
+static void attention_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_attention *a = gpuc_new(call->ctx, gpuc_attention);
+    *a = describe(call);
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "attention", call->num_in, ins, 1, call->out);
+    gpuc_attention_operand *all[] = {&a->query, &a->key, &a->of, &a->bias};
+    for (int i = 0; i < call->num_in; i++) all[i]->buffer = op->input_buffers[i];
+    a->out.buffer = op->output_buffers[0];
+    gpuc_topi_par_set_body(call->ctx, op, attention_body, a);
+    outs[0] = op->outputs[0];
 }
 
 /* ---- nn.rotary_embedding (Su et al., "RoFormer", 2021; ONNX RotaryEmbedding-23): x [N, heads, S, D], cos
@@ -277,7 +276,7 @@ const gpuc_op gpuc_topi_ops_attention[] = {
      .topi = "",
      .nnvm = "",
      .onnx = "",
-     .schedule = attention_schedule},
+     .schedule = gpuc_topi_par_schedule},
     INJECTIVE("nn.rotary_embedding", 3, 3, rotary, infer_rotary, rotary_compute, "rotary_embedding", "",
               "RotaryEmbedding", GPUC_T_FLOATS, GPUC_T_LIKE),
 };

@@ -107,17 +107,25 @@ static void infer_layer(gpuc_op_call *call)
     for (int i = 1; i < c->outputs; i++) gpuc_topi_set_out(call, i, x->dtype, 3, state);
 }
 
+static gpuc_stmt layer_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, const gpuc_target *target,
+                            gpuc_knobs *knobs)
+{
+    (void)ctx, (void)op, (void)knobs;
+    if (!target || target->language->work_groups) return gpuc_topi_rnn_emit(arg, 1, 1);
+    int together = target->vector_registers >= target->constants->rnn_registers
+                       ? GPUC_COMMON_rnn_together
+                       : (int)target->constants->rnn_few_together;
+    return gpuc_topi_rnn_emit(arg, target->num_cores, together);
+}
+
 static void layer_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_ctx *ctx = call->ctx;
     const cell *of = &cells[kind_of(call)];
     bool packed = call->in[GPUC_RNN_RECURRENT].ndim == GPUC_RNN_PACKED_RANK;
-    gpuc_op_call *kept = gpuc_ctx_memdup(ctx, call, sizeof *call); /* for the schedule */
-    kept->in = gpuc_ctx_memdup(ctx, call->in, sizeof *call->in * (size_t)call->num_in);
-    kept->out = gpuc_ctx_memdup(ctx, call->out, sizeof *call->out * (size_t)call->num_out);
     gpuc_te_op *op = gpuc_topi_par_extern(call, "rnn", call->num_in, ins, call->num_out, call->out);
     gpuc_rnn *r = gpuc_new(ctx, gpuc_rnn);
-    *r = (gpuc_rnn){.call = kept,
+    *r = (gpuc_rnn){.call = gpuc_topi_par_keep_call(call),
                     .ctx = ctx,
                     .op = op,
                     .kind = kind_of(call),
@@ -128,21 +136,8 @@ static void layer_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     r->directions = (int)gpuc_topi_static_dim(call, GPUC_RNN_RECURRENT, 0);
     r->units = gpuc_topi_static_dim(call, GPUC_RNN_RECURRENT, packed ? 2 : 1);
     if (packed) r->block = gpuc_topi_static_dim(call, GPUC_RNN_RECURRENT, GPUC_RNN_PACKED_RANK - 1);
-    op->extern_body = gpuc_topi_rnn_emit(r, 1, 1);
-    op->extern_of = r;
+    gpuc_topi_par_set_body(ctx, op, layer_body, r);
     for (int i = 0; i < call->num_out; i++) outs[i] = op->outputs[i];
-}
-
-static gpuc_schedule *layer_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
-                                     int num_outputs, gpuc_tensor *const *outputs)
-{
-    gpuc_te_op *op = outputs[0]->op;
-    int together = target->vector_registers >= target->constants->rnn_registers
-                       ? GPUC_COMMON_rnn_together
-                       : (int)target->constants->rnn_few_together;
-    if (!target->language->work_groups)
-        op->extern_body = gpuc_topi_rnn_emit(op->extern_of, target->num_cores, together);
-    return gpuc_topi_schedule(ctx, target, knobs, num_outputs, outputs);
 }
 
 /* Inputs: what the inputs of all steps give each gate [length, batch, directions * gates * units]; recurrent
@@ -158,7 +153,8 @@ ATTRS(gru_attrs, LAYER, INT("linear_before_reset", 0))
 ATTRS(lstm_attrs, LAYER, INT("input_forget", 0))
 
 #define LAYER_ROW                                                                                            \
-    .infer = infer_layer, .compute = layer_compute, .schedule = layer_schedule, .pattern = GPUC_FUSE_OPAQUE
+    .infer = infer_layer, .compute = layer_compute, .schedule = gpuc_topi_par_schedule,                      \
+    .pattern = GPUC_FUSE_OPAQUE
 
 const gpuc_op gpuc_topi_ops_rnn[] = {
     {.name = "nn.rnn",

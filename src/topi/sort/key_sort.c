@@ -342,7 +342,7 @@ static int64_t tasks_of(const gpuc_order *o)
 
 int64_t gpuc_topi_order_key_tile(const gpuc_order *o)
 {
-    if (!o->key || !o->target || !gpuc_target_is_cpu(o->target)) return 0;
+    if (!o->key || !o->target) return 0;
     if (gpuc_op_max_size(o->ctx, o->keep) > GPUC_COMMON_sort_few) return GPUC_COMMON_sort_core_tile;
     int64_t size, fair = 0; /* for half of the tasks: fewer runs are merged */
     if (gpuc_expr_is_int(gpuc_mul(o->ctx, o->rows, o->n), &size)) fair = 2 * (size / tasks_of(o) + 1);

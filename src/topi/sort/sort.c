@@ -85,8 +85,10 @@ static gpuc_expr element_key(const gpuc_order *o, gpuc_expr row, gpuc_expr i)
     return gpuc_topi_order_key(o->ctx, element(o, row, i), ((const keys *)o->arg)->descending);
 }
 
-static gpuc_stmt order_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, const gpuc_target *target)
+static gpuc_stmt order_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, const gpuc_target *target,
+                            gpuc_knobs *knobs)
 {
+    (void)knobs;
     keys k = *(const keys *)arg;
     k.in = op->input_buffers[0];
     gpuc_order o = {.ctx = ctx,
@@ -97,7 +99,7 @@ static gpuc_stmt order_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg
                     .arg = &k,
                     .key = element_key,
                     .value = k.value,
-                    .target = target};
+                    .target = gpuc_topi_par_cpu(target)};
     return gpuc_topi_order_emit(&o, op->output_buffers[0]);
 }
 

@@ -118,11 +118,12 @@ static gpuc_stmt begin_without_updates(const gpuc_scatter *s)
 }
 
 static gpuc_stmt replaced_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg,
-                               const gpuc_target *target)
+                               const gpuc_target *target, gpuc_knobs *knobs)
 {
     const gpuc_scatter *s = arg;
-    (void)op;
-    if (target) return gpuc_tir_seq2(ctx, begin_without_updates(s), gpuc_topi_scatter_in_order(s, target));
+    (void)op, (void)knobs;
+    if ((target = gpuc_topi_par_cpu(target)))
+        return gpuc_tir_seq2(ctx, begin_without_updates(s), gpuc_topi_scatter_in_order(s, target));
     gpuc_tir_buffer *order = order_space(s);
     return gpuc_tir_alloc(ctx, order,
                           gpuc_tir_seq2(ctx, sorted_updates(s, order), find_updates(s, order, s->out)));
@@ -229,12 +230,14 @@ static gpuc_stmt begin_with_data(const gpuc_scatter *s)
     return gpuc_topi_par_loop(ctx, e, size, gpuc_tir_store1(ctx, s->out, e, old));
 }
 
-static gpuc_stmt reduced_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, const gpuc_target *target)
+static gpuc_stmt reduced_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, const gpuc_target *target,
+                              gpuc_knobs *knobs)
 {
     const gpuc_scatter *s = arg;
     gpuc_stmt body = begin_with_data(s);
-    (void)op;
-    if (target) return gpuc_tir_seq2(ctx, body, gpuc_topi_scatter_in_order(s, target));
+    (void)op, (void)knobs;
+    if ((target = gpuc_topi_par_cpu(target)))
+        return gpuc_tir_seq2(ctx, body, gpuc_topi_scatter_in_order(s, target));
     if (max_updates(s) == 0) return body;
     gpuc_tir_buffer *order = order_space(s),
                     *begin = gpuc_topi_par_workspace(

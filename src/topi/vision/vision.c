@@ -260,9 +260,11 @@ static gpuc_stmt all_class_in_order(gpuc_ctx *ctx, all_class *x, const gpuc_targ
 }
 
 static gpuc_stmt all_class_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg,
-                                const gpuc_target *target)
+                                const gpuc_target *target, gpuc_knobs *knobs)
 {
     all_class x = all_class_of(arg, op);
+    (void)knobs;
+    target = gpuc_topi_par_cpu(target);
     return target ? all_class_in_order(ctx, &x, target) : all_class_together(ctx, &x);
 }
 
@@ -496,9 +498,12 @@ static gpuc_stmt nms_in_order(gpuc_ctx *ctx, const row_nms *x, const gpuc_target
     return x->on ? gpuc_tir_alloc(ctx, left, body) : body;
 }
 
-static gpuc_stmt nms_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, const gpuc_target *target)
+static gpuc_stmt nms_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, const gpuc_target *target,
+                          gpuc_knobs *knobs)
 {
     row_nms x = row_nms_of(arg, op);
+    (void)knobs;
+    target = gpuc_topi_par_cpu(target);
     return target ? nms_in_order(ctx, &x, target) : nms_together(ctx, &x);
 }
 
