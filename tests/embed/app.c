@@ -120,6 +120,28 @@ bool app_failed(gpuc_status status, bool *out_complete)
     return true;
 }
 
+void app_fail_each_call(bool (*play)(int at, bool plain, VkResult error), int min)
+{
+    static const VkResult errors[] = {VK_ERROR_OUT_OF_HOST_MEMORY, VK_ERROR_OUT_OF_DEVICE_MEMORY};
+    for (int i = 0; i < 4; i++) {
+        int at = 1;
+        while (play(at, i % 2, errors[i / 2])) at++;
+        assert_true(at > min);
+    }
+}
+
+void app_make_package(char path[64], void (*build)(gpuc_ctx *ctx, void *arg), void *arg)
+{
+    strcpy(path, "/tmp/gpuc-embed-XXXXXX");
+    int fd = mkstemp(path);
+    gpuc_ctx *ctx;
+    assert_true(fd >= 0);
+    close(fd);
+    ok(gpuc_ctx_create(NULL, &ctx));
+    ok(gpuc_ctx_protect(ctx, build, arg));
+    gpuc_ctx_destroy(ctx);
+}
+
 static bool is_lost(const char *count)
 {
     if (!app_counted.lose_after || (strcmp(count, "submits") && strcmp(count, "waits"))) return false;

@@ -14,6 +14,7 @@
 #define VK_NO_PROTOTYPES 1
 #include <vulkan/vulkan.h>
 
+#include <gpuc/ctx.h>
 #include <gpuc/devices.h>
 #include <gpuc/vulkan.h>
 
@@ -21,10 +22,10 @@
 typedef struct app_counts {
     int submits, waits, allocations, creations, descriptor_writes, dispatches, labels;
     char first_label[256], last_label[256];
-    /* Barriers that move a buffer from one queue family to another, or back; the device has one family, so that the
-     * driver does not see them. */
     int lose_after; /* the device is lost at this submission or wait, counted from 1; 0: never */
     int imported_semaphores, others;
+    /* Barriers that move a buffer from one queue family to another, or back; the device has one family, so that the
+     * driver does not see them. */
     int taken, given;
     uint32_t other_family; /* of the last one */
     int calls, fail_at;    /* of functions that may fail; the one with this number, from 1, does; 0: none */
@@ -163,5 +164,10 @@ void fails(gpuc_status status, gpuc_code code, const char *text);
 /* For a test in which one call fails: true if it was reached, and the status, which is released, names it. Where memory
  * of the device is out, less of it may do: then all is complete. */
 bool app_failed(gpuc_status status, bool *out_complete);
+/* Plays with each call failing once, for want of memory of the host and of the device, on a device with what it has and
+ * on a plain one. play: true if its call number `at` was reached; there are more than `min`. */
+void app_fail_each_call(bool (*play)(int at, bool plain, VkResult error), int min);
+/* Makes a new file and its name, and has it filled. */
+void app_make_package(char path[64], void (*build)(gpuc_ctx *ctx, void *arg), void *arg);
 
 #endif

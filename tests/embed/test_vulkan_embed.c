@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <gpuc/build.h>
 
@@ -53,14 +52,7 @@ static void build(gpuc_ctx *ctx, void *arg)
 static int make_package(void **state)
 {
     (void)state;
-    strcpy(package, "/tmp/gpuc-embed-XXXXXX");
-    int fd = mkstemp(package);
-    gpuc_ctx *ctx;
-    assert_true(fd >= 0);
-    close(fd);
-    ok(gpuc_ctx_create(NULL, &ctx));
-    ok(gpuc_ctx_protect(ctx, build, NULL));
-    gpuc_ctx_destroy(ctx);
+    app_make_package(package, build, NULL);
     return 0;
 }
 
@@ -1396,13 +1388,7 @@ static bool play_with_failure(int at, bool plain, VkResult error)
 static void test_every_call_fails(void **state)
 {
     (void)state;
-    for (int i = 0; i < 4; i++) {
-        int at = 1;
-        while (
-            play_with_failure(at, i % 2, i / 2 ? VK_ERROR_OUT_OF_DEVICE_MEMORY : VK_ERROR_OUT_OF_HOST_MEMORY))
-            at++;
-        assert_true(at > 60);
-    }
+    app_fail_each_call(play_with_failure, 60);
 }
 
 int main(void)

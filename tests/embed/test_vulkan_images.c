@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <gpuc/build.h>
 
@@ -89,16 +88,7 @@ static void build(gpuc_ctx *ctx, void *arg)
 static int make_packages(void **state)
 {
     (void)state;
-    for (int i = 0; i < NUM_ROWS; i++) {
-        gpuc_ctx *ctx;
-        strcpy(packages[i], "/tmp/gpuc-embed-XXXXXX");
-        int fd = mkstemp(packages[i]);
-        assert_true(fd >= 0);
-        close(fd);
-        ok(gpuc_ctx_create(NULL, &ctx));
-        ok(gpuc_ctx_protect(ctx, build, (void *)&rows[i]));
-        gpuc_ctx_destroy(ctx);
-    }
+    for (int i = 0; i < NUM_ROWS; i++) app_make_package(packages[i], build, (void *)&rows[i]);
     return 0;
 }
 
@@ -576,13 +566,7 @@ static bool play_with_failure(int at, bool plain, VkResult error)
 static void test_every_call_fails(void **state)
 {
     (void)state;
-    for (int i = 0; i < 4; i++) {
-        int at = 1;
-        while (
-            play_with_failure(at, i % 2, i / 2 ? VK_ERROR_OUT_OF_DEVICE_MEMORY : VK_ERROR_OUT_OF_HOST_MEMORY))
-            at++;
-        assert_true(at > 50);
-    }
+    app_fail_each_call(play_with_failure, 50);
 }
 
 /* The row of the answer that has the name, for a package. */

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <gpuc/build.h>
 
@@ -45,16 +44,7 @@ static void build(gpuc_ctx *ctx, void *arg)
 static int make_packages(void **state)
 {
     (void)state;
-    for (int i = 0; i < NUM_NETWORKS; i++) {
-        gpuc_ctx *ctx;
-        strcpy(packages[i], "/tmp/gpuc-embed-XXXXXX");
-        int fd = mkstemp(packages[i]);
-        assert_true(fd >= 0);
-        close(fd);
-        ok(gpuc_ctx_create(NULL, &ctx));
-        ok(gpuc_ctx_protect(ctx, build, &i));
-        gpuc_ctx_destroy(ctx);
-    }
+    for (int i = 0; i < NUM_NETWORKS; i++) app_make_package(packages[i], build, &i);
     return 0;
 }
 
