@@ -288,14 +288,15 @@ typedef struct gpuc_vulkan_sync {
 } gpuc_vulkan_sync;
 
 /* Records one inference of the session into a command buffer that is being recorded, outside of a render pass, and
- * that will run on a queue of gpuc's family. gpuc does not submit, wait or allocate memory of the device; with bindings
+ * that will run on a queue of gpuc's family. gpuc does not wait or allocate memory of the device; with bindings
  * and extents that it has seen before (the last gpuc_session_desc.in_flight and some more) it allocates nothing at all.
- * Barriers inside are gpuc's. Inputs are those that are bound, and set ones. Copies that gpuc still holds back of arrays
- * that the network uses are submitted first, the only use of the queue (gpuc_session_sync, after setting inputs, does
- * that beforehand); so is the clearing of an array for an output that is not bound. UNSUPPORTED, with the name of the operator, for a
- * model whose steps need the host: sizes that the program computes, the fallback device. The command buffers of the
- * last in_flight recordings of the session may be pending, or be submitted again; older ones must be done. On one queue
- * they run in the order of submission; what runs on several queues at once needs a session each. sync NULL is zeros. */
+ * Barriers inside are gpuc's. Inputs are those that are bound, and set ones. The queue is used in one case: copies that
+ * gpuc holds back of arrays that the network uses, and the clearing of an array for an output that is not bound, are
+ * submitted first. gpuc_session_sync after setting inputs, and bound outputs, avoid that. UNSUPPORTED, with the name of
+ * the operator, for a model whose steps need the host: sizes that the program computes, the fallback device. The
+ * command buffers of the last in_flight recordings of the session may be pending, or be submitted again; older ones
+ * must be done. On one queue they run in the order of submission; what runs on several queues at once needs a session
+ * each. sync NULL is zeros. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_session_record(gpuc_session *s, VkCommandBuffer commands,
                                                         const gpuc_vulkan_sync *sync);
 /* The same for operators [first, first + count) of the model. Number 0 begins an inference, with the bindings that
