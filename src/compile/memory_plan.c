@@ -60,13 +60,15 @@ int gpuc_compile_plan_memory(gpuc_sizes *sizes, gpuc_ptrs *storages, int num_ste
     for (int i = 0; i <= num_steps; i++) born[i] = dies[i] = -1;
     for (int i = max - 1; i >= 0; i--) {
         const gpuc_storage *s = storages->at[i];
-        if (s->kind != GPUC_SLOT_ARENA || s->first < 0) continue;
-        next_born[i] = born[s->first];
-        born[s->first] = i;
-        next_dies[i] = dies[s->last];
-        dies[s->last] = i;
+        if (s->kind != GPUC_SLOT_ARENA) continue;
+        /* What no step touches, such as what has no elements and is not an output, lies somewhere, too. */
+        int first = s->first < 0 ? num_steps : s->first, last = s->first < 0 ? num_steps : s->last;
+        next_born[i] = born[first];
+        born[first] = i;
+        next_dies[i] = dies[last];
+        dies[last] = i;
     }
-    for (int step = 0; step < num_steps; step++) {
+    for (int step = 0; step <= num_steps; step++) {
         for (int i = born[step]; i >= 0; i = next_born[i]) {
             gpuc_storage *s = storages->at[i];
             int64_t bytes = gpuc_compile_sizes_nominal(sizes, s->bytes);

@@ -443,12 +443,33 @@ static void ranks(gpuc_ctx *ctx, void *arg)
     free(v);
 }
 
+/* One of two results without elements is an output, and no step makes the other. */
+static void none_of_two(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    float *v = ramp(5);
+    run_array in = {GPUC_FLOAT32, 1, {5}, v};
+    gpuc_expr dims[] = {gpuc_int(ctx, 5)};
+    for (int i = 0; i < 2; i++) {
+        gpuc_rexpr *x = input(ctx, "x", GPUC_FLOAT32, 1, dims);
+        const gpuc_attrs *a = gpuc_attrs_int(ctx, NULL, "k", 0);
+        gpuc_rexpr *both = gpuc_relay_op1(ctx, "topk", gpuc_attrs_dtype(ctx, a, "dtype", GPUC_INT64), x);
+        build(ctx, gpuc_relay_get(ctx, both, i), 1, &x);
+        ok(run_session(1, &in));
+        int ndim;
+        const int64_t *have;
+        run_output(0, &ndim, &have);
+        assert_true(ndim == 1 && have[0] == 0);
+    }
+    free(v);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         fx_test(first_rows),          fx_test(first_columns),     fx_test(counting), fx_test(sizes_of_sizes),
         fx_test(sizes_that_are_data), fx_test(symbols_that_meet), fx_test(reshapes), fx_test(products),
-        fx_test(long_loops),          fx_test(sizes_as_data),     fx_test(ranks),
+        fx_test(long_loops),          fx_test(sizes_as_data),     fx_test(ranks),    fx_test(none_of_two),
     };
     if (!run_available(argc, argv)) return 77;
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
