@@ -43,6 +43,7 @@ const accuracy_function accuracy_functions[] = {
     {"gelu (tanh)", "nn.gelu", "approximate=1", ONE(gelu_tanh), .ulp = {192, 192, 192}, .per_a = 24,
      .min = 0x1p-119},
     {"power", "power", NULL, TWO(pow), .ulp = {16, 16, 16}},
+    {"power of 1/2", "pow_scalar", "scalar=0.5", ONE(power_of_half), .ulp = {16, 16, 16}},
     {"mod", "mod", NULL, TWO(fmod), .ulp = {0, 0, 0}},
     {"divide", "divide", NULL, TWO(divide), .ulp = {0.5, 2.5, 2.5}},
 };

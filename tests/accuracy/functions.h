@@ -14,7 +14,7 @@ typedef struct accuracy_function {
     const char *op, *attrs; /* of Relay; NULL attrs: none */
     double (*one)(double);  /* NULL: it has two arguments */
     double (*two)(double, double);
-    /* The same in loops that are compiled for speed; they give nothing of use for NaN and infinities. */
+    /* The same in loops that are compiled for speed; NaN, infinities and the signs of zeros are not right. */
     void (*loop)(int n, const float *a, const float *b, double *want);
     /* The bound: units in the last place of the result, by kind; */
     double ulp[ACCURACY_KINDS];
@@ -31,9 +31,9 @@ extern const accuracy_function accuracy_functions[];
 extern const int accuracy_num_functions;
 
 typedef void accuracy_loop(int n, const float *a, const float *b, double *want);
-accuracy_loop loop_exp, loop_log, loop_log2, loop_log10, loop_sqrt, loop_rsqrt, loop_reciprocal, loop_sin,
-    loop_cos, loop_tan, loop_asin, loop_acos, loop_atan, loop_sinh, loop_cosh, loop_tanh, loop_asinh,
-    loop_acosh, loop_atanh, loop_erf, loop_sigmoid, loop_softplus, loop_softsign, loop_swish, loop_mish,
-    loop_elu, loop_selu, loop_gelu, loop_gelu_tanh, loop_pow, loop_fmod, loop_divide;
+accuracy_loop loop_exp, loop_log, loop_log2, loop_log10, loop_sqrt, loop_rsqrt, loop_reciprocal,
+    loop_power_of_half, loop_sin, loop_cos, loop_tan, loop_asin, loop_acos, loop_atan, loop_sinh, loop_cosh,
+    loop_tanh, loop_asinh, loop_acosh, loop_atanh, loop_erf, loop_sigmoid, loop_softplus, loop_softsign,
+    loop_swish, loop_mish, loop_elu, loop_selu, loop_gelu, loop_gelu_tanh, loop_pow, loop_fmod, loop_divide;
 
 #endif

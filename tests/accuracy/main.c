@@ -94,7 +94,7 @@ static bool flushed(const measure *m, double a, double b, double want, double go
 
 static void check_one(measure *m, float a, float b, double want, float got)
 {
-    if (!isfinite(a) || !isfinite(b)) want = reference(m, a, b);
+    if (!isfinite(a) || !isfinite(b) || want == 0) want = reference(m, a, b);
     double error = error_of(want, got), bound;
     if (error == 0 && want == 0 && m->kind == ACCURACY_C && !signbit(want) != !signbit(got)) m->wrong++;
     if (error == 0) return;

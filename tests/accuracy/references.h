@@ -11,6 +11,12 @@ static inline double reciprocal(double a)
     return 1 / a;
 }
 
+/* As pow(a, 0.5) is by C99, which GCC takes for a root. */
+static inline double power_of_half(double a)
+{
+    return isinf(a) ? INFINITY : fabs(sqrt(a));
+}
+
 static inline double rsqrt(double a)
 {
     return 1 / sqrt(a);

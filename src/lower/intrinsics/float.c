@@ -261,10 +261,18 @@ static gpuc_expr single(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b
     return NULL;
 }
 
-static bool is_square(gpuc_expr b)
+static bool is_float(gpuc_expr b, double value)
 {
     if (b->kind == GPUC_EXPR_BROADCAST) b = gpuc_as_broadcast(b)->a;
-    return b->kind == GPUC_EXPR_FLOAT && gpuc_as_float(b)->value == 2;
+    return b->kind == GPUC_EXPR_FLOAT && gpuc_as_float(b)->value == value;
+}
+
+/* a to the power of 1/2, which C99 defines for -infinity and -0, unlike the root. GCC's vectors of pow are roots. */
+static gpuc_expr root(gpuc_intrin *x, gpuc_expr a)
+{
+    gpuc_ctx *ctx = x->ctx;
+    gpuc_expr r = gpuc_call1(ctx, "sqrt", gpuc_add(ctx, a, num(x, 0)));
+    return gpuc_select(ctx, gpuc_eq(ctx, a, num(x, -INFINITY)), num(x, INFINITY), r);
 }
 
 static bool is_zero(gpuc_expr e, bool *negative)
@@ -311,7 +319,8 @@ static gpuc_expr with_zero(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_exp
 gpuc_expr gpuc_lower_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
 {
     gpuc_ctx *ctx = x->ctx;
-    if (op == GPUC_TIR_POW && is_square(b)) return gpuc_mul(ctx, a, a);
+    if (op == GPUC_TIR_POW && is_float(b, 2)) return gpuc_mul(ctx, a, a);
+    if (op == GPUC_TIR_POW && is_float(b, 0.5) && x->target->language->c99_math) return root(x, a);
     bool vector = op == GPUC_TIR_MOD && a->dtype.lanes > 1 && !x->target->language->vector_mod;
     if (x->target->language->c99_math && !vector) return NULL;
     if (x->target->fast_math && op != GPUC_TIR_ERF && op != GPUC_TIR_POW) return NULL;
