@@ -67,20 +67,22 @@ static double direct_cost(const gpuc_constants *c, const shape *s)
     return weights * (double)s->images * volume(s->rank, s->out) + weights * c->winograd_weight;
 }
 
+static double points_of(const shape *s, const int64_t *tile)
+{
+    double points = 1;
+    for (int i = 0; i < s->rank; i++) points *= (double)(tile[i] + s->window[i] - 1);
+    return points;
+}
+
 static double winograd_weights(const shape *s, const int64_t *tile)
 {
-    double weights = (double)s->ins * (double)s->outs;
-    for (int i = 0; i < s->rank; i++) weights *= (double)(tile[i] + s->window[i] - 1);
-    return weights;
+    return (double)s->ins * (double)s->outs * points_of(s, tile);
 }
 
 static double winograd_cost(const gpuc_constants *c, const shape *s, const int64_t *tile)
 {
-    double weights = winograd_weights(s, tile), tiles = (double)s->images, points = 1;
-    for (int i = 0; i < s->rank; i++) {
-        tiles *= (double)((s->out[i] + tile[i] - 1) / tile[i]);
-        points *= (double)(tile[i] + s->window[i] - 1);
-    }
+    double weights = winograd_weights(s, tile), tiles = (double)s->images, points = points_of(s, tile);
+    for (int i = 0; i < s->rank; i++) tiles *= (double)((s->out[i] + tile[i] - 1) / tile[i]);
     return weights * (c->winograd_product * tiles + c->winograd_weight) +
            points * tiles * (double)(s->ins + s->outs) * c->winograd_element + 2 * c->winograd_launch;
 }
@@ -100,6 +102,7 @@ static bool choose(const gpuc_target *t, const shape *s, int64_t *best)
         int64_t tile[MAX_RANK];
         for (int k = 0; k < s->rank; k++) tile[k] = s->window[k] == 1 ? 1 : tiles[i];
         double cost = winograd_cost(t->constants, s, tile);
+        if (points_of(s, tile) > (double)t->constants->winograd_points) continue;
         if (cost > t->constants->winograd_gain * min) continue;
         memcpy(best, tile, sizeof tile);
         min = cost;

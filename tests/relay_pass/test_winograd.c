@@ -79,6 +79,26 @@ static void axes_differ(gpuc_ctx *ctx, void *arg)
     assert_int_equal(tile->ints[1], 4);
 }
 
+/* Tiles of three dimensions have many points: targets that unroll all of them take smaller ones, or none. */
+static void points_are_limited(gpuc_ctx *ctx, void *arg)
+{
+    static const struct {
+        const char *target;
+        int64_t tile; /* 0: the direct convolution */
+    } rows[] = {{TARGET, 4}, {"opencl/pocl", 4}, {LANES, 0}, {"vulkan", 2}, {"opencl", 2}};
+    (void)arg;
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(1, 24, 8, 24, 24)),
+               *args[] = {x, random_floats(ctx, 5, FX_DIMS(24, 24, 3, 3, 3))};
+    gpuc_rexpr *e =
+        fx_op(ctx, "nn.conv3d", "strides=[1, 1, 1] padding=[1, 1, 1, 1, 1, 1] dilation=[1, 1, 1]", 2, args);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        gpuc_rexpr *now =
+            body_of(run_pass(ctx, fx_module(ctx, e, 1, &x), gpuc_relay_pass_winograd, rows[i].target));
+        assert_int_equal(count_op(ctx, now, "nn.conv_winograd"), rows[i].tile > 0);
+        if (rows[i].tile > 0) assert_int_equal(gpuc_attrs_find(attrs_of(now), "tile")->ints[0], rows[i].tile);
+    }
+}
+
 /* Two of them turn channels last once, and their weights lie in blocks. */
 static void layouts(gpuc_ctx *ctx, void *arg)
 {
@@ -106,6 +126,6 @@ static void layouts(gpuc_ctx *ctx, void *arg)
 int main(void)
 {
     const struct CMUnitTest tests[] = {fx_test(what_gains), fx_test(what_does_not), fx_test(axes_differ),
-                                       fx_test(layouts)};
+                                       fx_test(points_are_limited), fx_test(layouts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
