@@ -44,6 +44,8 @@ const gpuc_rule_table *const *gpuc_relay_pass_simplify_rules(void); /* for gpuc_
 /* Transposed convolutions with constant weights become convolutions whose channels are neighbouring outputs.
  */
 void gpuc_relay_pass_transposed_conv(gpuc_relay_pass_ctx *p);
+/* Fourier transforms become products with constant matrices (the transformed axis must have a known extent). */
+void gpuc_relay_pass_fourier(gpuc_relay_pass_ctx *p);
 /* Convolutions with a kernel of one element are computed over [N, C, row]; elementwise followers too. */
 void gpuc_relay_pass_flatten_pointwise(gpuc_relay_pass_ctx *p);
 /* dense with a constant weight becomes matmul with the weight transposed. */

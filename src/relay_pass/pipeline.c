@@ -21,6 +21,7 @@ static const relay_pass shared_passes[] = {
     {"fold_scale_axis", gpuc_relay_pass_fold_scale_axis, 2}, /* wants folded operands beside the products */
     {"fold_constant", gpuc_relay_pass_fold_constant,
      0}, /* scaled weights, which are constants for what follows */
+    {"fourier", gpuc_relay_pass_fourier, 2},
     {"transposed_conv", gpuc_relay_pass_transposed_conv,
      2}, /* after: scale folding knows convolutions by name */
     {"flatten_pointwise", gpuc_relay_pass_flatten_pointwise, 2}, /* after: and by rank */

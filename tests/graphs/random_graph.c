@@ -930,6 +930,33 @@ static bool softmax(maker *m)
     return true;
 }
 
+/* The transform along one axis of real numbers, or of half of them: with a dimension more for the parts. */
+static bool spectrum(maker *m)
+{
+    int x = pick(m, GRAPH_FLOAT, 1, GRAPH_RANK - 2);
+    if (x < 0) return false;
+    graph_value v = *value_at(m, x);
+    int axis = below(m, v.ndim);
+    double max = v.max * (double)v.dims[axis];
+    if (max > 1e4 || elements(v.ndim, v.dims) * 2 > MAX_ELEMENTS) return false;
+    int64_t last = v.ndim, dims[GRAPH_RANK];
+    memcpy(dims, v.dims, sizeof dims);
+    dims[v.ndim] = 1;
+    int axes = list(m, 1, &last);
+    graph_node *n = begin1(m, "Unsqueeze", x);
+    reads(n, axes);
+    moves(m, n, x, v.ndim + 1, dims);
+    bool half = chance(m, 2);
+    n = begin1(m, "DFT", m->g->num_values - 1);
+    attr_int(n, "axis", axis);
+    attr_int(n, "onesided", half);
+    attr_int(n, "inverse", half ? 0 : below(m, 2));
+    if (half) dims[axis] = dims[axis] / 2 + 1;
+    dims[v.ndim] = 2;
+    makes(m, n, GRAPH_FLOAT, v.ndim + 1, dims, max, false);
+    return true;
+}
+
 static bool batch_norm(maker *m)
 {
     int x = pick(m, GRAPH_FLOAT, 2, 5);
@@ -970,7 +997,7 @@ static const struct {
     {depth_to_space, 1}, {reduce, 5},      {arg_reduce, 1}, {top_k, 1},   {cumulate, 1},
     {matmul, 4},         {scores, 2},      {gemm, 2},       {conv, 5},    {conv_transpose, 1},
     {pool, 3},           {global_pool, 1}, {resize, 1},     {softmax, 3}, {batch_norm, 1},
-    {layer_norm, 2},
+    {layer_norm, 2},     {spectrum, 1},
 };
 
 static bool make_one(maker *m)
