@@ -132,7 +132,7 @@ static gpuc_taps neighbours(const gpuc_op_call *call, gpuc_expr position, int64_
     gpuc_dtype t = gpuc_expr_dtype(position);
     gpuc_expr low = gpuc_imm(ctx, t, -2), high = gpuc_imm(ctx, t, (double)extent + 1);
     gpuc_expr p = gpuc_select(ctx, gpuc_gt(ctx, position, low), gpuc_min(ctx, position, high), low);
-    gpuc_expr floor = gpuc_call1(ctx, "floor", p), first = gpuc_topi_taps_index(ctx, floor, low, high);
+    gpuc_expr floor = gpuc_call1(ctx, "floor", p), first = gpuc_topi_int_of(ctx, floor, low, high);
     gpuc_taps taps = {.count = 2, .weight = {NULL, gpuc_sub(ctx, p, floor)}};
     gpuc_expr zero = gpuc_imm_int(ctx, GPUC_INT32, 0), last = gpuc_imm_int(ctx, GPUC_INT32, extent - 1);
     for (int k = 0; k < 2; k++) {

@@ -134,7 +134,7 @@ static gpuc_expr cubic_far(const axis *a, gpuc_expr d)
 static gpuc_expr element_of(const axis *a, gpuc_expr x)
 {
     gpuc_ctx *ctx = a->ctx;
-    return gpuc_topi_taps_index(ctx, x, real(a, -FAR), gpuc_add(ctx, a->length, real(a, FAR)));
+    return gpuc_topi_int_of(ctx, x, real(a, -FAR), gpuc_add(ctx, a->length, real(a, FAR)));
 }
 
 static gpuc_taps axis_taps(const axis *a, gpuc_expr x)

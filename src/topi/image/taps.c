@@ -15,13 +15,6 @@ struct gpuc_taps_table {
     gpuc_tensor *inside; /* a bit for each axis and tap that is; NULL: all are */
 };
 
-gpuc_expr gpuc_topi_taps_index(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr low, gpuc_expr high)
-{
-    gpuc_expr at = gpuc_max(ctx, low, gpuc_min(ctx, x, high));
-    at = gpuc_select(ctx, gpuc_call1(ctx, "isnan", at), gpuc_imm(ctx, gpuc_expr_dtype(x), 0), at);
-    return gpuc_cast(ctx, GPUC_INT32, at);
-}
-
 void gpuc_topi_taps_check(const gpuc_op_call *call)
 {
     gpuc_expr n = gpuc_int(call->ctx, 1);

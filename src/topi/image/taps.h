@@ -31,7 +31,4 @@ gpuc_taps_table *gpuc_topi_taps_tabulate(gpuc_ctx *ctx, int num_axes, gpuc_iter 
 /* The weighted sum, of the type of the weights, of an image and a channel of the data at a place (an index of the axes). */
 gpuc_expr gpuc_topi_taps_sum(gpuc_ctx *ctx, const gpuc_taps_table *table, gpuc_tensor *data, gpuc_expr image,
                              gpuc_expr channel, const gpuc_expr *place);
-/* A real number as an int32 in [low, high], which are whole; a NaN is 0. */
-gpuc_expr gpuc_topi_taps_index(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr low, gpuc_expr high);
-
 #endif
