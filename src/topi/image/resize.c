@@ -168,19 +168,39 @@ static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const cha
     return t;
 }
 
-/* The weighted sum over the taps of axes [axis, ndim). */
-static gpuc_expr combine(const gpuc_op_call *call, gpuc_tensor *x, const taps *t, int axis, gpuc_expr *index)
+/* The weighted sum over the taps of axes [axis, end), at an index of the others. */
+static gpuc_expr combine(const gpuc_op_call *call, gpuc_tensor *x, const taps *t, int axis, int end, gpuc_expr *index)
 {
     gpuc_ctx *ctx = call->ctx;
-    int ndim = call->in[0].ndim;
-    if (axis == ndim) return gpuc_cast(ctx, gpuc_topi_resize_type(call), gpuc_te_read(ctx, x, ndim, index));
+    if (axis == end)
+        return gpuc_cast(ctx, gpuc_topi_resize_type(call), gpuc_te_read(ctx, x, call->in[0].ndim, index));
     gpuc_expr sum = NULL;
     for (int k = 0; k < t[axis].count; k++) {
         index[axis] = t[axis].index[k];
-        gpuc_expr v = gpuc_mul(ctx, combine(call, x, t, axis + 1, index), t[axis].weight[k]);
+        gpuc_expr v = gpuc_mul(ctx, combine(call, x, t, axis + 1, end, index), t[axis].weight[k]);
         sum = sum ? gpuc_add(ctx, sum, v) : v;
     }
     return sum;
+}
+
+/* Resizes all axes but the last one, along which loops are contiguous. CPUs keep that, and then load one element for
+ * each tap of the last axis, GPUs inline it. NULL: there are no such axes, or the last one stays. */
+static gpuc_tensor *resize_rows(const gpuc_op_call *call, gpuc_tensor *x, const char *method)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim, last = ndim - 1;
+    bool any = false;
+    for (int i = 0; i < last; i++) any |= !stays(call, i);
+    if (!any || stays(call, last)) return NULL;
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS], vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS];
+    memcpy(dims, call->out[0].dims, sizeof *dims * (size_t)ndim);
+    dims[last] = call->in[0].dims[last];
+    gpuc_tensor_type type = {.ndim = ndim, .dims = dims};
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &type, vars);
+    taps t[GPUC_TOPI_MAX_DIMS];
+    for (int i = 0; i < last; i++) t[i] = axis_taps(call, vars[i], i, method);
+    index[last] = vars[last];
+    return gpuc_topi_compute(ctx, "rows", "shared_table", ndim, axes, combine(call, x, t, 0, last, index));
 }
 
 /* The value, or that for places outside of the input. */
@@ -208,7 +228,10 @@ static void resize_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
         for (int i = 0; i < ndim; i++) index[i] = t[i].index[0];
         value = gpuc_te_read(ctx, ins[0], ndim, index);
     } else {
-        value = gpuc_cast(ctx, call->out[0].dtype, combine(call, ins[0], t, 0, index));
+        gpuc_tensor *rows = resize_rows(call, ins[0], method);
+        memcpy(index, vars, sizeof *index * (size_t)ndim);
+        value = combine(call, rows ? rows : ins[0], t, rows ? ndim - 1 : 0, ndim, index);
+        value = gpuc_cast(ctx, call->out[0].dtype, value);
     }
     outs[0] = gpuc_topi_compute(ctx, "resize", "injective", ndim, axes, extrapolated(call, t, value));
 }
