@@ -191,11 +191,13 @@ static taps last_taps(const gpuc_op_call *call, gpuc_expr y, const char *method)
     gpuc_iter **axes = gpuc_topi_axes(ctx, &type, &v);
     taps t = axis_taps(call, v, axis, method);
     int n = t.count, own = t.count == 4 ? 0 : 1; /* the first that has a weight of its own */
-    memcpy(bodies, t.index, sizeof *bodies * (size_t)n);
+    /* infer checks that indices of a scaled axis fit */
+    bool fits = gpuc_topi_resize_scale_of(call, axis) > 0 || gpuc_op_max_size(ctx, call->in[0].dims[axis]) <= INT32_MAX;
+    for (int k = 0; k < n; k++) bodies[k] = gpuc_cast(ctx, fits ? GPUC_INT32 : GPUC_INDEX, t.index[k]);
     for (int k = own; k < t.count; k++) bodies[n++] = t.weight[k];
     gpuc_te_compute_n(ctx, "taps", 1, axes, n, bodies, outs);
     gpuc_te_set_attr(ctx, outs[0], "tag", "shared_table");
-    for (int k = 0; k < t.count; k++) t.index[k] = gpuc_te_read(ctx, outs[k], 1, &y);
+    for (int k = 0; k < t.count; k++) t.index[k] = gpuc_cast(ctx, GPUC_INDEX, gpuc_te_read(ctx, outs[k], 1, &y));
     for (int k = own; k < t.count; k++) t.weight[k] = gpuc_te_read(ctx, outs[t.count + k - own], 1, &y);
     if (t.count == 2) t.weight[0] = gpuc_sub(ctx, gpuc_topi_resize_real(call, 1), t.weight[1]);
     if (t.inside) t.inside = inside_of(call, gpuc_topi_resize_source(call, y, axis), axis);
