@@ -42,9 +42,9 @@ static bool wants_several(const gpuc_rules *r, const gpuc_stage *st)
         int64_t extent = gpuc_rules_extent(op->axes[i]);
         count *= extent ? extent : 1;
     }
-    return r->target->texel && lanes > 1 && op->num_outputs == 1 &&
-           gpuc_rules_contiguous_axes(r, op) == 1 && row > 0 &&
-           row % (r->constants->injective_several * lanes) == 0 && count >= r->constants->injective_many;
+    return r->target->texel && lanes > 1 && op->num_outputs == 1 && gpuc_rules_contiguous_axes(r, op) == 1 &&
+           row > 0 && row % (r->constants->injective_several * lanes) == 0 &&
+           count >= r->constants->injective_many;
 }
 
 /* Loads several vectors before the first is stored, where loads through texels are calls that wait for

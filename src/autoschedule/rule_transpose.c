@@ -120,7 +120,10 @@ static const access *find_turned(const accesses *c, int last, int *along)
 
 static bool make_nest(const gpuc_rules *r, gpuc_stage *st, nest *nest)
 {
-    accesses c = {.ctx = r->ctx, .kind = r->kind, .a = gpuc_arith_analyzer_create(r->ctx), .op = gpuc_stage_tensor(st, 0)->op};
+    accesses c = {.ctx = r->ctx,
+                  .kind = r->kind,
+                  .a = gpuc_arith_analyzer_create(r->ctx),
+                  .op = gpuc_stage_tensor(st, 0)->op};
     int n = c.op->num_axes, last = n - 1, along = 0;
     c.reader = (gpuc_te_op *)c.op;
     if (n < 2 || n > MAX_AXES || gpuc_stage_num_leaves(st) != n || !find_accesses(&c)) return false;

@@ -168,7 +168,8 @@ static int axes_in_step(const gpuc_tir_read_node *read, const gpuc_te_op *op)
 {
     int numbers = 0, n = 0;
     int64_t number;
-    while (numbers < read->n && !gpuc_rules_is_axis(read->index[read->n - 1 - numbers], op->axes[op->num_axes - 1]) &&
+    while (numbers < read->n &&
+           !gpuc_rules_is_axis(read->index[read->n - 1 - numbers], op->axes[op->num_axes - 1]) &&
            gpuc_expr_is_int(read->index[read->n - 1 - numbers], &number))
         numbers++;
     while (numbers + n < read->n && n < op->num_axes &&

@@ -42,8 +42,8 @@ typedef enum gpuc_rules_tag {
     GPUC_TAG_DEPTHWISE, /* the same without channels */
     GPUC_TAG_WINDOW,    /* a reduction over windows that is no sum of products */
     GPUC_TAG_MATMUL,
-    GPUC_TAG_PAD,   /* a copy with a margin */
-    GPUC_TAG_TABLE, /* stays in memory: few elements that are read often */
+    GPUC_TAG_PAD,          /* a copy with a margin */
+    GPUC_TAG_TABLE,        /* stays in memory: few elements that are read often */
     GPUC_TAG_SHARED_TABLE, /* the same on a CPU: its readers cost less on a GPU if they compute it themselves */
     GPUC_TAG_WINOGRAD_DATA,
     GPUC_TAG_WINOGRAD_PART,

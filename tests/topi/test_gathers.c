@@ -35,8 +35,8 @@ static int channels(fx_rng *r)
 
 static op_case grid_sample(gpuc_ctx *ctx, fx_rng *r)
 {
-    static const char *const methods[] = {"nearest", "linear", "cubic"},
-                             *const paddings[] = {"zeros", "border", "reflection"};
+    static const char *const methods[] = {"nearest", "linear", "cubic"}, *const paddings[] = {
+                                                                             "zeros", "border", "reflection"};
     int rank = 1 + fx_below(r, 3), batch = 1 + fx_below(r, 2), size[3], method = fx_below(r, 3);
     const char *data = extents(ctx, r, rank, size), *places = extents(ctx, r, rank, size);
     if (rank == 3 && method == 2) method = 1;
@@ -44,8 +44,8 @@ static op_case grid_sample(gpuc_ctx *ctx, fx_rng *r)
     return (op_case){.op = "image.grid_sample",
                      .attrs = gpuc_ctx_printf(ctx, "method=\"%s\" padding_mode=\"%s\" align_corners=%d",
                                               methods[method], paddings[fx_below(r, 3)], fx_below(r, 2)),
-                     .in = gpuc_ctx_printf(ctx, "float32[%d, %d, %s] float32[%d, %s, %d]", batch, channels(r), data,
-                                           batch, places, rank),
+                     .in = gpuc_ctx_printf(ctx, "float32[%d, %d, %s] float32[%d, %s, %d]", batch, channels(r),
+                                           data, batch, places, rank),
                      .lo = -1.7,
                      .hi = 1.7,
                      .tolerance = 1e-3};
@@ -53,18 +53,20 @@ static op_case grid_sample(gpuc_ctx *ctx, fx_rng *r)
 
 static op_case deformable(gpuc_ctx *ctx, fx_rng *r)
 {
-    int groups = 1 + fx_below(r, 2), offsets = 1 + fx_below(r, 2), kh = 1 + fx_below(r, 3), kw = 1 + fx_below(r, 3);
-    int c = groups * offsets * (1 + fx_below(r, 9)), o = groups * (1 + fx_below(r, 20)), h = 4 + fx_below(r, 20),
-        w = 4 + fx_below(r, 20), stride = 1 + fx_below(r, 2), pad = fx_below(r, 2);
+    int groups = 1 + fx_below(r, 2), offsets = 1 + fx_below(r, 2), kh = 1 + fx_below(r, 3),
+        kw = 1 + fx_below(r, 3);
+    int c = groups * offsets * (1 + fx_below(r, 9)), o = groups * (1 + fx_below(r, 20)),
+        h = 4 + fx_below(r, 20), w = 4 + fx_below(r, 20), stride = 1 + fx_below(r, 2), pad = fx_below(r, 2);
     int oh = (h + 2 * pad - kh) / stride + 1, ow = (w + 2 * pad - kw) / stride + 1, k = offsets * kh * kw;
-    const char *in = gpuc_ctx_printf(ctx, "float32[2, %d, %d, %d] float32[%d, %d, %d, %d] float32[2, %d, %d, %d]", c, h,
-                                     w, o, c / groups, kh, kw, 2 * k, oh, ow);
+    const char *in =
+        gpuc_ctx_printf(ctx, "float32[2, %d, %d, %d] float32[%d, %d, %d, %d] float32[2, %d, %d, %d]", c, h, w,
+                        o, c / groups, kh, kw, 2 * k, oh, ow);
     if (fx_below(r, 2)) in = gpuc_ctx_printf(ctx, "%s float32[2, %d, %d, %d]", in, k, oh, ow);
     return (op_case){
         .op = "nn.deformable_conv",
         .attrs = gpuc_ctx_printf(
-            ctx, "strides=[%d, %d] padding=[%d, %d, %d, %d] dilation=[1, 1] groups=%d deformable_groups=%d", stride,
-            stride, pad, pad, pad, pad, groups, offsets),
+            ctx, "strides=[%d, %d] padding=[%d, %d, %d, %d] dilation=[1, 1] groups=%d deformable_groups=%d",
+            stride, stride, pad, pad, pad, pad, groups, offsets),
         .in = in,
         .tolerance = 1e-3};
 }
@@ -73,11 +75,12 @@ static op_case roi_align(gpuc_ctx *ctx, fx_rng *r)
 {
     int h = 3 + fx_below(r, 18), w = 3 + fx_below(r, 18), rois = fx_below(r, 9);
     return (op_case){.op = "vision.roi_align",
-                     .attrs = gpuc_ctx_printf(ctx, "pooled_size=[%d, %d] sampling_ratio=%d aligned=%d mode=\"%s\"",
-                                              1 + fx_below(r, 4), 1 + fx_below(r, 4), fx_below(r, 4) ? 0 : 2,
-                                              fx_below(r, 2), fx_below(r, 2) ? "avg" : "max"),
-                     .in = gpuc_ctx_printf(ctx, "float32[2, %d, %d, %d] float32[%d, 4] int64[%d]", channels(r), h, w,
-                                           rois, rois),
+                     .attrs =
+                         gpuc_ctx_printf(ctx, "pooled_size=[%d, %d] sampling_ratio=%d aligned=%d mode=\"%s\"",
+                                         1 + fx_below(r, 4), 1 + fx_below(r, 4), fx_below(r, 4) ? 0 : 2,
+                                         fx_below(r, 2), fx_below(r, 2) ? "avg" : "max"),
+                     .in = gpuc_ctx_printf(ctx, "float32[2, %d, %d, %d] float32[%d, 4] int64[%d]",
+                                           channels(r), h, w, rois, rois),
                      .lo = -5,
                      .hi = 25,
                      .tolerance = 1e-3};
@@ -95,15 +98,16 @@ static op_case pad(gpuc_ctx *ctx, fx_rng *r)
             sides[side] = gpuc_ctx_printf(ctx, "%s%s%d", sides[side], i ? ", " : "", by);
         }
     return (op_case){.op = "nn.pad",
-                     .attrs = gpuc_ctx_printf(ctx, "pad_before=[%s] pad_after=[%s] mode=\"%s\"", sides[0], sides[1],
-                                              modes[fx_below(r, 4)]),
+                     .attrs = gpuc_ctx_printf(ctx, "pad_before=[%s] pad_after=[%s] mode=\"%s\"", sides[0],
+                                              sides[1], modes[fx_below(r, 4)]),
                      .in = gpuc_ctx_printf(ctx, "float32[%s]", in)};
 }
 
 static op_case resize(gpuc_ctx *ctx, fx_rng *r)
 {
-    static const char *const methods[] = {"nearest", "linear", "cubic"},
-                             *const coordinates[] = {"half_pixel", "asymmetric", "align_corners"};
+    static const char *const methods[] = {"nearest", "linear", "cubic"}, *const coordinates[] = {
+                                                                             "half_pixel", "asymmetric",
+                                                                             "align_corners"};
     int n = 2 + fx_below(r, 2), from[3], to[3];
     const char *in = extents(ctx, r, n, from), *scales = "";
     extents(ctx, r, n, to);
@@ -115,8 +119,9 @@ static op_case resize(gpuc_ctx *ctx, fx_rng *r)
         scales = gpuc_ctx_printf(ctx, "%s%s%.17f", scales, i ? ", " : "", (double)to[i] / from[i]);
     }
     return (op_case){.op = "image.resize",
-                     .attrs = gpuc_ctx_printf(ctx, "sizes=[%s] scales=[%s] method=\"%s\" coordinate=\"%s\"", sizes,
-                                              scales, methods[fx_below(r, 3)], coordinates[fx_below(r, 3)]),
+                     .attrs =
+                         gpuc_ctx_printf(ctx, "sizes=[%s] scales=[%s] method=\"%s\" coordinate=\"%s\"", sizes,
+                                         scales, methods[fx_below(r, 3)], coordinates[fx_below(r, 3)]),
                      .in = gpuc_ctx_printf(ctx, "float32[%s]", in),
                      .tolerance = 1e-3};
 }
@@ -166,8 +171,8 @@ static gpuc_rexpr *floats(gpuc_ctx *ctx, fx_rng *r, int ndim, const int64_t *dim
 
 static void any_grid(gpuc_ctx *ctx, void *arg)
 {
-    static const char *const methods[] = {"nearest", "linear", "cubic"},
-                             *const paddings[] = {"zeros", "border", "reflection"};
+    static const char *const methods[] = {"nearest", "linear", "cubic"}, *const paddings[] = {
+                                                                             "zeros", "border", "reflection"};
     (void)arg;
     for (int i = 0; i < 9; i++) {
         fx_rng r = {(uint64_t)i * 31 + 5};
@@ -182,7 +187,8 @@ static void any_grid(gpuc_ctx *ctx, void *arg)
 static void any_places(gpuc_ctx *ctx, void *arg)
 {
     fx_rng r = {77};
-    int64_t data[] = {1, 2, 6, 7}, weight[] = {3, 2, 3, 3}, offset[] = {1, 18, 4, 5}, rois[] = {40, 4}, forty = 40;
+    int64_t data[] = {1, 2, 6, 7}, weight[] = {3, 2, 3, 3}, offset[] = {1, 18, 4, 5}, rois[] = {40, 4},
+            forty = 40;
     (void)arg;
     gpuc_rexpr *x = floats(ctx, &r, 4, data, false);
     gpuc_rexpr *conv[] = {x, floats(ctx, &r, 4, weight, false), floats(ctx, &r, 4, offset, true)};

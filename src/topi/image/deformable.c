@@ -156,7 +156,8 @@ static void cut(gpuc_ctx *ctx, gpuc_expr number, int n, const int64_t *sizes, gp
 static gpuc_taps_table *tabulate(const gpuc_op_call *call, const deform *d, gpuc_tensor *offsets)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr dims[] = {call->in[0].dims[0], gpuc_int(ctx, d->offset_groups * d->volume), gpuc_int(ctx, d->places)},
+    gpuc_expr dims[] = {call->in[0].dims[0], gpuc_int(ctx, d->offset_groups * d->volume),
+                        gpuc_int(ctx, d->places)},
               v[3], kernel[MAX_RANK], at[MAX_RANK + 2];
     gpuc_tensor_type type = {.ndim = 3, .dims = dims};
     gpuc_iter **axes = gpuc_topi_axes(ctx, &type, v);
@@ -182,8 +183,9 @@ static gpuc_tensor *sampled(const gpuc_op_call *call, const deform *d, gpuc_tens
 {
     gpuc_ctx *ctx = call->ctx;
     const gpuc_taps_table *table = tabulate(call, d, ins[2]);
-    gpuc_expr dims[] = {call->in[0].dims[0], gpuc_int(ctx, d->channels * d->volume), gpuc_int(ctx, d->places)}, v[3],
-              volume = gpuc_int(ctx, d->volume);
+    gpuc_expr dims[] = {call->in[0].dims[0], gpuc_int(ctx, d->channels * d->volume),
+                        gpuc_int(ctx, d->places)},
+              v[3], volume = gpuc_int(ctx, d->volume);
     gpuc_tensor_type type = {.ndim = 3, .dims = dims};
     gpuc_iter **axes = gpuc_topi_axes(ctx, &type, v);
     gpuc_expr channel = gpuc_floordiv_(ctx, v[1], volume),
@@ -209,14 +211,16 @@ static void deform_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
                         gpuc_int(ctx, d.places)},
               v[4], vars[MAX_RANK + 2], w[MAX_RANK + 2];
     gpuc_tensor_type type = {.ndim = 4, .dims = dims};
-    gpuc_iter **axes = gpuc_topi_axes(ctx, &type, v), *k = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, per_group), "k");
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &type, v),
+              *k = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, per_group), "k");
     gpuc_expr at = gpuc_iter_var(k);
     gpuc_expr x[] = {v[0], gpuc_add(ctx, gpuc_mul(ctx, v[1], gpuc_int(ctx, per_group)), at), v[3]};
     w[0] = gpuc_add(ctx, gpuc_mul(ctx, v[1], gpuc_int(ctx, outs_per_group)), v[2]);
     w[1] = gpuc_floordiv_(ctx, at, gpuc_int(ctx, d.volume));
     cut(ctx, gpuc_floormod_(ctx, at, gpuc_int(ctx, d.volume)), d.rank, d.kernel, w + 2);
     gpuc_expr weight = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[1], d.rank + 2, w));
-    gpuc_expr sum = gpuc_te_reduce(ctx, "sum", gpuc_mul(ctx, weight, gpuc_te_read(ctx, columns, 3, x)), 1, &k);
+    gpuc_expr sum =
+        gpuc_te_reduce(ctx, "sum", gpuc_mul(ctx, weight, gpuc_te_read(ctx, columns, 3, x)), 1, &k);
     gpuc_tensor *product = gpuc_topi_compute(ctx, "product", "matmul", 4, axes, sum);
 
     axes = gpuc_topi_axes(ctx, &call->out[0], vars);

@@ -211,8 +211,8 @@ static void grid_sample_compute(const gpuc_op_call *call, gpuc_tensor *const *in
     place[0] = vars[0];
     for (int i = 2; i < ndim; i++) place[i - 1] = vars[i];
     gpuc_expr value = gpuc_topi_taps_sum(ctx, table, ins[0], vars[0], vars[1], place);
-    outs[0] = gpuc_topi_compute(ctx, "sample", "injective", ndim, axes,
-                                gpuc_cast(ctx, call->out[0].dtype, value));
+    outs[0] =
+        gpuc_topi_compute(ctx, "sample", "injective", ndim, axes, gpuc_cast(ctx, call->out[0].dtype, value));
 }
 
 ATTRS(sample_attrs, STRING("method", "linear"), STRING("padding_mode", "zeros"), INT("align_corners", 0),

@@ -173,7 +173,8 @@ static bool is_enlarged_evenly(const gpuc_op_call *call, int axis)
 {
     gpuc_resize_scale s = gpuc_topi_resize_scaling(call, axis);
     bool corners = !strcmp(gpuc_attrs_get_string(call->attrs, "coordinate", ""), "align_corners");
-    return gpuc_tir_is_const(s.q, 1) && s.p->kind == GPUC_EXPR_INT && !corners && !gpuc_topi_resize_crops(call);
+    return gpuc_tir_is_const(s.q, 1) && s.p->kind == GPUC_EXPR_INT && !corners &&
+           !gpuc_topi_resize_crops(call);
 }
 
 /* The taps of the last axis at its position y. Where positions need divisions, which take longer than to load an index,
@@ -182,7 +183,8 @@ static taps last_taps(const gpuc_op_call *call, gpuc_expr y, const char *method)
 {
     gpuc_ctx *ctx = call->ctx;
     int axis = call->in[0].ndim - 1;
-    bool known = call->in[0].dims[axis]->kind == GPUC_EXPR_INT && call->out[0].dims[axis]->kind == GPUC_EXPR_INT;
+    bool known =
+        call->in[0].dims[axis]->kind == GPUC_EXPR_INT && call->out[0].dims[axis]->kind == GPUC_EXPR_INT;
     if (stays(call, axis) || is_enlarged_evenly(call, axis) || (known && !strcmp(method, "nearest")))
         return axis_taps(call, y, axis, method);
     gpuc_tensor_type type = {.ndim = 1, .dims = &call->out[0].dims[axis]};
@@ -192,12 +194,14 @@ static taps last_taps(const gpuc_op_call *call, gpuc_expr y, const char *method)
     taps t = axis_taps(call, v, axis, method);
     int n = t.count, own = t.count == 4 ? 0 : 1; /* the first that has a weight of its own */
     /* infer checks that indices of a scaled axis fit */
-    bool fits = gpuc_topi_resize_scale_of(call, axis) > 0 || gpuc_op_max_size(ctx, call->in[0].dims[axis]) <= INT32_MAX;
+    bool fits = gpuc_topi_resize_scale_of(call, axis) > 0 ||
+                gpuc_op_max_size(ctx, call->in[0].dims[axis]) <= INT32_MAX;
     for (int k = 0; k < n; k++) bodies[k] = gpuc_cast(ctx, fits ? GPUC_INT32 : GPUC_INDEX, t.index[k]);
     for (int k = own; k < t.count; k++) bodies[n++] = t.weight[k];
     gpuc_te_compute_n(ctx, "taps", 1, axes, n, bodies, outs);
     gpuc_te_set_attr(ctx, outs[0], "tag", "shared_table");
-    for (int k = 0; k < t.count; k++) t.index[k] = gpuc_cast(ctx, GPUC_INDEX, gpuc_te_read(ctx, outs[k], 1, &y));
+    for (int k = 0; k < t.count; k++)
+        t.index[k] = gpuc_cast(ctx, GPUC_INDEX, gpuc_te_read(ctx, outs[k], 1, &y));
     for (int k = own; k < t.count; k++) t.weight[k] = gpuc_te_read(ctx, outs[t.count + k - own], 1, &y);
     if (t.count == 2) t.weight[0] = gpuc_sub(ctx, gpuc_topi_resize_real(call, 1), t.weight[1]);
     if (t.inside) t.inside = inside_of(call, gpuc_topi_resize_source(call, y, axis), axis);
@@ -205,7 +209,8 @@ static taps last_taps(const gpuc_op_call *call, gpuc_expr y, const char *method)
 }
 
 /* The weighted sum over the taps of axes [axis, end), at an index of the others. */
-static gpuc_expr combine(const gpuc_op_call *call, gpuc_tensor *x, const taps *t, int axis, int end, gpuc_expr *index)
+static gpuc_expr combine(const gpuc_op_call *call, gpuc_tensor *x, const taps *t, int axis, int end,
+                         gpuc_expr *index)
 {
     gpuc_ctx *ctx = call->ctx;
     if (axis == end)

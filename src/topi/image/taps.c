@@ -109,8 +109,8 @@ static gpuc_expr element(const sum *s, int combination, int32_t bits)
 {
     gpuc_ctx *ctx = s->ctx;
     int rank = s->t->rank;
-    gpuc_expr index[GPUC_TAPS_AXES + 2] = {s->image, s->channel},
-              number = gpuc_cast(ctx, GPUC_INDEX, from_table(s, s->t->element[combination]));
+    gpuc_expr index[GPUC_TAPS_AXES + 2] = {s->image, s->channel};
+    gpuc_expr number = gpuc_cast(ctx, GPUC_INDEX, from_table(s, s->t->element[combination]));
     for (int i = rank - 1; i >= 0; i--) {
         index[2 + i] = i ? gpuc_floormod_(ctx, number, s->t->sizes[i]) : number;
         if (i) number = gpuc_floordiv_(ctx, number, s->t->sizes[i]);

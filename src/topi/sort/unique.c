@@ -244,6 +244,7 @@ ATTRS(unique_attrs, INT("axis", 0), INT("sorted", 1))
 /* Results: the slices, the position of the first of each group, the group of each slice, the sizes of the
  * groups, and the number of groups, behind which all but the third are zero. */
 const gpuc_op gpuc_topi_ops_unique[] = {
-    ALONE_BY(gpuc_topi_par_schedule, "unique", 1, 1, unique_attrs, infer_unique, unique_compute, "unique", "", "Unique", GPUC_T_ANY),
+    ALONE_BY(gpuc_topi_par_schedule, "unique", 1, 1, unique_attrs, infer_unique, unique_compute, "unique", "",
+             "Unique", GPUC_T_ANY),
 };
 const size_t gpuc_topi_ops_unique_count = sizeof gpuc_topi_ops_unique / sizeof gpuc_topi_ops_unique[0];

@@ -107,8 +107,7 @@ static void pad_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     for (int i = 0; i < ndim; i++) {
         gpuc_expr p = index[i] = gpuc_sub(ctx, x.vars[i], x.before[i]), inside = inside_of(&x, i, p);
         if (inside && constant) all = all ? gpuc_and(ctx, all, inside) : inside;
-        if (inside && !constant)
-            index[i] = gpuc_if_then_else(ctx, inside, p, beyond(&x, i, p));
+        if (inside && !constant) index[i] = gpuc_if_then_else(ctx, inside, p, beyond(&x, i, p));
     }
     gpuc_expr fill = gpuc_imm(ctx, call->out[0].dtype, gpuc_attrs_get_float(call->attrs, "value", 0));
     value = gpuc_te_read(ctx, ins[0], ndim, index);

@@ -263,7 +263,8 @@ static adaptive_axis adaptive_axis_of(const gpuc_op_call *call, int first, int64
     gpuc_ctx *ctx = call->ctx;
     /* Samples of a bin that is larger than a pixel are at least half a pixel apart. */
     adaptive_axis a = {.first = first, .bins = bins, .extent = extent, .max = 2 * (extent + 2) + 2};
-    gpuc_expr n = gpuc_mul(ctx, call->in[1].dims[0], gpuc_int(ctx, bins)), all = gpuc_mul(ctx, n, gpuc_int(ctx, a.max));
+    gpuc_expr n = gpuc_mul(ctx, call->in[1].dims[0], gpuc_int(ctx, bins)),
+              all = gpuc_mul(ctx, n, gpuc_int(ctx, a.max));
     a.count = gpuc_topi_par_workspace(ctx, "count", GPUC_INT32, n);
     a.low = gpuc_topi_par_workspace(ctx, "low", GPUC_INT32, all);
     a.over = gpuc_topi_par_workspace(ctx, "over", gpuc_topi_accumulator(call->in[0].dtype), all);
@@ -273,8 +274,9 @@ static adaptive_axis adaptive_axis_of(const gpuc_op_call *call, int first, int64
 static gpuc_stmt find_samples(const gpuc_op_call *call, const gpuc_tir_buffer *rois, const adaptive_axis *a)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), k = gpuc_var(ctx, "k", GPUC_INDEX), bins = gpuc_int(ctx, a->bins),
-              max = gpuc_int(ctx, a->max), n = gpuc_var(ctx, "n", GPUC_INT32), corners[2];
+    gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), k = gpuc_var(ctx, "k", GPUC_INDEX),
+              bins = gpuc_int(ctx, a->bins), max = gpuc_int(ctx, a->max), n = gpuc_var(ctx, "n", GPUC_INT32),
+              corners[2];
     for (int i = 0; i < 2; i++) {
         gpuc_expr at[] = {gpuc_floordiv_(ctx, e, bins), gpuc_int(ctx, a->first + 2 * i)};
         corners[i] = gpuc_topi_widen(ctx, gpuc_tir_load(ctx, rois, 2, at));
@@ -299,7 +301,8 @@ static sample_loop sample_loop_of(const gpuc_op_call *call, const adaptive_axis 
 {
     gpuc_ctx *ctx = call->ctx;
     gpuc_dtype t = gpuc_topi_accumulator(call->in[0].dtype);
-    sample_loop l = {gpuc_var(ctx, "k", GPUC_INDEX), gpuc_var(ctx, "low", GPUC_INT32), gpuc_var(ctx, "over", t), {0}, {0}};
+    sample_loop l = {
+        gpuc_var(ctx, "k", GPUC_INDEX), gpuc_var(ctx, "low", GPUC_INT32), gpuc_var(ctx, "over", t), {0}, {0}};
     gpuc_expr last = gpuc_int(ctx, a->extent - 1), low = gpuc_topi_par_index(ctx, l.low);
     l.at[0] = gpuc_topi_par_clamp(ctx, low, gpuc_int(ctx, 0), last);
     l.at[1] = gpuc_min(ctx, gpuc_add(ctx, l.at[0], gpuc_int(ctx, 1)), last);
@@ -308,8 +311,8 @@ static sample_loop sample_loop_of(const gpuc_op_call *call, const adaptive_axis 
     return l;
 }
 
-static gpuc_stmt over_samples(gpuc_ctx *ctx, const adaptive_axis *a, const sample_loop *l, gpuc_expr roi, gpuc_expr bin,
-                              gpuc_stmt body)
+static gpuc_stmt over_samples(gpuc_ctx *ctx, const adaptive_axis *a, const sample_loop *l, gpuc_expr roi,
+                              gpuc_expr bin, gpuc_stmt body)
 {
     gpuc_expr e = gpuc_add(ctx, gpuc_mul(ctx, roi, gpuc_int(ctx, a->bins)), bin), max = gpuc_int(ctx, a->max),
               at = gpuc_add(ctx, gpuc_mul(ctx, e, max), l->k);
@@ -325,25 +328,27 @@ static gpuc_stmt over_channels(gpuc_ctx *ctx, const gpuc_target *cpu, gpuc_dtype
                                gpuc_stmt body)
 {
     int lanes = gpuc_target_lanes(cpu, t);
-    gpuc_expr step = gpuc_int(ctx, lanes), whole = gpuc_floordiv_(ctx, n, step), v = gpuc_var(ctx, "v", GPUC_INDEX),
-              lane = gpuc_var(ctx, "lane", GPUC_INDEX), tail = gpuc_var(ctx, "c", GPUC_INDEX);
+    gpuc_expr step = gpuc_int(ctx, lanes), whole = gpuc_floordiv_(ctx, n, step),
+              v = gpuc_var(ctx, "v", GPUC_INDEX), lane = gpuc_var(ctx, "lane", GPUC_INDEX),
+              tail = gpuc_var(ctx, "c", GPUC_INDEX);
     if (lanes == 1) return gpuc_topi_par_serial(ctx, c, n, body);
     gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, v, step), lane),
               rest = gpuc_add(ctx, gpuc_mul(ctx, whole, step), tail);
-    gpuc_stmt vector = gpuc_tir_for_(ctx, lane, gpuc_int(ctx, 0), step, GPUC_LOOP_VECTORIZED, GPUC_THREAD_NONE,
-                                     gpuc_tir_substitute_stmt(ctx, body, 1, &c, &at));
+    gpuc_stmt vector = gpuc_tir_for_(ctx, lane, gpuc_int(ctx, 0), step, GPUC_LOOP_VECTORIZED,
+                                     GPUC_THREAD_NONE, gpuc_tir_substitute_stmt(ctx, body, 1, &c, &at));
     return gpuc_tir_seq2(ctx, gpuc_topi_par_serial(ctx, v, whole, vector),
                          gpuc_topi_par_serial(ctx, tail, gpuc_floormod_(ctx, n, step),
                                               gpuc_tir_substitute_stmt(ctx, body, 1, &c, &rest)));
 }
 
 /* On a CPU an iteration takes a bin, else an element of it. */
-static gpuc_stmt adaptive_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, const gpuc_target *target,
-                               gpuc_knobs *knobs)
+static gpuc_stmt adaptive_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg,
+                               const gpuc_target *target, gpuc_knobs *knobs)
 {
     const gpuc_op_call *call = arg;
     roi_attrs r = attrs_of(call);
-    adaptive_axis y = adaptive_axis_of(call, 1, r.rows, r.height), x = adaptive_axis_of(call, 0, r.columns, r.width);
+    adaptive_axis y = adaptive_axis_of(call, 1, r.rows, r.height),
+                  x = adaptive_axis_of(call, 0, r.columns, r.width);
     sample_loop ly = sample_loop_of(call, &y), lx = sample_loop_of(call, &x);
     const gpuc_tir_buffer *data = op->input_buffers[0], *rois = op->input_buffers[1];
     const gpuc_target *cpu = gpuc_topi_par_cpu(target);
@@ -365,7 +370,8 @@ static gpuc_stmt adaptive_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *
     (void)knobs;
     if (cpu) {
         gpuc_dtype t = gpuc_expr_dtype(value);
-        begin = over_channels(ctx, cpu, t, dims[3], c, gpuc_tir_store(ctx, op->output_buffers[0], 4, at, no_sample(call)));
+        begin = over_channels(ctx, cpu, t, dims[3], c,
+                              gpuc_tir_store(ctx, op->output_buffers[0], 4, at, no_sample(call)));
         take = over_channels(ctx, cpu, t, dims[3], c, gpuc_tir_store(ctx, op->output_buffers[0], 4, at, all));
     } else {
         begin = gpuc_topi_par_set(ctx, cell, no_sample(call));
@@ -374,7 +380,8 @@ static gpuc_stmt adaptive_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *
     }
     take = over_samples(ctx, &y, &ly, at[0], at[1], over_samples(ctx, &x, &lx, at[0], at[2], take));
     gpuc_stmt steps[] = {begin, take, end};
-    gpuc_stmt bin = gpuc_tir_let(ctx, image, inside(call, gpuc_tir_load1(ctx, op->input_buffers[2], at[0])), gpuc_tir_seq(ctx, 3, steps));
+    gpuc_stmt bin = gpuc_tir_let(ctx, image, inside(call, gpuc_tir_load1(ctx, op->input_buffers[2], at[0])),
+                                 gpuc_tir_seq(ctx, 3, steps));
     gpuc_expr n = gpuc_int(ctx, 1);
     for (int i = 0; i < (cpu ? 3 : 4); i++) n = gpuc_mul(ctx, n, dims[i]);
     gpuc_stmt parts[] = {find_samples(call, rois, &y), find_samples(call, rois, &x),
@@ -422,7 +429,8 @@ static void align_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     bool last = ratio <= 0 || is_read_often(call, &r, ratio * ratio);
     gpuc_tensor *pooled = NULL;
     if (ratio > 0) {
-        table y = tabulate(call, ins[1], 1, r.rows, r.height), x = tabulate(call, ins[1], 0, r.columns, r.width);
+        table y = tabulate(call, ins[1], 1, r.rows, r.height),
+              x = tabulate(call, ins[1], 0, r.columns, r.width);
         pooled = pool_samples(call, ins, &y, &x, last);
     } else {
         pooled = pool_adaptive(call, ins);
@@ -508,8 +516,8 @@ ATTRS(align_specs, WINDOW_INTS("pooled_size"), FLOAT("spatial_scale", 1), WINDOW
 ATTRS(pool_specs, WINDOW_INTS("pooled_size"), FLOAT("spatial_scale", 1))
 
 const gpuc_op gpuc_topi_ops_roi[] = {
-    ANCHOR_BY(gpuc_topi_par_schedule, "vision.roi_align", 3, 3, align_specs, infer_align, align_compute, "roi_align", "", "RoiAlign",
-           GPUC_T_FLOATS, GPUC_T_LIKE, GPUC_T_INT32 | GPUC_T_INT64),
+    ANCHOR_BY(gpuc_topi_par_schedule, "vision.roi_align", 3, 3, align_specs, infer_align, align_compute,
+              "roi_align", "", "RoiAlign", GPUC_T_FLOATS, GPUC_T_LIKE, GPUC_T_INT32 | GPUC_T_INT64),
     ANCHOR("vision.roi_pool", 3, 3, pool_specs, infer_pool, pool_compute, "roi_pool", "", "MaxRoiPool",
            GPUC_T_FLOATS, GPUC_T_LIKE, GPUC_T_INT32 | GPUC_T_INT64),
 };

@@ -16,7 +16,8 @@ static gpuc_expr line_length(gpuc_ctx *ctx, gpuc_expr n, int lanes)
 
 gpuc_tir_buffer *gpuc_topi_suppress_space(gpuc_ctx *ctx, const gpuc_target *cpu, gpuc_expr rows, gpuc_expr n)
 {
-    gpuc_expr size = gpuc_mul(ctx, line_length(ctx, n, gpuc_target_lanes(cpu, GPUC_FLOAT32)), gpuc_int(ctx, LINES));
+    gpuc_expr size =
+        gpuc_mul(ctx, line_length(ctx, n, gpuc_target_lanes(cpu, GPUC_FLOAT32)), gpuc_int(ctx, LINES));
     return gpuc_topi_par_workspace(ctx, "left", GPUC_FLOAT32, gpuc_mul(ctx, rows, size));
 }
 
@@ -43,13 +44,16 @@ static gpuc_stmt for_lanes(const gpuc_suppress_row *s, gpuc_expr lane, gpuc_stmt
 
 /* Counts those that are left and overlap a box too much, to hits; a block with some is enough. */
 static gpuc_stmt compare(const gpuc_suppress_row *s, gpuc_expr row, const gpuc_expr *box,
-                         const gpuc_tir_buffer *left, const gpuc_tir_buffer *hits, const gpuc_tir_buffer *sums)
+                         const gpuc_tir_buffer *left, const gpuc_tir_buffer *hits,
+                         const gpuc_tir_buffer *sums)
 {
     gpuc_ctx *ctx = s->s.ctx;
     gpuc_expr v = gpuc_var(ctx, "v", GPUC_INDEX), c = gpuc_var(ctx, "c", GPUC_INDEX), lane[3],
               lanes = gpuc_int(ctx, lanes_of(s)), zero = gpuc_topi_par_i32(ctx, 0);
-    gpuc_expr vectors = gpuc_topi_par_ceildiv(ctx, gpuc_topi_par_index(ctx, gpuc_topi_par_get(ctx, left)), lanes),
-              block = gpuc_int(ctx, BLOCK > lanes_of(s) ? BLOCK / lanes_of(s) : 1), from = gpuc_mul(ctx, c, block);
+    gpuc_expr vectors =
+                  gpuc_topi_par_ceildiv(ctx, gpuc_topi_par_index(ctx, gpuc_topi_par_get(ctx, left)), lanes),
+              block = gpuc_int(ctx, BLOCK > lanes_of(s) ? BLOCK / lanes_of(s) : 1),
+              from = gpuc_mul(ctx, c, block);
     for (int k = 0; k < 3; k++) lane[k] = gpuc_var(ctx, "lane", GPUC_INDEX);
     gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, gpuc_add(ctx, from, v), lanes), lane[0]), other[LINES];
     for (int k = 0; k < LINES; k++) other[k] = gpuc_tir_load1(ctx, s->left, left_at(s, row, at, k));
@@ -59,7 +63,8 @@ static gpuc_stmt compare(const gpuc_suppress_row *s, gpuc_expr row, const gpuc_e
     gpuc_stmt look = gpuc_topi_par_serial(ctx, v, gpuc_min(ctx, block, gpuc_sub(ctx, vectors, from)),
                                           for_lanes(s, lane[0], gpuc_tir_store1(ctx, sums, lane[0], sum)));
     gpuc_expr all = gpuc_add(ctx, gpuc_topi_par_get(ctx, hits), gpuc_tir_load1(ctx, sums, lane[1]));
-    look = gpuc_tir_seq2(ctx, look, gpuc_topi_par_serial(ctx, lane[1], lanes, gpuc_topi_par_set(ctx, hits, all)));
+    look = gpuc_tir_seq2(ctx, look,
+                         gpuc_topi_par_serial(ctx, lane[1], lanes, gpuc_topi_par_set(ctx, hits, all)));
     look = gpuc_tir_if_(ctx, gpuc_eq(ctx, gpuc_topi_par_get(ctx, hits), zero), look, NULL);
     gpuc_stmt steps[] = {gpuc_topi_par_set(ctx, hits, zero),
                          for_lanes(s, lane[2], gpuc_tir_store1(ctx, sums, lane[2], zero)),
@@ -68,7 +73,8 @@ static gpuc_stmt compare(const gpuc_suppress_row *s, gpuc_expr row, const gpuc_e
 }
 
 /* Number k of those that are left; the first of a vector has empty boxes behind it. */
-static gpuc_stmt keep_values(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr k, int values, const gpuc_expr *own)
+static gpuc_stmt keep_values(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr k, int values,
+                             const gpuc_expr *own)
 {
     gpuc_ctx *ctx = s->s.ctx;
     gpuc_expr lane = gpuc_var(ctx, "lane", GPUC_INDEX), lanes = gpuc_int(ctx, lanes_of(s));
