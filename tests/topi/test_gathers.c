@@ -151,7 +151,6 @@ static void at_random(void **state)
         free((void *)x.c.attrs);
         free((void *)x.c.in);
     }
-    print_message("cases: %d\n", cases);
 }
 
 /* ---- Coordinates that are any bits: NaN, infinities and huge numbers read nothing outside of the data ---- */
