@@ -76,11 +76,13 @@
     }
 
 /* An operator whose result elementwise ones may join. The inputs' element types come last. */
-#define ANCHOR(nm, lo, hi, at, inf, fn, tp, nn, on, ...)                                                     \
+#define ANCHOR_BY(sched, nm, lo, hi, at, inf, fn, tp, nn, on, ...)                                           \
     {                                                                                                        \
         .name = nm, .min_in = lo, .max_in = hi, .types = {__VA_ARGS__}, .attrs = at, .infer = inf,           \
-        .compute = fn, .pattern = GPUC_FUSE_OUT_FUSABLE, .topi = tp, .nnvm = nn, .onnx = on                  \
+        .compute = fn, .pattern = GPUC_FUSE_OUT_FUSABLE, .schedule = sched, .topi = tp, .nnvm = nn,          \
+        .onnx = on                                                                                           \
     }
+#define ANCHOR(...) ANCHOR_BY(NULL, __VA_ARGS__)
 
 /* An operator that is never fused with others, with a schedule of its own (NULL: as others). The inputs' element
  * types come last. */

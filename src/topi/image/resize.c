@@ -168,19 +168,84 @@ static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const cha
     return t;
 }
 
-/* The weighted sum over the taps of axes [axis, ndim). */
-static gpuc_expr combine(const gpuc_op_call *call, gpuc_tensor *x, const taps *t, int axis, gpuc_expr *index)
+/* Whether positions need no division but by a small number that is known. */
+static bool is_enlarged_evenly(const gpuc_op_call *call, int axis)
+{
+    gpuc_resize_scale s = gpuc_topi_resize_scaling(call, axis);
+    bool corners = !strcmp(gpuc_attrs_get_string(call->attrs, "coordinate", ""), "align_corners");
+    return gpuc_tir_is_const(s.q, 1) && s.p->kind == GPUC_EXPR_INT && !corners &&
+           !gpuc_topi_resize_crops(call);
+}
+
+/* The taps of the last axis at its position y. Where positions need divisions, which take longer than to load an index,
+ * a table has them. Other axes have one position for a loop over the last. */
+static taps last_taps(const gpuc_op_call *call, gpuc_expr y, const char *method)
 {
     gpuc_ctx *ctx = call->ctx;
-    int ndim = call->in[0].ndim;
-    if (axis == ndim) return gpuc_cast(ctx, gpuc_topi_resize_type(call), gpuc_te_read(ctx, x, ndim, index));
+    int axis = call->in[0].ndim - 1;
+    bool known =
+        call->in[0].dims[axis]->kind == GPUC_EXPR_INT && call->out[0].dims[axis]->kind == GPUC_EXPR_INT;
+    if (stays(call, axis) || is_enlarged_evenly(call, axis) || (known && !strcmp(method, "nearest")))
+        return axis_taps(call, y, axis, method);
+    gpuc_tensor_type type = {.ndim = 1, .dims = &call->out[0].dims[axis]};
+    gpuc_expr v, bodies[8];
+    gpuc_tensor *outs[8];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &type, &v);
+    taps t = axis_taps(call, v, axis, method);
+    int n = t.count, own = t.count == 4 ? 0 : 1; /* the first that has a weight of its own */
+    /* infer checks that indices of a scaled axis fit */
+    bool fits = gpuc_topi_resize_scale_of(call, axis) > 0 ||
+                gpuc_op_max_size(ctx, call->in[0].dims[axis]) <= INT32_MAX;
+    for (int k = 0; k < n; k++) bodies[k] = gpuc_cast(ctx, fits ? GPUC_INT32 : GPUC_INDEX, t.index[k]);
+    for (int k = own; k < t.count; k++) bodies[n++] = t.weight[k];
+    gpuc_te_compute_n(ctx, "taps", 1, axes, n, bodies, outs);
+    gpuc_te_set_attr(ctx, outs[0], "tag", "shared_table");
+    for (int k = 0; k < t.count; k++)
+        t.index[k] = gpuc_cast(ctx, GPUC_INDEX, gpuc_te_read(ctx, outs[k], 1, &y));
+    for (int k = own; k < t.count; k++) t.weight[k] = gpuc_te_read(ctx, outs[t.count + k - own], 1, &y);
+    if (t.count == 2) t.weight[0] = gpuc_sub(ctx, gpuc_topi_resize_real(call, 1), t.weight[1]);
+    if (t.inside) t.inside = inside_of(call, gpuc_topi_resize_source(call, y, axis), axis);
+    return t;
+}
+
+/* The weighted sum over the taps of axes [axis, end), at an index of the others. */
+static gpuc_expr combine(const gpuc_op_call *call, gpuc_tensor *x, const taps *t, int axis, int end,
+                         gpuc_expr *index)
+{
+    gpuc_ctx *ctx = call->ctx;
+    if (axis == end)
+        return gpuc_cast(ctx, gpuc_topi_resize_type(call), gpuc_te_read(ctx, x, call->in[0].ndim, index));
     gpuc_expr sum = NULL;
     for (int k = 0; k < t[axis].count; k++) {
         index[axis] = t[axis].index[k];
-        gpuc_expr v = gpuc_mul(ctx, combine(call, x, t, axis + 1, index), t[axis].weight[k]);
+        gpuc_expr v = gpuc_mul(ctx, combine(call, x, t, axis + 1, end, index), t[axis].weight[k]);
         sum = sum ? gpuc_add(ctx, sum, v) : v;
     }
     return sum;
+}
+
+/* Resizes all axes but the last one, along which loops are contiguous. CPUs keep that, and then load one element for
+ * each tap of the last axis, GPUs inline it. NULL: there are no such axes, the last one stays, or
+ * more elements than now would be computed to be read. */
+static gpuc_tensor *resize_rows(const gpuc_op_call *call, gpuc_tensor *x, const char *method)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim, last = ndim - 1;
+    bool any = false;
+    for (int i = 0; i < last; i++) any |= !stays(call, i);
+    if (!any || stays(call, last)) return NULL;
+    bool computed = x->op->kind == GPUC_TE_COMPUTE && !x->op->num_reduce; /* where it is read */
+    bool grows = gpuc_topi_proves(ctx, gpuc_le(ctx, call->in[0].dims[last], call->out[0].dims[last]));
+    if (computed && !grows) return NULL;
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS], vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS];
+    memcpy(dims, call->out[0].dims, sizeof *dims * (size_t)ndim);
+    dims[last] = call->in[0].dims[last];
+    gpuc_tensor_type type = {.ndim = ndim, .dims = dims};
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &type, vars);
+    taps t[GPUC_TOPI_MAX_DIMS];
+    for (int i = 0; i < last; i++) t[i] = axis_taps(call, vars[i], i, method);
+    index[last] = vars[last];
+    return gpuc_topi_compute(ctx, "rows", "shared_table", ndim, axes, combine(call, x, t, 0, last, index));
 }
 
 /* The value, or that for places outside of the input. */
@@ -202,13 +267,17 @@ static void resize_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     taps t[GPUC_TOPI_MAX_DIMS];
     const char *method = gpuc_attrs_get_string(call->attrs, "method", "nearest");
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    for (int i = 0; i < ndim; i++) t[i] = axis_taps(call, vars[i], i, method);
+    for (int i = 0; i < ndim; i++)
+        t[i] = i == ndim - 1 ? last_taps(call, vars[i], method) : axis_taps(call, vars[i], i, method);
     gpuc_expr value;
     if (!strcmp(method, "nearest")) {
         for (int i = 0; i < ndim; i++) index[i] = t[i].index[0];
         value = gpuc_te_read(ctx, ins[0], ndim, index);
     } else {
-        value = gpuc_cast(ctx, call->out[0].dtype, combine(call, ins[0], t, 0, index));
+        gpuc_tensor *rows = resize_rows(call, ins[0], method);
+        memcpy(index, vars, sizeof *index * (size_t)ndim);
+        value = combine(call, rows ? rows : ins[0], t, rows ? ndim - 1 : 0, ndim, index);
+        value = gpuc_cast(ctx, call->out[0].dtype, value);
     }
     outs[0] = gpuc_topi_compute(ctx, "resize", "injective", ndim, axes, extrapolated(call, t, value));
 }

@@ -237,10 +237,11 @@ static gpuc_stmt join_rows(gpuc_ctx *ctx, const all_class *x, const gpuc_target 
 static gpuc_stmt all_class_in_order(gpuc_ctx *ctx, all_class *x, const gpuc_target *target)
 {
     gpuc_tir_buffer *counts = gpuc_topi_par_workspace(ctx, "counts", GPUC_INT32, x->rows),
-                    *left = space(ctx, "left", GPUC_FLOAT32, x->rows, gpuc_mul(ctx, x->n, gpuc_int(ctx, 5)));
+                    *left = gpuc_topi_suppress_space(ctx, target, x->rows, x->n);
     x->counts = counts;
     const gpuc_suppress_row s = {
         .s = {.ctx = ctx, .rows = x->rows, .n = x->n, .threshold = x->threshold, .max = x->max},
+        .target = target,
         .left = left,
         .arg = x,
         .corner = all_class_corner,
@@ -473,12 +474,13 @@ static gpuc_stmt suppress_first(const gpuc_order *o, gpuc_expr row, const gpuc_o
 
 static gpuc_stmt nms_in_order(gpuc_ctx *ctx, const row_nms *x, const gpuc_target *target)
 {
-    gpuc_tir_buffer *left = space(ctx, "left", GPUC_FLOAT32, x->rows, gpuc_mul(ctx, x->n, gpuc_int(ctx, 5)));
+    gpuc_tir_buffer *left = gpuc_topi_suppress_space(ctx, target, x->rows, x->n);
     const gpuc_suppress_row s = {.s = {.ctx = ctx,
                                        .rows = x->rows,
                                        .n = x->n,
                                        .threshold = gpuc_imm(ctx, GPUC_FLOAT32, x->threshold),
                                        .at_threshold = true},
+                                 .target = target,
                                  .left = left,
                                  .arg = x,
                                  .corner = nms_corner,
