@@ -170,8 +170,9 @@ gpuc_rexpr *gpuc_relay_global(gpuc_ctx *ctx, const char *name);
 gpuc_rexpr *gpuc_relay_constant(gpuc_ctx *ctx, const gpuc_rtype *type, gpuc_const_data *data);
 gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs *attrs, int n,
                             gpuc_rexpr *const *args);
-/* Call of an operator by name with attributes completed; its type is inferred at once. A row with
- * several outputs gives a tuple-typed call. Raises for an unknown operator. */
+/* Call of an operator by any of its names, with attributes in any of their spellings (gpuc/op.h), which are
+ * completed; its type is inferred at once. A row with several outputs gives a tuple-typed call. Raises for an unknown
+ * operator. */
 gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, int n,
                           gpuc_rexpr *const *args);
 gpuc_rexpr *gpuc_relay_op1(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a);

@@ -198,6 +198,15 @@ static void infer_reinterpret(gpuc_op_call *call)
 ATTRS(clip_attrs, FLOAT("a_min", -INFINITY), FLOAT("a_max", INFINITY))
 ATTRS(dtype_attrs, DTYPE("dtype"))
 
+/* What is left of it is dropped where a model is trained: here all is kept. */
+static void take_rate(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    double rate = value->kind == GPUC_ATTR_INT ? (double)value->i : value->f;
+    if ((value->kind != GPUC_ATTR_INT && value->kind != GPUC_ATTR_FLOAT) || !(rate >= 0 && rate < 1))
+        gpuc_op_written_fail(w, "%s must be a number in [0, 1)", spec->name);
+}
+ATTRS(dropout_attrs, SPELLED("rate", FLOAT, take_rate, NULL, "of training: nothing is dropped when a model runs"))
+
 #define SAME1(nm, fn, set, tp, nn, on) ROW1(nm, fn, gpuc_topi_infer_same, set, NULL, tp, nn, on)
 #define FLOAT1(nm, on) SAME1(nm, named, GPUC_T_FLOATS, nm, nm, on)
 
@@ -237,7 +246,7 @@ const gpuc_op gpuc_topi_ops_elemwise[] = {
     SAME1("sign", sign, GPUC_T_NUMBERS, "sign", "sign", "Sign"),
     SAME1("logical_not", logical_not, GPUC_T_BOOL, "logical_not", "logical_not", "Not"),
     SAME1("bitwise_not", bitwise_not, GPUC_T_INTS | GPUC_T_BOOL, "bitwise_not", "", "BitwiseNot"),
-    SAME1("nn.dropout", identity, GPUC_T_ANY, "", "dropout", "Dropout"),
+    ROW1("nn.dropout", identity, gpuc_topi_infer_same, GPUC_T_ANY, dropout_attrs, "", "dropout", "Dropout"),
     ROW1("identity", identity, infer_identity, GPUC_T_ANY, NULL, "identity", "copy,block_grad", "Identity"),
     ROW1("isnan", named, infer_is, GPUC_T_FLOATS, NULL, "isnan", "", "IsNaN"),
     ROW1("isinf", named, infer_is, GPUC_T_FLOATS, NULL, "isinf", "", "IsInf"),

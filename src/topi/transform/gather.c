@@ -248,10 +248,26 @@ static void one_hot_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, g
                                         gpuc_te_read(ctx, ins[2], 0, NULL)));
 }
 
-ATTRS(take_attrs, INT("axis", 0), STRING("mode", "negative"))
+ATTRS(take_attrs, INT("axis", 0), STRING("mode", "clip"), FLAT_WITHOUT("axis"), ONLY("batch_dims", INT, "0"))
 ATTRS(axis_0, INT("axis", 0))
-ATTRS(batch_attrs, INT("batch_dims", 0))
-ATTRS(hot_attrs, SIZES("depth"), INT("axis", -1))
+/* The number of positions in an index. */
+static void take_index_rank(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    if (value->kind != GPUC_ATTR_INT) gpuc_op_written_fail(w, "attribute '%s' must be an integer", spec->name);
+    if (w->in && w->num_written > 1) gpuc_op_must_be(w, spec->name, value->i, 1, w->in[1].ndim - 1);
+}
+
+static void take_hot_type(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    (void)spec;
+    w->inputs[1].cast = w->inputs[2].cast = value->dtype;
+    w->changed |= value->dtype.bits != 0;
+}
+
+ATTRS(batch_attrs, INT("batch_dims", 0),
+      SPELLED("index_rank", INT, take_index_rank, NULL, "must be the last dimension of input 1"))
+ATTRS(hot_attrs, SIZES("depth"), INT("axis", -1),
+      SPELLED("dtype", DTYPE, take_hot_type, NULL, "inputs 1 and 2 are cast to it"))
 
 const gpuc_op gpuc_topi_ops_gather[] = {
     MOVES_OF("take", 2, 2, take_attrs, infer_take, take_compute, "take", "take", "Gather", GPUC_T_ANY,

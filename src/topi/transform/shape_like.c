@@ -28,10 +28,12 @@ static void check_number(const gpuc_op_call *call, int i)
         gpuc_topi_fail(call, "the value has %d dimensions, must be one number", call->in[i].ndim);
 }
 
+/* Without dtype, of the value's type. */
 static void infer_full(gpuc_op_call *call)
 {
     check_number(call, 0);
     infer_shaped(call);
+    if (!call->out[0].dtype.bits) call->out[0].dtype = call->in[0].dtype;
 }
 
 static void infer_full_like(gpuc_op_call *call)
@@ -167,17 +169,36 @@ static void collapse_sum_compute(const gpuc_op_call *call, gpuc_tensor *const *i
         call, gpuc_topi_compute(ctx, "T", reduced ? "reduce" : "injective", call->out[0].ndim, axes, x));
 }
 
+/* The value as a number, in place of the last input. */
+static void take_fill_value(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    bool like = w->op->min_in == 2;
+    const gpuc_attr *type = gpuc_attrs_find(w->attrs, "dtype");
+    gpuc_dtype t = like && w->in && w->num_in ? w->in[0].dtype
+                   : type && type->dtype.bits ? type->dtype
+                                              : GPUC_FLOAT32;
+    if (value->kind != GPUC_ATTR_FLOAT && value->kind != GPUC_ATTR_INT)
+        gpuc_op_written_fail(w, "attribute '%s' must be a number", spec->name);
+    if (w->num_in != w->op->min_in - 1)
+        gpuc_op_written_fail(w, "%s and %d inputs; one of these is the value", spec->name, w->num_in);
+    gpuc_op_constant_input(w, w->num_in++, (gpuc_tensor_type){.dtype = t},
+                           value->kind == GPUC_ATTR_INT ? (double)value->i : value->f);
+}
+#define FILL_VALUE SPELLED("fill_value", FLOAT, take_fill_value, NULL, "the value, where no input is it")
+
 ATTRS(shaped, INTS("shape"), DTYPE_OR("dtype", GPUC_FLOAT32))
+ATTRS(filled, INTS("shape"), {.name = "dtype", .kind = GPUC_ATTR_DTYPE}, FILL_VALUE)
+ATTRS(filled_like, FILL_VALUE)
 ATTRS(like_axes, INTS("axis"), INT("exclude", 0))
-ATTRS(axis_list, INTS("axis"))
+ATTRS(axis_list, INTS("axis"), SAME("axes", INTS, "axis"))
 
 const gpuc_op gpuc_topi_ops_like[] = {
     MOVES("zeros", 0, 0, shaped, infer_shaped, zeros_compute, "", "zeros", ""),
     MOVES("ones", 0, 0, shaped, infer_shaped, ones_compute, "", "ones", ""),
-    MOVES("full", 1, 1, shaped, infer_full, full_compute, "full", "full", ""),
+    MOVES("full", 1, 1, filled, infer_full, full_compute, "full", "full", ""),
     MOVES("zeros_like", 1, 1, NULL, gpuc_topi_infer_same, zeros_compute, "", "zeros_like", ""),
     MOVES("ones_like", 1, 1, NULL, gpuc_topi_infer_same, ones_compute, "", "ones_like", ""),
-    MOVES("full_like", 2, 2, NULL, infer_full_like, full_compute, "full_like", "full_like", ""),
+    MOVES("full_like", 2, 2, filled_like, infer_full_like, full_compute, "full_like", "full_like", ""),
     MOVES("expand_like", 2, 2, like_axes, infer_expand_like, expand_like_compute, "", "expand_like", ""),
     MOVES("slice_like", 2, 2, axis_list, infer_slice_like, slice_like_compute, "", "slice_like", ""),
     {.name = "collapse_sum_like",
