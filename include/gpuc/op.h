@@ -189,6 +189,12 @@ GPUC_API const char *gpuc_op_next_name(const char *list, char name[GPUC_OP_NAME]
 GPUC_API size_t gpuc_op_count(void);
 /* Row i of them, which lives as long as the library; NULL where there is none. */
 GPUC_API const gpuc_op *gpuc_op_at(size_t i);
+/* The row of that name, its own, one that it lists or an alias, or a row that was added. Of an alias that chooses a row
+ * by an attribute, the first that it may choose. Raises where there is none, with the nearest name. */
+GPUC_API const gpuc_op *gpuc_op_get(gpuc_ctx *ctx, const char *name);
+/* Calls each with every name that stands for one of several rows, of which one is given, or for a row with defaults of
+ * its own. */
+GPUC_API void gpuc_op_each_alias(void (*each)(void *arg, const char *name, const gpuc_op *row), void *arg);
 /* The number of rows that were added to the context and to its runtime. */
 GPUC_API size_t gpuc_op_added_count(gpuc_ctx *ctx);
 /* Row i of them: the context's in the order in which they were added, then the runtime's by name; NULL where there is

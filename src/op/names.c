@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each name of an operator stands for: one table for a row's own name, for those that it lists and for aliases,
  * so that all are found alike. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -39,6 +40,21 @@ static const char *nnvm_names(const gpuc_op *op)
     return op->nnvm;
 }
 
+void gpuc_op_row_name(const gpuc_op_alias *a, const char *by, int rank, char row[2 * GPUC_OP_NAME])
+{
+    char *out = row;
+    for (const char *p = a->row; *p; p++) {
+        size_t room = (size_t)(row + 2 * GPUC_OP_NAME - out);
+        if (*p != '%')
+            out += snprintf(out, room, "%c", *p);
+        else if (*++p == 's')
+            out += snprintf(out, room, "%s", by);
+        else
+            out += snprintf(out, room, "%d", rank);
+        GPUC_CHECK(out < row + 2 * GPUC_OP_NAME);
+    }
+}
+
 /* An alias that has no attribute to choose by stands for this row. */
 static const gpuc_op *row_of(const gpuc_op_alias *a)
 {
@@ -53,6 +69,16 @@ void gpuc_op_each_name(void (*each)(void *arg, const char *name, const gpuc_op_n
         visit_list(&v, a->names, &(gpuc_op_name){.op = row_of(a), .alias = a});
     visit_rows(&v, topi_names);
     visit_rows(&v, nnvm_names);
+}
+
+void gpuc_op_each_alias(void (*each)(void *arg, const char *name, const gpuc_op *row), void *arg)
+{
+    for (const gpuc_op_alias *a = gpuc_topi_op_aliases; a->names; a++) {
+        char name[GPUC_OP_NAME], first[GPUC_OP_NAME] = "", row[2 * GPUC_OP_NAME];
+        if (a->by) gpuc_op_next_name(a->values, first);
+        gpuc_op_row_name(a, first, 2, row);
+        for (const char *list = a->names; (list = gpuc_op_next_name(list, name));) each(arg, name, gpuc_op_find(row));
+    }
 }
 
 typedef struct table {

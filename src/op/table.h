@@ -22,6 +22,9 @@ struct gpuc_op_alias {
     const char *inputs;   /* "021": the row's inputs as numbers of the written ones; NULL: in order */
 };
 
+/* The name of the row, for a value of `by`. */
+void gpuc_op_row_name(const gpuc_op_alias *a, const char *by, int rank, char row[2 * GPUC_OP_NAME]);
+
 extern const gpuc_op_alias gpuc_topi_op_aliases[]; /* ends with NULL names */
 
 #endif

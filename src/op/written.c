@@ -202,7 +202,7 @@ void gpuc_op_take_only(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpu
 
 const gpuc_op *gpuc_op_choose(gpuc_ctx *ctx, const gpuc_op_alias *a, const gpuc_attr *by, int rank)
 {
-    char row[2 * GPUC_OP_NAME] = "", *out = row, one[GPUC_OP_NAME], name[GPUC_OP_NAME];
+    char row[2 * GPUC_OP_NAME], one[GPUC_OP_NAME], name[GPUC_OP_NAME];
     bool known = !a->by;
     gpuc_op_next_name(a->names, name);
     if (a->by && !by)
@@ -213,17 +213,9 @@ const gpuc_op *gpuc_op_choose(gpuc_ctx *ctx, const gpuc_op_alias *a, const gpuc_
     if (!known)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: %s is '%s', must be one of %s", name, a->by,
                    text_of(ctx, by), a->values);
-    for (const char *p = a->row; *p; p++) {
-        size_t room = sizeof row - (size_t)(out - row);
-        if (*p != '%' && room > 1)
-            *out++ = *p;
-        else if (*++p == 's')
-            out += snprintf(out, room, "%s", by->s);
-        else
-            out += snprintf(out, room, "%d", rank);
-    }
     if (strstr(a->row, "%d") && (rank < 1 || rank > 3))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: takes data of 3 to 5 dimensions, not %d", name, rank + 2);
+    gpuc_op_row_name(a, by ? by->s : "", rank, row);
     const gpuc_op *op = gpuc_op_find(row);
     GPUC_CHECK(op);
     return op;
@@ -248,6 +240,23 @@ static const gpuc_attrs *with_defaults(gpuc_op_written *w, const gpuc_op_alias *
     return given;
 }
 
+static void unknown_operator(gpuc_ctx *ctx, const char *name)
+{
+    const char *near = gpuc_op_nearest(ctx, name);
+    gpuc_raise(ctx, GPUC_UNSUPPORTED, "unknown operator '%s'%s%s%s", name, near ? "; did you mean '" : "",
+               near ? near : "", near ? "'?" : "");
+}
+
+const gpuc_op *gpuc_op_get(gpuc_ctx *ctx, const char *name)
+{
+    gpuc_op_name what = gpuc_op_lookup_name(ctx, name);
+    char first[GPUC_OP_NAME];
+    if (what.op) return what.op;
+    if (!what.alias) unknown_operator(ctx, name);
+    gpuc_op_next_name(what.alias->values, first);
+    return gpuc_op_choose(ctx, what.alias, &(gpuc_attr){.kind = GPUC_ATTR_STRING, .s = first}, 2);
+}
+
 static void find_row(gpuc_op_written *w)
 {
     gpuc_op_name what = w->op ? (gpuc_op_name){.op = w->op} : gpuc_op_lookup_name(w->ctx, w->name);
@@ -259,10 +268,7 @@ static void find_row(gpuc_op_written *w)
         w->given = with_defaults(w, what.alias);
         if (what.alias->inputs) permute_inputs(w, what.alias->inputs);
     }
-    if (w->op) return;
-    const char *near = gpuc_op_nearest(w->ctx, w->name);
-    gpuc_raise(w->ctx, GPUC_UNSUPPORTED, "unknown operator '%s'%s%s%s", w->name,
-               near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    if (!w->op) unknown_operator(w->ctx, w->name);
 }
 
 static bool is_choice(const gpuc_op_written *w, const char *attr)

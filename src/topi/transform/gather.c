@@ -57,7 +57,7 @@ static void infer_take(gpuc_op_call *call)
     const gpuc_tensor_type *in = &call->in[0], *at = &call->in[1];
     gpuc_expr dims[2 * GPUC_TOPI_MAX_DIMS];
     int axis = gpuc_topi_axis(call, "axis", in->ndim), n = 0;
-    bool counts = !strcmp(take_mode(call), "negative");
+    const char *mode = take_mode(call);
     for (int i = 0; i < axis; i++) dims[n++] = in->dims[i];
     for (int i = 0; i < at->ndim; i++) dims[n++] = at->dims[i];
     for (int i = axis + 1; i < in->ndim; i++) dims[n++] = in->dims[i];
@@ -70,10 +70,13 @@ static void infer_take(gpuc_op_call *call)
     gpuc_expr *values = gpuc_new_array(call->ctx, gpuc_expr, count + 1);
     for (int64_t i = 0; i < count; i++) {
         int64_t k;
-        if (!counts || !gpuc_expr_is_int(call->in_values[1][i], &k)) return;
-        if (k < -extent || k >= extent)
+        if (extent < 1 || !gpuc_expr_is_int(call->in_values[1][i], &k)) return;
+        bool negative = !strcmp(mode, "negative");
+        if (negative && (k < -extent || k >= extent))
             gpuc_topi_fail(call, "index %lld is outside of %lld elements", (long long)k, (long long)extent);
-        if (k < 0) k += extent;
+        if (!strcmp(mode, "wrap")) k %= extent;
+        if (k < 0 && (negative || !strcmp(mode, "wrap"))) k += extent;
+        k = k < 0 ? 0 : k >= extent ? extent - 1 : k;
         values[i] = call->in_values[0][k];
     }
     call->out_values[0] = values;
