@@ -153,6 +153,7 @@ typedef struct gpuc_op_written {
     const gpuc_attrs *attrs;    /* those of the row */
     int num_in;                 /* number of inputs of the row; take may change it */
     const gpuc_tensor_type *in; /* types of the inputs as written; NULL: not known */
+    const gpuc_expr *const *in_values; /* per input: elements of a small integer tensor, or NULL; NULL: as in */
     int num_written;            /* number of these */
     gpuc_op_input inputs[GPUC_OP_WRITTEN_IN]; /* what the row gets, for the first num_in inputs */
     bool changed;               /* some input is not as written */

@@ -7,7 +7,7 @@
 
 void gpuc_op_set_ints(gpuc_op_written *w, const char *name, int n, const int64_t *v)
 {
-    gpuc_op_set_attr(w, name, &(gpuc_attr){.name = name, .kind = GPUC_ATTR_INTS, .n = n, .ints = v});
+    gpuc_op_set_attr(w, name, gpuc_attrs_find(gpuc_attrs_ints(w->ctx, NULL, name, n, v), name));
 }
 
 void gpuc_op_set_sizes(gpuc_op_written *w, const char *name, int n, const gpuc_expr *v)
@@ -28,6 +28,15 @@ void gpuc_op_constant_input(gpuc_op_written *w, int i, gpuc_tensor_type type, do
 {
     w->inputs[i] = (gpuc_op_input){.from = -1, .constant = type, .value = value};
     w->changed = true;
+}
+
+int gpuc_op_values_of(gpuc_op_written *w, int i, const gpuc_expr **out)
+{
+    int64_t n = 1;
+    if (!w->in || !w->in_values || i >= w->num_written || !w->in_values[i] || w->in[i].ndim > 1) return -1;
+    if (w->in[i].ndim && !gpuc_expr_is_int(w->in[i].dims[0], &n)) return -1;
+    *out = w->in_values[i];
+    return (int)n;
 }
 
 void gpuc_op_reshape_input(gpuc_op_written *w, int i, int ndim, const gpuc_expr *dims)

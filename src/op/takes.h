@@ -33,6 +33,8 @@ void gpuc_op_set_ints(gpuc_op_written *w, const char *name, int n, const int64_t
 void gpuc_op_set_sizes(gpuc_op_written *w, const char *name, int n, const gpuc_expr *v);
 /* A written attribute as integers: n of them, or one; raises for anything else. */
 const int64_t *gpuc_op_ints_of(gpuc_op_written *w, const gpuc_attr *value, int *n);
+/* The integers in written input i, a list: how many, or -1 where they are not known. */
+int gpuc_op_values_of(gpuc_op_written *w, int i, const gpuc_expr **out);
 /* Input i of the row has these dimensions, of which one may be -1. */
 void gpuc_op_reshape_input(gpuc_op_written *w, int i, int ndim, const gpuc_expr *dims);
 /* Input i of the row is a constant of this type. */

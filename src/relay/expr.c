@@ -65,15 +65,18 @@ static gpuc_rexpr *call_row(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *
     return call;
 }
 
-/* The types of tensors; NULL if something else is among them, which inference refuses. */
-static gpuc_tensor_type *types_of(gpuc_ctx *ctx, int n, gpuc_rexpr *const *args)
+/* The types and values of tensors; none if something else is among them, which inference refuses. */
+static void set_types(gpuc_op_written *w, gpuc_rexpr *const *args)
 {
-    gpuc_tensor_type *types = gpuc_new_array(ctx, gpuc_tensor_type, n + 1);
-    for (int i = 0; i < n; i++) {
-        if (!args[i]->type || args[i]->type->kind != GPUC_RTYPE_TENSOR) return NULL;
+    gpuc_tensor_type *types = gpuc_new_array(w->ctx, gpuc_tensor_type, w->num_in + 1);
+    const gpuc_expr **values = gpuc_new_array(w->ctx, const gpuc_expr *, w->num_in + 1);
+    for (int i = 0; i < w->num_in; i++) {
+        if (!args[i]->type || args[i]->type->kind != GPUC_RTYPE_TENSOR) return;
         types[i] = args[i]->type->tensor;
+        values[i] = args[i]->values;
     }
-    return types;
+    w->in = types;
+    w->in_values = values;
 }
 
 static gpuc_rexpr *columns_of(gpuc_ctx *ctx, gpuc_rexpr *e, int64_t first, int64_t n)
@@ -123,7 +126,8 @@ static gpuc_rexpr *finish(gpuc_ctx *ctx, const gpuc_op_written *w, gpuc_rexpr *c
 gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *name, const gpuc_attrs *attrs, int n,
                           gpuc_rexpr *const *args)
 {
-    gpuc_op_written w = {.ctx = ctx, .name = name, .given = attrs, .num_in = n, .in = types_of(ctx, n, args)};
+    gpuc_op_written w = {.ctx = ctx, .name = name, .given = attrs, .num_in = n};
+    set_types(&w, args);
     gpuc_op_complete(&w);
     if (!w.changed) return call_row(ctx, w.op, w.attrs, n, args);
     gpuc_rexpr **inputs = gpuc_new_array(ctx, gpuc_rexpr *, w.num_in + 1);

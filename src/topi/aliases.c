@@ -14,6 +14,10 @@ const gpuc_op_alias gpuc_topi_op_aliases[] = {
     {"nn.adaptive_pool1d,adaptive_pool1d", "nn.adaptive_%s_pool1d", "pool_type", POOL, NULL, NULL},
     {"nn.adaptive_pool3d,adaptive_pool3d", "nn.adaptive_%s_pool3d", "pool_type", POOL, NULL, NULL},
     {"nn.pool_grad,pool_grad", "nn.%s_pool_grad", "pool_type", POOL, NULL, NULL},
+    {.names = "nn.max_pool2d_grad", .row = "nn.max_pool_grad"},
+    {.names = "nn.avg_pool2d_grad", .row = "nn.avg_pool_grad"},
+    /* That is exact. */
+    {.names = "nn.fast_softmax", .row = "nn.softmax"},
     {"nn.mirror_pad", "nn.pad", .defaults = "mode=SYMMETRIC"},
     {"image.resize1d,image.resize2d,image.resize3d", "image.resize",
      .defaults = "method=linear rounding_method=round cubic_alpha=-0.5"},

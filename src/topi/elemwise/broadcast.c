@@ -49,6 +49,12 @@ static gpuc_expr floor_divide_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
     return gpuc_floordiv_(ctx, a, b);
 }
 
+static gpuc_expr trunc_divide_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
+{
+    gpuc_expr y = gpuc_div(ctx, a, b);
+    return gpuc_is_float(gpuc_expr_dtype(a)) ? gpuc_call1(ctx, "trunc", y) : y;
+}
+
 static gpuc_expr floor_mod_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
 {
     if (!gpuc_is_float(gpuc_expr_dtype(a))) return gpuc_floormod_(ctx, a, b);
@@ -88,6 +94,8 @@ BINARY(divide, gpuc_div)
 BINARY(mod, gpuc_mod)
 BINARY(floor_divide, floor_divide_of)
 BINARY(floor_mod, floor_mod_of)
+BINARY(trunc_divide, trunc_divide_of)
+BINARY(trunc_mod, gpuc_mod)
 BINARY(power, gpuc_topi_power)
 BINARY(maximum, gpuc_max)
 BINARY(minimum, gpuc_min)
@@ -291,6 +299,8 @@ const gpuc_op gpuc_topi_ops_broadcast[] = {
     ROW2("mod", mod, infer_mod, GPUC_T_NUMBERS, "mod", "elemwise_mod,broadcast_mod", "Mod"),
     ROW2("floor_divide", floor_divide, infer_floor_divide, GPUC_T_NUMBERS, "floor_divide", "", ""),
     ROW2("floor_mod", floor_mod, infer_floor_mod, GPUC_T_NUMBERS, "floor_mod", "", "Mod"),
+    ROW2("trunc_divide", trunc_divide, gpuc_topi_infer_broadcast, GPUC_T_NUMBERS, "trunc_divide", "", ""),
+    ROW2("trunc_mod", trunc_mod, gpuc_topi_infer_broadcast, GPUC_T_NUMBERS, "trunc_mod", "", ""),
     ROW2("power", power, gpuc_topi_infer_broadcast, GPUC_T_NUMBERS, "power", "elemwise_pow,broadcast_pow",
          "Pow"),
     ROW2("maximum", maximum, infer_maximum, GPUC_T_ANY, "maximum", "broadcast_max", "Max"),

@@ -145,6 +145,7 @@ UNARY(cast, cast(ctx, dtype_attr(call), x))
 UNARY(reinterpret, reinterpret(ctx, dtype_attr(call), x))
 UNARY(logical_not, gpuc_not(ctx, x))
 UNARY(bitwise_not, gpuc_is_bool(gpuc_expr_dtype(x)) ? gpuc_not(ctx, x) : gpuc_call1(ctx, "bitnot", x))
+UNARY(isfinite, gpuc_not(ctx, gpuc_or(ctx, gpuc_call1(ctx, "isnan", x), gpuc_call1(ctx, "isinf", x))))
 /* The rest are rows of tir's operator table under their own name. */
 UNARY(named, gpuc_call1(ctx, call->op->name, x))
 
@@ -193,6 +194,22 @@ static void infer_reinterpret(gpuc_op_call *call)
                        gpuc_dtype_name(to, b));
     call->out[0] = call->in[0];
     call->out[0].dtype = to;
+}
+
+/* To the element type of input 1, whose elements are not read. */
+static void infer_cast_like(gpuc_op_call *call)
+{
+    call->out[0] = call->in[0];
+    call->out[0].dtype = call->in[1].dtype;
+}
+
+static void cast_like_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
+    gpuc_expr x = gpuc_te_read(call->ctx, ins[0], call->in[0].ndim, vars);
+    outs[0] = gpuc_topi_compute(call->ctx, "T", "elemwise", call->in[0].ndim, axes,
+                                cast(call->ctx, call->out[0].dtype, x));
 }
 
 ATTRS(clip_attrs, FLOAT("a_min", -INFINITY), FLOAT("a_max", INFINITY))
@@ -250,8 +267,10 @@ const gpuc_op gpuc_topi_ops_elemwise[] = {
     ROW1("identity", identity, infer_identity, GPUC_T_ANY, NULL, "identity", "copy,block_grad", "Identity"),
     ROW1("isnan", named, infer_is, GPUC_T_FLOATS, NULL, "isnan", "", "IsNaN"),
     ROW1("isinf", named, infer_is, GPUC_T_FLOATS, NULL, "isinf", "", "IsInf"),
+    ROW1("isfinite", isfinite, infer_is, GPUC_T_FLOATS, NULL, "isfinite", "", ""),
     ROW1("clip", clip, gpuc_topi_infer_same, GPUC_T_NUMBERS, clip_attrs, "clip", "clip", "Clip"),
     ROW1("cast", cast, infer_cast, GPUC_T_ANY, dtype_attrs, "cast", "cast", "Cast,CastLike"),
+    MOVES("cast_like", 2, 2, NULL, infer_cast_like, cast_like_compute, "cast_like", "", ""),
     ROW1("reinterpret", reinterpret, infer_reinterpret, GPUC_T_NUMBERS, dtype_attrs, "reinterpret", "", ""),
 };
 const size_t gpuc_topi_ops_elemwise_count = sizeof gpuc_topi_ops_elemwise / sizeof gpuc_topi_ops_elemwise[0];

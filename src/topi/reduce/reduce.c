@@ -136,8 +136,7 @@ static void mean_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
     outs[0] = gpuc_topi_compute(ctx, "T_mean", "elemwise", ndim, axes, value);
 }
 
-ATTRS(reduce_attrs, INTS("axis"), INT("keepdims", 0), EXCLUDE,
-      SPELLED("dtype", DTYPE, gpuc_op_take_in_type, NULL, "the input is cast to it before"))
+ATTRS(reduce_attrs, INTS("axis"), INT("keepdims", 0), EXCLUDE)
 
 #define ROW(nm, inf, set, fn, on)                                                                            \
     {                                                                                                        \

@@ -268,11 +268,40 @@ static gpuc_expr take_dim(gpuc_op_written *w, int i)
     return w->in[0].dims[i];
 }
 
+/* Entry i of the new shape; returns how many behind it belong to it. */
+static int by_code(gpuc_op_written *w, const gpuc_attr *value, int i, bool copies, int *from, new_dims *out)
+{
+    gpuc_ctx *ctx = w->ctx;
+    int64_t code = value->ints[i];
+    if (code == 0 && copies) {
+        push_dim(w, out, take_dim(w, (*from)++));
+    } else if (code == -2) {
+        while (*from < w->in[0].ndim) push_dim(w, out, take_dim(w, (*from)++));
+    } else if (code == -3) {
+        push_dim(w, out, gpuc_mul(ctx, take_dim(w, *from), take_dim(w, *from + 1)));
+        *from += 2;
+    } else if (code == -4) {
+        if (i + 2 >= value->n) gpuc_op_written_fail(w, "-4 must have two sizes behind it");
+        gpuc_expr whole = take_dim(w, (*from)++), a = gpuc_attr_size(ctx, value, i + 1),
+                  b = gpuc_attr_size(ctx, value, i + 2);
+        if (gpuc_tir_is_const(a, -1)) a = gpuc_floordiv_(ctx, whole, b);
+        if (gpuc_tir_is_const(b, -1)) b = gpuc_floordiv_(ctx, whole, a);
+        push_dim(w, out, a);
+        push_dim(w, out, b);
+        return 2;
+    } else if (code < -1 && code != GPUC_ATTR_UNKNOWN) {
+        gpuc_op_written_fail(w, "the new shape has %lld; known are sizes, 0 and -1 to -4", (long long)code);
+    } else {
+        push_dim(w, out, gpuc_attr_size(ctx, value, i));
+        (*from)++;
+    }
+    return 0;
+}
+
 /* TVM: 0 is the dimension of the input, -2 all that are left, -3 the product of two, -4 cuts one in two. A 0 for an
  * input without elements is the number, unless allowzero=0 is given. */
 static void take_newshape(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
-    gpuc_ctx *ctx = w->ctx;
     const gpuc_attr *zero = gpuc_attrs_find(w->given, "allowzero");
     bool codes = false, known = w->in && w->num_written > 0;
     if (zero && (zero->kind != GPUC_ATTR_INT || zero->i < 0 || zero->i > 1))
@@ -286,31 +315,7 @@ static void take_newshape(gpuc_op_written *w, const gpuc_attr_spec *spec, const 
     }
     new_dims out = {.n = 0};
     int from = 0;
-    for (int i = 0; i < value->n; i++) {
-        int64_t code = value->ints[i];
-        if (code == 0 && copies) {
-            push_dim(w, &out, take_dim(w, from++));
-        } else if (code == -2) {
-            while (from < w->in[0].ndim) push_dim(w, &out, take_dim(w, from++));
-        } else if (code == -3) {
-            push_dim(w, &out, gpuc_mul(ctx, take_dim(w, from), take_dim(w, from + 1)));
-            from += 2;
-        } else if (code == -4) {
-            if (i + 2 >= value->n) gpuc_op_written_fail(w, "-4 must have two sizes behind it");
-            gpuc_expr whole = take_dim(w, from++), a = gpuc_attr_size(ctx, value, i + 1),
-                      b = gpuc_attr_size(ctx, value, i + 2);
-            if (gpuc_tir_is_const(a, -1)) a = gpuc_floordiv_(ctx, whole, b);
-            if (gpuc_tir_is_const(b, -1)) b = gpuc_floordiv_(ctx, whole, a);
-            push_dim(w, &out, a);
-            push_dim(w, &out, b);
-            i += 2;
-        } else if (code < -1 && code != GPUC_ATTR_UNKNOWN) {
-            gpuc_op_written_fail(w, "the new shape has %lld; known are sizes, 0 and -1 to -4", (long long)code);
-        } else {
-            push_dim(w, &out, gpuc_attr_size(ctx, value, i));
-            from++;
-        }
-    }
+    for (int i = 0; i < value->n;) i += 1 + by_code(w, value, i, copies, &from, &out);
     gpuc_op_set_sizes(w, spec->to, out.n, out.at);
 }
 

@@ -28,6 +28,8 @@ static double two(const ref_call *c, const char *op, double a, double b)
         double r = fmod(a, b);
         return r != 0 && (r < 0) != (b < 0) ? r + b : r;
     }
+    if (!strcmp(op, "trunc_divide")) return real ? trunc(a / b) : y ? (double)(x / y) : 0;
+    if (!strcmp(op, "trunc_mod")) return real ? fmod(a, b) : y ? (double)(x % y) : 0;
     if (!strcmp(op, "power")) return real ? pow(a, b) : int_power(x, y);
     if (!strcmp(op, "maximum")) return isnan(a) || isnan(b) ? NAN : a > b ? a : b;
     if (!strcmp(op, "minimum")) return isnan(a) || isnan(b) ? NAN : a < b ? a : b;
@@ -139,5 +141,6 @@ const ref_row ref_rows_broadcast[] = {
     {"mul_scalar", scalar},    {"div_scalar", scalar},
     {"rdiv_scalar", scalar},   {"pow_scalar", scalar},
     {"rpow_scalar", scalar},   {"lshift_scalar", scalar},
-    {"rshift_scalar", scalar}, {NULL, NULL},
+    {"rshift_scalar", scalar}, {"trunc_divide", binary},
+    {"trunc_mod", binary},     {NULL, NULL},
 };
