@@ -16,6 +16,7 @@ const gpuc_op_alias gpuc_topi_op_aliases[] = {
     {"nn.pool_grad,pool_grad", "nn.%s_pool_grad", "pool_type", POOL, NULL, NULL},
     {.names = "nn.max_pool2d_grad", .row = "nn.max_pool_grad"},
     {.names = "nn.avg_pool2d_grad", .row = "nn.avg_pool_grad"},
+    {.names = "contrib_reverse_reshape", .row = "reshape", .defaults = "reverse=1"},
     /* That is exact. */
     {.names = "nn.fast_softmax", .row = "nn.softmax"},
     {"nn.mirror_pad", "nn.pad", .defaults = "mode=SYMMETRIC"},

@@ -254,6 +254,7 @@ static bool has_no_elements(const gpuc_tensor_type *t)
 typedef struct new_dims {
     gpuc_expr at[GPUC_TOPI_MAX_DIMS];
     int n;
+    bool back; /* dimensions are counted from the last one */
 } new_dims;
 
 static void push_dim(gpuc_op_written *w, new_dims *out, gpuc_expr d)
@@ -262,10 +263,11 @@ static void push_dim(gpuc_op_written *w, new_dims *out, gpuc_expr d)
     out->at[out->n++] = d;
 }
 
-static gpuc_expr take_dim(gpuc_op_written *w, int i)
+static gpuc_expr take_dim(gpuc_op_written *w, const new_dims *out, int i)
 {
-    if (i >= w->in[0].ndim) gpuc_op_written_fail(w, "the input has no dimension %d", i);
-    return w->in[0].dims[i];
+    int ndim = w->in[0].ndim;
+    if (i >= ndim) gpuc_op_written_fail(w, "the input has no dimension %d", i);
+    return w->in[0].dims[out->back ? ndim - 1 - i : i];
 }
 
 /* Entry i of the new shape; returns how many behind it belong to it. */
@@ -274,15 +276,15 @@ static int by_code(gpuc_op_written *w, const gpuc_attr *value, int i, bool copie
     gpuc_ctx *ctx = w->ctx;
     int64_t code = value->ints[i];
     if (code == 0 && copies) {
-        push_dim(w, out, take_dim(w, (*from)++));
+        push_dim(w, out, take_dim(w, out, (*from)++));
     } else if (code == -2) {
-        while (*from < w->in[0].ndim) push_dim(w, out, take_dim(w, (*from)++));
+        while (*from < w->in[0].ndim) push_dim(w, out, take_dim(w, out, (*from)++));
     } else if (code == -3) {
-        push_dim(w, out, gpuc_mul(ctx, take_dim(w, *from), take_dim(w, *from + 1)));
+        push_dim(w, out, gpuc_mul(ctx, take_dim(w, out, *from), take_dim(w, out, *from + 1)));
         *from += 2;
     } else if (code == -4) {
-        if (i + 2 >= value->n) gpuc_op_written_fail(w, "-4 must have two sizes behind it");
-        gpuc_expr whole = take_dim(w, (*from)++), a = gpuc_attr_size(ctx, value, i + 1),
+        if (i + 2 >= value->n || out->back) gpuc_op_written_fail(w, "-4 must have two sizes behind it");
+        gpuc_expr whole = take_dim(w, out, (*from)++), a = gpuc_attr_size(ctx, value, i + 1),
                   b = gpuc_attr_size(ctx, value, i + 2);
         if (gpuc_tir_is_const(a, -1)) a = gpuc_floordiv_(ctx, whole, b);
         if (gpuc_tir_is_const(b, -1)) b = gpuc_floordiv_(ctx, whole, a);
@@ -313,15 +315,22 @@ static void take_newshape(gpuc_op_written *w, const gpuc_attr_spec *spec, const 
         gpuc_op_set_attr(w, spec->to, value);
         return;
     }
-    new_dims out = {.n = 0};
+    new_dims out = {.back = gpuc_attrs_get_int(w->given, "reverse", 0)};
     int from = 0;
-    for (int i = 0; i < value->n;) i += 1 + by_code(w, value, i, copies, &from, &out);
+    for (int i = 0; i < value->n;)
+        i += 1 + by_code(w, value, out.back ? value->n - 1 - i : i, copies, &from, &out);
+    for (int i = 0; out.back && i < out.n / 2; i++) {
+        gpuc_expr d = out.at[i];
+        out.at[i] = out.at[out.n - 1 - i];
+        out.at[out.n - 1 - i] = d;
+    }
     gpuc_op_set_sizes(w, spec->to, out.n, out.at);
 }
 
 static void take_allowzero(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
-    (void)value;
+    if (value->kind != GPUC_ATTR_INT || value->i < 0 || value->i > 1)
+        gpuc_op_written_fail(w, "%s must be 0 or 1", spec->name);
     if (!gpuc_attrs_find(w->given, "newshape") && !gpuc_attrs_find(w->given, "shape"))
         gpuc_op_written_fail(w, "attribute '%s' goes with 'newshape', which is missing", spec->name);
 }
@@ -371,6 +380,7 @@ static void take_part(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc
 ATTRS(newshape, SIZES("newshape"),
       SPELLED("newshape", INTS, take_newshape, "newshape", "0: as the input; -2, -3 and -4 as in TVM"),
       SPELLED("shape", INTS, take_newshape, "newshape", NULL),
+      SPELLED("reverse", INT, take_allowzero, NULL, "1: dimensions are counted from the last one"),
       SPELLED("allowzero", INT, take_allowzero, NULL, "1: a 0 in newshape is the number"))
 ATTRS(part_attrs, PART("lhs_begin"), PART("lhs_end"), PART("rhs_begin"), PART("rhs_end"))
 ATTRS(sizes_attrs, SIZES("values"), INT("scalar", 0), DTYPE("dtype"))
