@@ -106,13 +106,25 @@ static const char *default_of(const gpuc_attr_spec *a, char text[64])
     return text;
 }
 
-static void print_attr(const gpuc_attr_spec *a)
+/* What another spelling without a word about it says: the attribute, values of it, or the only values. */
+static void print_spelling(const gpuc_op *op, const gpuc_attr_spec *a)
+{
+    const gpuc_attr_spec *own = op->attrs;
+    const char *values = strchr(a->to, '|');
+    while (own->name && strcmp(own->name, a->to) != 0) own++;
+    if (values)
+        printf(" of %.*s: %s", (int)(values - a->to), a->to, values + 1);
+    else
+        printf(own->name ? " of %s" : ": %s only", a->to);
+}
+
+static void print_attr(const gpuc_op *op, const gpuc_attr_spec *a)
 {
     char text[64];
     const char *given = a->take ? "" : default_of(a, text);
     printf("    %-20s %s", a->name, kinds[a->kind]);
     if (a->take) printf(", another spelling");
-    if (a->take && a->to && !a->about) printf(" (%s)", a->to);
+    if (a->take && a->to && !a->about) print_spelling(op, a);
     if (!a->take && a->required) printf(", required");
     if (*given) printf(", default %s", given);
     if (a->about) printf(": %s", a->about);
@@ -122,7 +134,7 @@ static void print_attr(const gpuc_attr_spec *a)
 static void print_attrs(const gpuc_op *op)
 {
     if (op->attrs && op->attrs->name) printf("  attributes\n");
-    for (const gpuc_attr_spec *a = op->attrs; a && a->name; a++) print_attr(a);
+    for (const gpuc_attr_spec *a = op->attrs; a && a->name; a++) print_attr(op, a);
 }
 
 /* ---- JSON ---- */
