@@ -70,7 +70,7 @@ typedef enum gpuc_attr_each {
     GPUC_EACH_GIVEN, /* none: the list is as it is given */
     GPUC_EACH_AXIS,  /* a dimension of input 0 */
     GPUC_EACH_SPACE, /* a spatial dimension: those of input 0 but two */
-    GPUC_EACH_SIDE   /* the beginnings of the spatial dimensions, then their ends; one entry is for all, as many as
+    GPUC_EACH_SIDE /* the beginnings of the spatial dimensions, then their ends; one entry is for all, as many as
                       * there are dimensions for both sides */
 } gpuc_attr_each;
 
@@ -134,11 +134,11 @@ typedef struct gpuc_op {
 
 /* What happens to an input of a written call before the row gets it. */
 typedef struct gpuc_op_input {
-    int from;               /* number among the written inputs; -1: it is a constant */
-    int64_t first, columns; /* that many of the last dimension, from the first on; columns 0: all */
-    int ndim;               /* of dims */
-    const gpuc_expr *dims;  /* to which it is reshaped; -1: what is left; NULL: as it is */
-    gpuc_dtype cast;        /* of 0 bits: as it is */
+    int from;                  /* number among the written inputs; -1: it is a constant */
+    int64_t first, columns;    /* that many of the last dimension, from the first on; columns 0: all */
+    int ndim;                  /* of dims */
+    const gpuc_expr *dims;     /* to which it is reshaped; -1: what is left; NULL: as it is */
+    gpuc_dtype cast;           /* of 0 bits: as it is */
     gpuc_tensor_type constant; /* type of the constant */
     double value;              /* of each of its elements */
 } gpuc_op_input;
@@ -146,20 +146,21 @@ typedef struct gpuc_op_input {
 
 /* A call as it is written: names and attributes may be those of other systems. */
 typedef struct gpuc_op_written {
-    gpuc_ctx *ctx;
+    gpuc_ctx *ctx; /* where lists and texts are made */
     const gpuc_op *op;          /* the row; take may choose another */
     const char *name;           /* by which the row was named */
     const gpuc_attrs *given;    /* attributes as they are written */
     const gpuc_attrs *attrs;    /* those of the row */
     int num_in;                 /* number of inputs of the row; take may change it */
     const gpuc_tensor_type *in; /* types of the inputs as written; NULL: not known */
-    const gpuc_expr *const *in_values; /* per input: elements of a small integer tensor, or NULL; NULL: as in */
-    int num_written;            /* number of these */
+    const gpuc_expr *const
+        *in_values;  /* per input: elements of a small integer tensor, or NULL; NULL: as in */
+    int num_written; /* number of these */
     gpuc_op_input inputs[GPUC_OP_WRITTEN_IN]; /* what the row gets, for the first num_in inputs */
-    bool changed;               /* some input is not as written */
-    int bias;                   /* written input that is added to the result; -1: none */
-    int bias_axis;              /* along this axis */
-    gpuc_dtype out_dtype;       /* that result 0 is cast to; of 0 bits: as it is */
+    bool changed;                             /* some input is not as written */
+    int bias;                                 /* written input that is added to the result; -1: none */
+    int bias_axis;                            /* along this axis */
+    gpuc_dtype out_dtype;                     /* that result 0 is cast to; of 0 bits: as it is */
 } gpuc_op_written;
 
 /* Raises "<name>: <text>". */

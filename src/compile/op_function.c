@@ -218,8 +218,8 @@ static void check_outputs(gpuc_ctx *ctx, const attempt *t)
         gpuc_relay_rtype_print(ctx, &text, type);
         const char *want = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text));
         gpuc_buf_deinit(&text);
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: result %d is %s, array %d is not", t->a->f->name, i,
-                   want, t->n + i);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: result %d is %s, array %d is not", t->a->f->name, i, want,
+                   t->n + i);
     }
 }
 
@@ -349,8 +349,7 @@ static gpuc_status call(const gpuc_value *args, int num_args, gpuc_value *ret, v
     a.num_attrs = num_args - a.num_arrays;
     if (a.num_arrays == 0)
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "%s: the arguments are arrays of inputs, arrays of results, attributes",
-                         f->name);
+                         "%s: the arguments are arrays of inputs, arrays of results, attributes", f->name);
     GPUC_TRY(choose_device(&a));
     kept *k;
     pthread_mutex_lock(&f->mutex);

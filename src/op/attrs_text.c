@@ -126,7 +126,8 @@ static size_t value_length(const char *p)
 }
 
 /* One of them, "name=value"; what follows it, or NULL. */
-static const char *next_attr(gpuc_ctx *ctx, const char *op, const char *p, const char **name, const char **value)
+static const char *next_attr(gpuc_ctx *ctx, const char *op, const char *p, const char **name,
+                             const char **value)
 {
     if (!*(p += strspn(p, ", "))) return NULL;
     size_t n = strcspn(p, "=, ");
@@ -163,8 +164,7 @@ const gpuc_attrs *gpuc_op_parse_attrs(gpuc_ctx *ctx, const gpuc_op_name *what, c
     const gpuc_attr_spec choice = {.name = by, .kind = GPUC_ATTR_STRING};
     const gpuc_attrs *attrs = NULL;
     while ((text = next_attr(ctx, op->name, text, &name, &value))) {
-        const gpuc_attr_spec *spec =
-            by && !strcmp(by, name) ? &choice : gpuc_op_need_spec(ctx, op, name);
+        const gpuc_attr_spec *spec = by && !strcmp(by, name) ? &choice : gpuc_op_need_spec(ctx, op, name);
         if (gpuc_attrs_find(attrs, name))
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: attribute '%s' is given twice", op->name, name);
         if (strcmp(value, "None")) attrs = gpuc_op_parse_attr(ctx, op, attrs, spec, value);

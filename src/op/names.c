@@ -77,7 +77,8 @@ void gpuc_op_each_alias(void (*each)(void *arg, const char *name, const gpuc_op 
         char name[GPUC_OP_NAME], first[GPUC_OP_NAME] = "", row[2 * GPUC_OP_NAME];
         if (a->by) gpuc_op_next_name(a->values, first);
         gpuc_op_row_name(a, first, 2, row);
-        for (const char *list = a->names; (list = gpuc_op_next_name(list, name));) each(arg, name, gpuc_op_find(row));
+        for (const char *list = a->names; (list = gpuc_op_next_name(list, name));)
+            each(arg, name, gpuc_op_find(row));
     }
 }
 

@@ -14,7 +14,7 @@ typedef struct gpuc_op_condition {
     const char *text; /* what is wrong if it does not hold */
 } gpuc_op_condition;
 
-const gpuc_op *gpuc_op_find(const char *name);                  /* of the table; NULL */
+const gpuc_op *gpuc_op_find(const char *name); /* of the table; NULL */
 /* Of the table by any of its names, or added; NULL, also for an alias that chooses a row by an attribute. */
 const gpuc_op *gpuc_op_lookup(gpuc_ctx *ctx, const char *name);
 /* The row that an operator of ONNX is made of: in ONNX's own domain, "", the one of the table that lists it
@@ -54,7 +54,8 @@ const gpuc_attr_spec *gpuc_op_need_spec(gpuc_ctx *ctx, const gpuc_op *op, const 
 /* For take functions: sets an attribute of the row. */
 void gpuc_op_set_attr(gpuc_op_written *w, const char *name, const gpuc_attr *value);
 /* The list a with the value under that name. */
-const gpuc_attrs *gpuc_attrs_put(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, const gpuc_attr *value);
+const gpuc_attrs *gpuc_op_attrs_put(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name,
+                                 const gpuc_attr *value);
 /* attrs with one more, whose value is written as text. */
 const gpuc_attrs *gpuc_op_parse_attr(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *attrs,
                                      const gpuc_attr_spec *spec, const char *value);

@@ -14,10 +14,10 @@ extern const gpuc_op_family gpuc_topi_op_families[]; /* ends with NULL rows */
 
 /* Names of other systems that stand for a row in a way of their own. */
 struct gpuc_op_alias {
-    const char *names;    /* comma-separated */
-    const char *row;      /* its name; %s is the value of the attribute `by`, %d the spatial rank of input 0 */
-    const char *by;       /* attribute that chooses the row, and is none of it; NULL: none does */
-    const char *values;   /* of it, comma-separated */
+    const char *names;  /* comma-separated */
+    const char *row;    /* its name; %s is the value of the attribute `by`, %d the spatial rank of input 0 */
+    const char *by;     /* attribute that chooses the row, and is none of it; NULL: none does */
+    const char *values; /* of it, comma-separated */
     const char *defaults; /* attributes as text, where the call does not have them; NULL: the row's */
     const char *inputs;   /* "021": the row's inputs as numbers of the written ones; NULL: in order */
 };

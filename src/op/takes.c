@@ -55,7 +55,8 @@ static bool truth(gpuc_op_written *w, const gpuc_attr *value)
 
 void gpuc_op_take_not(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
-    gpuc_op_set_attr(w, spec->to, &(gpuc_attr){.name = spec->to, .kind = GPUC_ATTR_INT, .i = !truth(w, value)});
+    gpuc_op_set_attr(w, spec->to,
+                     &(gpuc_attr){.name = spec->to, .kind = GPUC_ATTR_INT, .i = !truth(w, value)});
 }
 
 void gpuc_op_take_pairs(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
@@ -79,8 +80,7 @@ void gpuc_op_take_others(gpuc_op_written *w, const gpuc_attr_spec *spec, const g
     if (!truth(w, value) || !w->in || w->num_in < 1) return;
     int64_t others[GPUC_TOPI_MAX_DIMS];
     int ndim = w->in[0].ndim, n = 0;
-    if (!axis || axis->n == 0)
-        gpuc_op_written_fail(w, "%s without %s leaves no axis", spec->name, spec->to);
+    if (!axis || axis->n == 0) gpuc_op_written_fail(w, "%s without %s leaves no axis", spec->name, spec->to);
     for (int i = 0; i < ndim && i < GPUC_TOPI_MAX_DIMS; i++) {
         bool named = false;
         for (int k = 0; k < axis->n; k++) named |= axis->ints[k] == i || axis->ints[k] == i - ndim;
@@ -102,8 +102,8 @@ void gpuc_op_take_out_layout(gpuc_op_written *w, const gpuc_attr_spec *spec, con
     const char *layout = data ? data->s : "NCHW", *out = value->kind == GPUC_ATTR_STRING ? value->s : "";
     if (!*out || !strcmp(out, "__undef__") || !strcmp(out, layout)) return;
     if (!data && (!strcmp(out, "NCW") || !strcmp(out, "NCDHW"))) return;
-    gpuc_op_written_fail(w, "%s is '%s'; the output has the layout of the data, '%s': transpose it", spec->name,
-                         out, layout);
+    gpuc_op_written_fail(w, "%s is '%s'; the output has the layout of the data, '%s': transpose it",
+                         spec->name, out, layout);
 }
 
 void gpuc_op_take_unused(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
@@ -118,8 +118,9 @@ void gpuc_op_take_bias(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpu
     int n = w->op->max_in;
     bool given = w->num_in == n + 1, wanted = value ? truth(w, value) : given;
     if (wanted != given)
-        gpuc_op_written_fail(w, wanted ? "%s=1, so that input %d is the bias; there are %d inputs"
-                                       : "%s=0, so that there is no input %d; there are %d inputs",
+        gpuc_op_written_fail(w,
+                             wanted ? "%s=1, so that input %d is the bias; there are %d inputs"
+                                    : "%s=0, so that there is no input %d; there are %d inputs",
                              spec->name, n, w->num_in);
     if (!given) return;
     const char *layout = gpuc_attrs_get_string(w->attrs, "data_layout", "NCHW");
@@ -139,7 +140,8 @@ void gpuc_op_take_flat(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpu
 
 void gpuc_op_take_in_type(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
-    if (value->kind != GPUC_ATTR_DTYPE) gpuc_op_written_fail(w, "attribute '%s' must be an element type", spec->name);
+    if (value->kind != GPUC_ATTR_DTYPE)
+        gpuc_op_written_fail(w, "attribute '%s' must be an element type", spec->name);
     if (!value->dtype.bits) return;
     w->inputs[0].cast = value->dtype;
     w->changed = true;
@@ -147,7 +149,8 @@ void gpuc_op_take_in_type(gpuc_op_written *w, const gpuc_attr_spec *spec, const 
 
 void gpuc_op_take_out_type(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
-    if (value->kind != GPUC_ATTR_DTYPE) gpuc_op_written_fail(w, "attribute '%s' must be an element type", spec->name);
+    if (value->kind != GPUC_ATTR_DTYPE)
+        gpuc_op_written_fail(w, "attribute '%s' must be an element type", spec->name);
     w->out_dtype = value->dtype;
     w->changed |= value->dtype.bits != 0;
 }

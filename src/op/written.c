@@ -102,12 +102,12 @@ static const gpuc_attrs *set_own(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_at
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: attribute '%s' must be %s, not %s", op->name, a->name,
                    kind_names[spec->kind], kind_names[a->kind]);
     } else if (a->sizes && !spec->symbolic) {
-        gpuc_raise(ctx, GPUC_UNSUPPORTED,
-                   "%s: %s must be known when building; fix the shapes of the inputs", op->name, a->name);
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s: %s must be known when building; fix the shapes of the inputs",
+                   op->name, a->name);
     } else if (spec->kind == GPUC_ATTR_STRING && gpuc_names_now(spec->name, a->s) != a->s) {
         attrs = gpuc_attrs_string(ctx, attrs, spec->name, gpuc_names_now(spec->name, a->s));
     } else if (!there) {
-        attrs = gpuc_attrs_put(ctx, attrs, spec->name, a);
+        attrs = gpuc_op_attrs_put(ctx, attrs, spec->name, a);
     }
     const gpuc_attr *now = gpuc_attrs_find(attrs, spec->name);
     if (spec->kind == GPUC_ATTR_INT) check_size(ctx, op, spec, now->i);
@@ -133,7 +133,8 @@ static const gpuc_attrs *fill_each(const gpuc_op_written *w, const gpuc_attrs *a
     int n = have ? have->n : 0, ndim = w->in[0].ndim, rank = spec->each == GPUC_EACH_AXIS ? ndim : ndim - 2;
     bool sides = spec->each == GPUC_EACH_SIDE;
     int want = sides ? 2 * rank : rank;
-    if (rank < 0 || n == want || !(n <= 1 || (sides && n == rank))) return attrs; /* the row says what is wrong */
+    if (rank < 0 || n == want || !(n <= 1 || (sides && n == rank)))
+        return attrs; /* the row says what is wrong */
     gpuc_expr *entries = gpuc_new_array(w->ctx, gpuc_expr, want + 1);
     for (int i = 0; i < want; i++)
         entries[i] = n == 0   ? gpuc_int(w->ctx, spec->i)
@@ -236,7 +237,7 @@ static const gpuc_attrs *with_defaults(gpuc_op_written *w, const gpuc_op_alias *
                      *defaults = a->defaults ? gpuc_op_parse_row_attrs(w->ctx, w->op, a->defaults) : NULL;
     for (int i = 0; defaults && i < defaults->count; i++)
         if (!gpuc_attrs_find(given, defaults->at[i].name))
-            given = gpuc_attrs_put(w->ctx, given, defaults->at[i].name, &defaults->at[i]);
+            given = gpuc_op_attrs_put(w->ctx, given, defaults->at[i].name, &defaults->at[i]);
     return given;
 }
 

@@ -249,7 +249,7 @@ typedef struct gpuc_rmodule {
     const char *const *output_names;
     gpuc_ptrs conditions; /* gpuc_op_condition: what sizes must satisfy for the operators to make sense */
     gpuc_strmap
-        defaults;    /* parameter of main -> gpuc_rexpr * (CONSTANT): its value unless a run gives another */
+        defaults; /* parameter of main -> gpuc_rexpr * (CONSTANT): its value unless a run gives another */
     gpuc_strmap input_images, output_images; /* name -> gpuc_image_format, of those that are images */
     gpuc_ptrs reads; /* gpuc_relay_read, in order: the last fields of main's result are their numbers */
 } gpuc_rmodule;

@@ -22,7 +22,8 @@ const gpuc_op_alias gpuc_topi_op_aliases[] = {
     {"nn.mirror_pad", "nn.pad", .defaults = "mode=SYMMETRIC"},
     {"image.resize1d,image.resize2d,image.resize3d", "image.resize",
      .defaults = "method=linear rounding_method=round cubic_alpha=-0.5"},
-    {"nn.upsampling,upsampling", "image.resize", .defaults = "method=nearest align_corners=0 rounding_method=floor"},
+    {"nn.upsampling,upsampling", "image.resize",
+     .defaults = "method=nearest align_corners=0 rounding_method=floor"},
     {"nn.upsampling3d,upsampling3d", "image.resize",
      .defaults = "method=nearest coordinate_transformation_mode=half_pixel rounding_method=round"},
     /* Weight and offsets change places. */

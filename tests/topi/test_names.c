@@ -18,26 +18,34 @@ typedef struct written {
 #define WINDOW "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1]"
 
 static const written calls[] = {
-    {"abs ceil copy cos cosh erf exp floor log log10 log2 negative round rsqrt sigmoid sign sin sinh sqrt tan tanh "
-     "trunc acos acosh asin asinh atan atanh fast_erf fast_exp fast_tanh isfinite isinf isnan identity nn.relu relu "
+    {"abs ceil copy cos cosh erf exp floor log log10 log2 negative round rsqrt sigmoid sign sin sinh sqrt "
+     "tan tanh "
+     "trunc acos acosh asin asinh atan atanh fast_erf fast_exp fast_tanh isfinite isinf isnan identity "
+     "nn.relu relu "
      "nn.batch_flatten nn.flatten flatten zeros_like ones_like shape ndarray_size argwhere block_grad",
      "", F "[3, 4]"},
     {"logical_not", "", "bool[3]"},
     {"bitwise_not", "", "int32[3]"},
-    {"add subtract multiply divide mod floor_divide floor_mod trunc_divide trunc_mod power maximum minimum equal "
-     "not_equal less less_equal greater greater_equal elemwise_add elemwise_sub elemwise_mul elemwise_div elemwise_mod "
+    {"add subtract multiply divide mod floor_divide floor_mod trunc_divide trunc_mod power maximum minimum "
+     "equal "
+     "not_equal less less_equal greater greater_equal elemwise_add elemwise_sub elemwise_mul elemwise_div "
+     "elemwise_mod "
      "elemwise_pow elemwise_sum cast_like broadcast_to_like collapse_sum_like slice_like reshape_like",
      "", F "[3, 4] " F "[3, 4]"},
     {"expand_like", "axis=[0]", F "[4] " F "[3, 4]"},
     {"logical_and logical_or logical_xor", "", "bool[3] bool[3]"},
     {"bitwise_and bitwise_or bitwise_xor left_shift right_shift", "", "int32[3] int32[3]"},
-    {"__add_scalar__ __sub_scalar__ __rsub_scalar__ __mul_scalar__ __div_scalar__ __rdiv_scalar__ __pow_scalar__ "
-     "__rpow_scalar__", "scalar=2", F "[3]"},
+    {"__add_scalar__ __sub_scalar__ __rsub_scalar__ __mul_scalar__ __div_scalar__ __rdiv_scalar__ "
+     "__pow_scalar__ "
+     "__rpow_scalar__",
+     "scalar=2", F "[3]"},
     {"__lshift_scalar__ __rshift_scalar__", "scalar=2", "int32[3]"},
     {"all any max mean min prod sum", "axis=1, exclude=True", F "[2, 3, 4]", "sum: axis=[0, 2]"},
-    {"all any max mean min prod sum", "axis=[0, 2], keepdims=1", F "[2, 3, 4]", "sum: axis=[0, 2] keepdims=1"},
+    {"all any max mean min prod sum", "axis=[0, 2], keepdims=1", F "[2, 3, 4]",
+     "sum: axis=[0, 2] keepdims=1"},
     {"argmax argmin", "axis=1, exclude=1, select_last_index=False", F "[2, 3, 4]", "argmax: axis=[0, 2]"},
-    {"variance", "axis=[1], exclude=1, unbiased=True", F "[2, 3] " F "[2, 1]", "variance: axis=[0] unbiased=1"},
+    {"variance", "axis=[1], exclude=1, unbiased=True", F "[2, 3] " F "[2, 1]",
+     "variance: axis=[0] unbiased=1"},
     {"argsort", "", F "[3, 4]", "argsort: dtype=int32"},
     {"sort", "axis=0, is_ascend=False", F "[3, 4]", "sort: axis=0 is_ascend=0"},
     {"topk", "k=2, is_ascend=True, ret_type=\"both\"", F "[3, 4]", "topk: k=[2] largest=0 dtype=int32"},
@@ -60,7 +68,8 @@ static const written calls[] = {
     {"expand_dims", "axis=-1, num_newaxis=2", F "[2, 3]", "expand_dims: axis=[2, 3]"},
     {"expand_dims", "axis=1", F "[2, 3]", "expand_dims: axis=[1]"},
     {"fixed_point_multiply", "multiplier=1073741824, shift=1", "int32[3]"},
-    {"fixed_point_multiply_per_axis", "axes=[0], is_lshift_required=True", "int32[3] int32[3] int32[3] int32[3]"},
+    {"fixed_point_multiply_per_axis", "axes=[0], is_lshift_required=True",
+     "int32[3] int32[3] int32[3] int32[3]"},
     {"full", "fill_value=2, shape=[2, 3]", "", "full: shape=[2, 3] fill_value=2.0"},
     {"full", "shape=[2, 3]", "int8[]", "full: shape=[2, 3] dtype=none"},
     {"full_like", "fill_value=2", F "[3]"},
@@ -76,24 +85,29 @@ static const written calls[] = {
     {"image.grid_sample", "layout=\"NCHW\", method=\"bilinear\"", IMAGE " " F "[2, 4, 5, 2]",
      "image.grid_sample: method=\"linear\" align_corners=1"},
     {"image.resize1d", "size=[5], layout=\"NCW\"", F "[1, 2, 9]",
-     "image.resize: sizes=[1, 2, 5] scales=[1.0, 1.0, 0.0] method=\"linear\" rounding=\"round_prefer_ceil\" cubic_a=-0.5"},
+     "image.resize: sizes=[1, 2, 5] scales=[1.0, 1.0, 0.0] method=\"linear\" rounding=\"round_prefer_ceil\" "
+     "cubic_a=-0.5"},
     {"image.resize2d",
      "size=[4, 5], layout=\"NHWC\", method=\"cubic\", coordinate_transformation_mode=\"align_corners\", "
      "cubic_exclude=1, roi=[0, 0, 1, 1], out_dtype=none",
      IMAGE,
-     "image.resize: sizes=[2, 4, 5, 9] scales=[1.0, 0.0, 0.0, 1.0] method=\"cubic\" coordinate=\"align_corners\" "
+     "image.resize: sizes=[2, 4, 5, 9] scales=[1.0, 0.0, 0.0, 1.0] method=\"cubic\" "
+     "coordinate=\"align_corners\" "
      "rounding=\"round_prefer_ceil\" cubic_a=-0.5 exclude_outside=1 "
      "roi=[0.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]"},
     {"image.resize3d", "size=[4, 5, 6]", F "[1, 2, 3, 4, 5]",
      "image.resize: sizes=[1, 2, 4, 5, 6] scales=[1.0, 1.0, 0.0, 0.0, 0.0] method=\"linear\" "
      "rounding=\"round_prefer_ceil\" cubic_a=-0.5"},
     {"resize", "size=(4, 5), method=\"BILINEAR\", align_corners=False, layout=\"NCHW\"", IMAGE,
-     "image.resize: sizes=[2, 3, 4, 5] scales=[1.0, 1.0, 0.0, 0.0] method=\"linear\" coordinate=\"asymmetric\""},
+     "image.resize: sizes=[2, 3, 4, 5] scales=[1.0, 1.0, 0.0, 0.0] method=\"linear\" "
+     "coordinate=\"asymmetric\""},
     {"nn.upsampling", "scale_h=2, scale_w=1.5", IMAGE,
-     "image.resize: sizes=[2, 3, 16, 14] scales=[1.0, 1.0, 0.0, 0.0] method=\"nearest\" coordinate=\"asymmetric\" "
+     "image.resize: sizes=[2, 3, 16, 14] scales=[1.0, 1.0, 0.0, 0.0] method=\"nearest\" "
+     "coordinate=\"asymmetric\" "
      "rounding=\"floor\""},
     {"upsampling", "scale=2, method=\"BILINEAR\", layout=\"NHWC\"", IMAGE,
-     "image.resize: sizes=[2, 6, 16, 9] scales=[1.0, 0.0, 0.0, 1.0] method=\"linear\" coordinate=\"asymmetric\" "
+     "image.resize: sizes=[2, 6, 16, 9] scales=[1.0, 0.0, 0.0, 1.0] method=\"linear\" "
+     "coordinate=\"asymmetric\" "
      "rounding=\"floor\""},
     {"nn.upsampling3d", "scale_d=2, scale_h=2, scale_w=2", F "[1, 2, 3, 4, 5]",
      "image.resize: sizes=[1, 2, 6, 8, 10] scales=[1.0, 1.0, 0.0, 0.0, 0.0] method=\"nearest\" "
@@ -101,11 +115,12 @@ static const written calls[] = {
     {"layout_transform __layout_transform__", "src_layout=\"NCHW\", dst_layout=\"NHWC\"", IMAGE},
     {"matrix_set_diag", "", F "[3, 4] " F "[3]"},
     {"meshgrid", "", F "[3] " F "[4]"},
-    {"nn.adaptive_avg_pool1d nn.adaptive_max_pool1d", "", F "[1, 2, 9]", "nn.adaptive_avg_pool1d: output_size=[9]"},
+    {"nn.adaptive_avg_pool1d nn.adaptive_max_pool1d", "", F "[1, 2, 9]",
+     "nn.adaptive_avg_pool1d: output_size=[9]"},
     {"nn.adaptive_avg_pool2d nn.adaptive_max_pool2d", "output_size=[1], layout=\"NCHW\"", IMAGE,
      "nn.adaptive_avg_pool2d: output_size=[1, 1]"},
-    {"nn.adaptive_avg_pool3d nn.adaptive_max_pool3d", "output_size=[1, 2, 3], out_layout=\"\"", F "[1, 2, 3, 4, 5]",
-     "nn.adaptive_avg_pool3d: output_size=[1, 2, 3]"},
+    {"nn.adaptive_avg_pool3d nn.adaptive_max_pool3d", "output_size=[1, 2, 3], out_layout=\"\"",
+     F "[1, 2, 3, 4, 5]", "nn.adaptive_avg_pool3d: output_size=[1, 2, 3]"},
     {"nn.adaptive_pool adaptive_pool", "output_size=[2, 3], pool_type=\"avg\"", IMAGE,
      "nn.adaptive_avg_pool2d: output_size=[2, 3]"},
     {"nn.adaptive_pool3d", "output_size=[1, 1, 1], pool_type=\"max\"", F "[1, 2, 3, 4, 5]",
@@ -114,8 +129,10 @@ static const written calls[] = {
      "nn.avg_pool1d: pool_size=[2] strides=[1] padding=[0, 0] dilation=[1]"},
     {"nn.avg_pool2d nn.max_pool2d avg_pool2d max_pool2d", "pool_size=[2, 2]", IMAGE,
      "nn.avg_pool2d: pool_size=[2, 2] " WINDOW},
-    {"nn.avg_pool2d", "pool_size=3, strides=2, padding=[1, 2], layout=\"NHWC\", ceil_mode=True, "
-     "count_include_pad=False", IMAGE,
+    {"nn.avg_pool2d",
+     "pool_size=3, strides=2, padding=[1, 2], layout=\"NHWC\", ceil_mode=True, "
+     "count_include_pad=False",
+     IMAGE,
      "nn.avg_pool2d: pool_size=[3, 3] strides=[2, 2] padding=[1, 2, 1, 2] dilation=[1, 1] ceil_mode=1 "
      "data_layout=\"NHWC\""},
     {"nn.avg_pool3d nn.max_pool3d", "pool_size=[2, 2, 2]", F "[1, 2, 3, 4, 5]",
@@ -126,19 +143,23 @@ static const written calls[] = {
      "nn.max_pool2d: pool_size=[2, 2] strides=[2, 2] padding=[0, 0, 0, 0] dilation=[1, 1]"},
     {"nn.pool3d", "kernel=2, pool_type=\"max\"", F "[1, 2, 3, 4, 5]",
      "nn.max_pool3d: pool_size=[2, 2, 2] strides=[1, 1, 1] padding=[0, 0, 0, 0, 0, 0] dilation=[1, 1, 1]"},
-    {"nn.global_avg_pool2d nn.global_max_pool2d global_avg_pool2d global_max_pool2d", "layout=\"NCHW\"", IMAGE,
-     "nn.global_avg_pool2d:"},
+    {"nn.global_avg_pool2d nn.global_max_pool2d global_avg_pool2d global_max_pool2d", "layout=\"NCHW\"",
+     IMAGE, "nn.global_avg_pool2d:"},
     {"nn.global_pool", "pool_type=\"avg\"", F "[1, 2, 9]", "nn.global_avg_pool1d:"},
     {"nn.global_pool global_pool", "pool_type=\"max\"", IMAGE, "nn.global_max_pool2d:"},
-    {"nn.avg_pool2d_grad", "pool_size=[2, 2]", F "[2, 3, 7, 8] " IMAGE, "nn.avg_pool_grad: pool_size=[2, 2] " WINDOW},
-    {"nn.max_pool2d_grad", "pool_size=[2, 2]", F "[2, 3, 7, 8] " IMAGE, "nn.max_pool_grad: pool_size=[2, 2] " WINDOW},
+    {"nn.avg_pool2d_grad", "pool_size=[2, 2]", F "[2, 3, 7, 8] " IMAGE,
+     "nn.avg_pool_grad: pool_size=[2, 2] " WINDOW},
+    {"nn.max_pool2d_grad", "pool_size=[2, 2]", F "[2, 3, 7, 8] " IMAGE,
+     "nn.max_pool_grad: pool_size=[2, 2] " WINDOW},
     {"nn.pool_grad", "kernel=[2, 2], pool_type=\"avg\"", F "[2, 3, 7, 8] " IMAGE,
      "nn.avg_pool_grad: pool_size=[2, 2] " WINDOW},
     {"nn.batch_matmul batch_matmul nn.matmul", "", F "[2, 3, 4] " F "[2, 4, 5]", "nn.matmul:"},
-    {"nn.matmul matmul", "units=5, transpose_b=True, out_dtype=\"\"", F "[3, 4] " F "[5, 4]", "nn.matmul: transpose_b=1"},
-    {"nn.batch_norm batch_norm", "center=False, scale=False", IMAGE " " F "[3] " F "[3] " F "[3] " F "[3]", NULL,
-     "broadcast_to(const(1"},
-    {"nn.batch_norm batch_norm", "", IMAGE " " F "[3] " F "[3] " F "[3] " F "[3]", "nn.batch_norm: axis=1 epsilon=0.00001"},
+    {"nn.matmul matmul", "units=5, transpose_b=True, out_dtype=\"\"", F "[3, 4] " F "[5, 4]",
+     "nn.matmul: transpose_b=1"},
+    {"nn.batch_norm batch_norm", "center=False, scale=False", IMAGE " " F "[3] " F "[3] " F "[3] " F "[3]",
+     NULL, "broadcast_to(const(1"},
+    {"nn.batch_norm batch_norm", "", IMAGE " " F "[3] " F "[3] " F "[3] " F "[3]",
+     "nn.batch_norm: axis=1 epsilon=0.00001"},
     {"nn.batch_to_space_nd", "crops=[[0, 1], [1, 0]], block_shape=[2, 2]", F "[4, 3, 3, 2]",
      "nn.batch_to_space_nd: block_shape=[2, 2] crop_begin=[0, 1] crop_end=[1, 0]"},
     {"nn.space_to_batch_nd", "paddings=[[0, 0], [0, 1]]", F "[1, 2, 3, 2]",
@@ -147,8 +168,10 @@ static const written calls[] = {
     {"nn.conv1d", "", F "[1, 3, 9] " F "[4, 3, 2]", "nn.conv1d: strides=[1] padding=[0, 0] dilation=[1]"},
     {"nn.conv2d conv2d", "", IMAGE " " F "[4, 3, 3, 3]", "nn.conv2d: " WINDOW},
     {"nn.conv2d conv2d",
-     "channels=4, kernel_size=[3, 3], data_layout=\"NCHW\", kernel_layout=\"OIHW\", out_layout=\"\", out_dtype=\"\", "
-     "groups=1", IMAGE " " F "[4, 3, 3, 3]", "nn.conv2d: " WINDOW},
+     "channels=4, kernel_size=[3, 3], data_layout=\"NCHW\", kernel_layout=\"OIHW\", out_layout=\"\", "
+     "out_dtype=\"\", "
+     "groups=1",
+     IMAGE " " F "[4, 3, 3, 3]", "nn.conv2d: " WINDOW},
     {"nn.conv2d conv2d", "padding=[1, 2], strides=2, use_bias=True, channels=4, kernel_size=3",
      IMAGE " " F "[4, 3, 3, 3] " F "[4]", NULL, "nn.bias_add("},
     {"nn.conv2d", "data_layout=\"NHWC\", padding=1", F "[1, 8, 8, 3] " F "[4, 3, 3, 3]",
@@ -160,7 +183,8 @@ static const written calls[] = {
     {"nn.conv2d_transpose conv2d_transpose", "channels=4, kernel_size=[2, 2]", IMAGE " " F "[3, 4, 2, 2]",
      "nn.conv2d_transpose: " WINDOW " output_padding=[0, 0]"},
     {"nn.conv3d_transpose", "", F "[1, 2, 3, 4, 5] " F "[2, 4, 1, 1, 1]",
-     "nn.conv3d_transpose: strides=[1, 1, 1] padding=[0, 0, 0, 0, 0, 0] dilation=[1, 1, 1] output_padding=[0, 0, 0]"},
+     "nn.conv3d_transpose: strides=[1, 1, 1] padding=[0, 0, 0, 0, 0, 0] dilation=[1, 1, 1] "
+     "output_padding=[0, 0, 0]"},
     {"nn.cross_entropy nn.cross_entropy_with_logits", "", F "[3, 4] " F "[3, 4]"},
     {"nn.deformable_conv2d", "kernel_size=[3, 3], channels=4, data_layout=\"NCHW\"",
      F "[1, 3, 8, 8] " F "[1, 18, 6, 6] " F "[4, 3, 3, 3]", NULL, "nn.deformable_conv(%x0, %x2, %x1"},
@@ -200,10 +224,12 @@ static const written calls[] = {
     {"reshape", "shape=(-3, -2)", F "[2, 3, 4]", "reshape: newshape=[6, 4]"},
     {"reshape", "newshape=[-4, 1, -1, -2]", F "[2, 3, 4]", "reshape: newshape=[1, 2, 3, 4]"},
     {"reshape", "newshape=[0, 3], allowzero=True", F "[0, 3]", "reshape: newshape=[0, 3]"},
-    {"reshape_like", "lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2", F "[6, 4] " F "[2, 3]", NULL, "newshape=[2, 3, 4]"},
+    {"reshape_like", "lhs_begin=0, lhs_end=1, rhs_begin=0, rhs_end=2", F "[6, 4] " F "[2, 3]", NULL,
+     "newshape=[2, 3, 4]"},
     {"reverse flip", "axis=1", F "[2, 3]"},
     {"reverse_sequence", "", F "[4, 4] int32[4]"},
-    {"scatter_elements", "reduction=\"update\"", F "[3, 4] int32[1, 4] " F "[1, 4]", "scatter_elements: axis=0"},
+    {"scatter_elements", "reduction=\"update\"", F "[3, 4] int32[1, 4] " F "[1, 4]",
+     "scatter_elements: axis=0"},
     {"scatter_nd", "mode=\"add\"", F "[3, 4] int32[2, 1] " F "[2, 4]", "scatter_nd: reduction=\"add\""},
     {"sequence_mask", "", F "[3, 4] int32[4]"},
     {"shape_of", "dtype=int32", F "[3]"},
@@ -219,10 +245,12 @@ static const written calls[] = {
     {"strided_set", "begin=[1], strides=[2]", F "[5] " F "[2]"},
     {"strided_slice", "begin=[0, 4], end=[2, 0], strides=[1, -2], axes=None", F "[3, 6]",
      "strided_slice: begin=[0, 4] sizes=[2, 2] strides=[1, -2]"},
-    {"strided_slice", "begin=[-2], end=[100], axes=[1]", F "[3, 6]", "strided_slice: begin=[0, 4] sizes=[3, 2] strides=[1, 1]"},
+    {"strided_slice", "begin=[-2], end=[100], axes=[1]", F "[3, 6]",
+     "strided_slice: begin=[0, 4] sizes=[3, 2] strides=[1, 1]"},
     {"strided_slice", "begin=[1, 2], end=[-1, 3], slice_mode=\"size\"", F "[3, 6]",
      "strided_slice: begin=[1, 2] sizes=[2, 3] strides=[1, 1]"},
-    {"strided_slice", "begin=[1], end=[2], stride=[1]", F "[3, 6]", "strided_slice: begin=[1, 0] sizes=[1, 6] strides=[1, 1]"},
+    {"strided_slice", "begin=[1], end=[2], stride=[1]", F "[3, 6]",
+     "strided_slice: begin=[1, 0] sizes=[1, 6] strides=[1, 1]"},
     {"take", "", F "[2, 3] int32[4]", NULL, "newshape=[-1]"},
     {"take", "axis=1, batch_dims=0", F "[2, 3] int32[4]", "take: axis=1 mode=\"clip\""},
     {"tensordot", "axes=1", F "[2, 3] " F "[3, 4]"},
@@ -232,14 +260,15 @@ static const written calls[] = {
     {"trilu", "upper=False", F "[3, 4]", "trilu: upper=0"},
     {"unique", "sorted=True", F "[5]"},
     {"unravel_index", "", "int32[3] int32[2]"},
-    {"vision.all_class_non_max_suppression", "output_format=\"onnx\"", F "[1, 5, 4] " F "[1, 2, 5] int64[] " F "[] " F "[]",
-     "vision.all_class_non_max_suppression:"},
+    {"vision.all_class_non_max_suppression", "output_format=\"onnx\"",
+     F "[1, 5, 4] " F "[1, 2, 5] int64[] " F "[] " F "[]", "vision.all_class_non_max_suppression:"},
     {"nms", "nms_threshold=0.5, force_suppress=False, nms_topk=-1", F "[1, 5, 6] int32[1]"},
     {"vision.multibox_prior multibox_prior", "", IMAGE, "vision.multibox_prior: sizes=[1.0] ratios=[1.0]"},
     {"vision.multibox_transform_loc multibox_transform_loc", "", F "[1, 3, 5] " F "[1, 20] " F "[1, 5, 4]"},
-    {"vision.roi_align", "pooled_size=[2, 2], spatial_scale=0.5, sample_ratio=-1, layout=\"NCHW\"", IMAGE " " F "[3, 5]",
-     NULL, "aligned=0"},
-    {"vision.roi_pool", "pooled_size=[2, 2], spatial_scale=0.5", IMAGE " " F "[3, 5]", NULL, "strided_slice("},
+    {"vision.roi_align", "pooled_size=[2, 2], spatial_scale=0.5, sample_ratio=-1, layout=\"NCHW\"",
+     IMAGE " " F "[3, 5]", NULL, "aligned=0"},
+    {"vision.roi_pool", "pooled_size=[2, 2], spatial_scale=0.5", IMAGE " " F "[3, 5]", NULL,
+     "strided_slice("},
     {"vision.yolo_reorg vision.reorg yolo_reorg", "", IMAGE, "vision.yolo_reorg: stride=1"},
     {"yolo_region", "num_classes=3 n=2", F "[1, 16, 3, 3]"},
     {"where", "", "bool[3] " F "[3] " F "[3]"},
@@ -273,8 +302,9 @@ static void check_call(gpuc_ctx *ctx, const written *c, const char *name)
     const char *colon = strchr(c->own, ':');
     gpuc_op_name what = gpuc_op_lookup_name(ctx, name);
     /* A line for several names has the row of the first. */
-    const char *row = strchr(c->names, ' ') && what.op ? what.op->name
-                                                       : gpuc_ctx_printf(ctx, "%.*s", (int)(colon - c->own), c->own);
+    const char *row = strchr(c->names, ' ') && what.op
+                          ? what.op->name
+                          : gpuc_ctx_printf(ctx, "%.*s", (int)(colon - c->own), c->own);
     const char *want = fx_text(ctx, call(ctx, row, colon + 1, c->in));
     if (strcmp(text, want)) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "it is\n%s, should be\n%s", text, want);
 }
@@ -367,17 +397,24 @@ static void refusals(gpuc_ctx *ctx, void *arg)
         {"nn.pool2d", "kernel=[2, 2]", IMAGE, "nn.pool2d|'pool_type' is missing; it is one of max,avg", NULL},
         {"nn.pool2d", "kernel=[2, 2], pool_type=\"min\"", IMAGE, "nn.pool2d|'min', must be one of", NULL},
         {"nn.global_pool", "pool_type=\"max\"", F "[3]", "nn.global_pool|3 to 5 dimensions", NULL},
-        {"nn.max_pool2d", "pool_size=2, pool_type=\"max\"", IMAGE, "nn.max_pool2d|no attribute 'pool_type'", NULL},
-        {"nn.conv2d", "kernel_size=[2, 3]", IMAGE " " F "[4, 3, 3, 3]", "nn.conv2d|kernel_size is 2, dimension 2", NULL},
+        {"nn.max_pool2d", "pool_size=2, pool_type=\"max\"", IMAGE, "nn.max_pool2d|no attribute 'pool_type'",
+         NULL},
+        {"nn.conv2d", "kernel_size=[2, 3]", IMAGE " " F "[4, 3, 3, 3]",
+         "nn.conv2d|kernel_size is 2, dimension 2", NULL},
         {"nn.conv2d", "channels=5", IMAGE " " F "[4, 3, 3, 3]", "nn.conv2d|channels is 5, dimension 0", NULL},
-        {"nn.conv2d", "out_layout=\"NHWC\"", IMAGE " " F "[4, 3, 3, 3]", "out_layout is 'NHWC'|transpose it", NULL},
-        {"nn.conv2d", "kernel_layout=\"HWIO\"", IMAGE " " F "[4, 3, 3, 3]", "kernel_layout is 'HWIO'|known are", NULL},
+        {"nn.conv2d", "out_layout=\"NHWC\"", IMAGE " " F "[4, 3, 3, 3]", "out_layout is 'NHWC'|transpose it",
+         NULL},
+        {"nn.conv2d", "kernel_layout=\"HWIO\"", IMAGE " " F "[4, 3, 3, 3]",
+         "kernel_layout is 'HWIO'|known are", NULL},
         {"nn.conv2d", "use_bias=True", IMAGE " " F "[4, 3, 3, 3]", "use_bias=1|there are 2 inputs", NULL},
-        {"nn.conv2d", "use_bias=False", IMAGE " " F "[4, 3, 3, 3] " F "[4]", "use_bias=0|there are 3 inputs", NULL},
+        {"nn.conv2d", "use_bias=False", IMAGE " " F "[4, 3, 3, 3] " F "[4]", "use_bias=0|there are 3 inputs",
+         NULL},
         {"nn.conv2d", "kernal_size=3", IMAGE " " F "[4, 3, 3, 3]", "did you mean 'kernel_size'", NULL},
-        {"nn.conv2d_transpose", "data_layout=\"NHWC\"", IMAGE " " F "[3, 4, 2, 2]", "'NHWC'; what is computed is NCHW", NULL},
+        {"nn.conv2d_transpose", "data_layout=\"NHWC\"", IMAGE " " F "[3, 4, 2, 2]",
+         "'NHWC'; what is computed is NCHW", NULL},
         {"nn.dense", "units=7", F "[2, 3] " F "[4, 3]", "units is 7, dimension 0 of input 1 is 4", NULL},
-        {"nn.instance_norm", "axis=2", IMAGE " " F "[3] " F "[3]", "axis is '2'; what is computed is 1", NULL},
+        {"nn.instance_norm", "axis=2", IMAGE " " F "[3] " F "[3]", "axis is '2'; what is computed is 1",
+         NULL},
         {"nn.dropout", "rate=1.5", F "[3]", "nn.dropout|rate must be", NULL},
         {"topk", "k=1, ret_type=\"values\"", F "[3]", "ret_type is 'values'; what is computed is both", NULL},
         {"split", "indices_or_sections=4", F "[6]", "split|indices_or_sections=4 does not divide", NULL},

@@ -100,7 +100,9 @@ static const char *default_of(const gpuc_attr_spec *a, char text[64])
     case GPUC_ATTR_STRING: snprintf(text, 64, "\"%s\"", a->s ? a->s : ""); break;
     case GPUC_ATTR_INTS: snprintf(text, 64, each[a->each], (long long)a->i); break;
     case GPUC_ATTR_FLOATS: snprintf(text, 64, "%s", a->s ? a->s : "[]"); break;
-    case GPUC_ATTR_DTYPE: snprintf(text, 64, "%s", a->dtype.bits ? gpuc_dtype_name(a->dtype, name) : "none"); break;
+    case GPUC_ATTR_DTYPE:
+        snprintf(text, 64, "%s", a->dtype.bits ? gpuc_dtype_name(a->dtype, name) : "none");
+        break;
     case GPUC_ATTR_KIND_COUNT: break;
     }
     return text;

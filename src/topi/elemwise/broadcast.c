@@ -263,7 +263,8 @@ static void scalar_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
 static void take_axis(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
     int64_t axis = 1, have, want;
-    if (value && value->kind != GPUC_ATTR_INT) gpuc_op_written_fail(w, "attribute '%s' must be an integer", spec->name);
+    if (value && value->kind != GPUC_ATTR_INT)
+        gpuc_op_written_fail(w, "attribute '%s' must be an integer", spec->name);
     if (value) axis = value->i;
     if (!w->in || w->num_written != 2 || w->in[1].ndim != 1 || w->in[0].ndim < 2) return;
     int ndim = w->in[0].ndim;
@@ -273,8 +274,8 @@ static void take_axis(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc
     bool known = gpuc_expr_is_int(w->in[1].dims[0], &have) && gpuc_expr_is_int(w->in[0].dims[axis], &want);
     if (known && (have == 1 || (have != want && !value))) return;
     if (known && have != want)
-        gpuc_op_written_fail(w, "the slope has %lld elements, dimension %lld of the data %lld", (long long)have,
-                             (long long)axis, (long long)want);
+        gpuc_op_written_fail(w, "the slope has %lld elements, dimension %lld of the data %lld",
+                             (long long)have, (long long)axis, (long long)want);
     gpuc_expr dims[GPUC_OP_MAX_DIMS] = {w->in[1].dims[0]};
     for (int i = 1; i < ndim - axis; i++) dims[i] = gpuc_int(w->ctx, 1);
     if (ndim - axis > 1) gpuc_op_reshape_input(w, 1, (int)(ndim - axis), dims);

@@ -222,7 +222,8 @@ static void take_rate(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc
     if ((value->kind != GPUC_ATTR_INT && value->kind != GPUC_ATTR_FLOAT) || !(rate >= 0 && rate < 1))
         gpuc_op_written_fail(w, "%s must be a number in [0, 1)", spec->name);
 }
-ATTRS(dropout_attrs, SPELLED("rate", FLOAT, take_rate, NULL, "of training: nothing is dropped when a model runs"))
+ATTRS(dropout_attrs,
+      SPELLED("rate", FLOAT, take_rate, NULL, "of training: nothing is dropped when a model runs"))
 
 #define SAME1(nm, fn, set, tp, nn, on) ROW1(nm, fn, gpuc_topi_infer_same, set, NULL, tp, nn, on)
 #define FLOAT1(nm, on) SAME1(nm, named, GPUC_T_FLOATS, nm, nm, on)

@@ -16,15 +16,18 @@ static gpuc_expr product(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr m, gpuc_expr left
     if (left) wide = shift(ctx, "shl", wide, left);
     gpuc_expr total = gpuc_imm_int(ctx, GPUC_INT64, 31);
     if (right) total = gpuc_add(ctx, total, gpuc_cast(ctx, GPUC_INT64, right));
-    gpuc_expr one = gpuc_imm_int(ctx, GPUC_INT64, 1), half = shift(ctx, "shl", one, gpuc_sub(ctx, total, one));
+    gpuc_expr one = gpuc_imm_int(ctx, GPUC_INT64, 1),
+              half = shift(ctx, "shl", one, gpuc_sub(ctx, total, one));
     return gpuc_cast(ctx, GPUC_INT32, shift(ctx, "shr", gpuc_add(ctx, gpuc_mul(ctx, wide, by), half), total));
 }
 
 static void infer_fixed(gpuc_op_call *call)
 {
-    int64_t by = gpuc_attrs_get_int(call->attrs, "shift", 0), m = gpuc_attrs_get_int(call->attrs, "multiplier", 0);
+    int64_t by = gpuc_attrs_get_int(call->attrs, "shift", 0),
+            m = gpuc_attrs_get_int(call->attrs, "multiplier", 0);
     if (by < -31 || by > 31) gpuc_topi_fail(call, "shift=%lld is outside of -31 to 31", (long long)by);
-    if (m < INT32_MIN || m > INT32_MAX) gpuc_topi_fail(call, "multiplier=%lld does not fit int32", (long long)m);
+    if (m < INT32_MIN || m > INT32_MAX)
+        gpuc_topi_fail(call, "multiplier=%lld does not fit int32", (long long)m);
     gpuc_topi_infer_same(call);
 }
 
@@ -48,7 +51,8 @@ static void infer_per_axis(gpuc_op_call *call)
     const gpuc_attr *axes = gpuc_attrs_find(call->attrs, "axes");
     for (int i = 1; i < 4; i++) {
         if (call->in[i].ndim != axes->n)
-            gpuc_topi_fail(call, "input %d has %d dimensions, axes has %d entries", i, call->in[i].ndim, axes->n);
+            gpuc_topi_fail(call, "input %d has %d dimensions, axes has %d entries", i, call->in[i].ndim,
+                           axes->n);
         for (int k = 0; k < axes->n; k++) {
             int64_t axis = axes->ints[k] < 0 ? axes->ints[k] + call->in[0].ndim : axes->ints[k];
             if (axis < 0 || axis >= call->in[0].ndim)

@@ -27,7 +27,8 @@ static void infer_crop(gpuc_op_call *call)
     gpuc_topi_require(call, gpuc_ge(call->ctx, data->dims[0], one), "there is no image");
     for (int i = 0; i < 2; i++) {
         if (size[i] < 0) gpuc_topi_fail(call, "crop_size has %lld", (long long)size[i]);
-        gpuc_topi_require(call, gpuc_ge(call->ctx, data->dims[at.space + i], one), "the image has no elements");
+        gpuc_topi_require(call, gpuc_ge(call->ctx, data->dims[at.space + i], one),
+                          "the image has no elements");
         dims[at.space + i] = gpuc_int(call->ctx, size[i]);
     }
     gpuc_topi_set_out(call, 0, data->dtype, 4, dims);
@@ -102,7 +103,8 @@ static void crop_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
     for (int i = 0; i < 2; i++) {
         real[i] = position(&c, i);
         /* Positions outside are not used; brought near, they fit an integer. */
-        gpuc_expr at = gpuc_max(ctx, gpuc_imm(ctx, c.t, -1), gpuc_min(ctx, real[i], gpuc_imm(ctx, c.t, 0x1p30)));
+        gpuc_expr at =
+            gpuc_max(ctx, gpuc_imm(ctx, c.t, -1), gpuc_min(ctx, real[i], gpuc_imm(ctx, c.t, 0x1p30)));
         if (nearest) at = gpuc_add(ctx, at, gpuc_imm(ctx, c.t, 0.5));
         gpuc_expr below = gpuc_call1(ctx, "floor", at);
         whole[i] = gpuc_cast(ctx, GPUC_INDEX, below);
@@ -143,7 +145,8 @@ static dilation dilation_of(const gpuc_op_call *call)
     d.dilations = gpuc_topi_ints(call, "dilations", 2);
     gpuc_topi_sizes(call, "padding", 4, d.padding);
     for (int i = 0; i < 2; i++) {
-        if (d.strides[i] < 1 || d.dilations[i] < 1) gpuc_topi_fail(call, "stride or dilation %d is below 1", i);
+        if (d.strides[i] < 1 || d.dilations[i] < 1)
+            gpuc_topi_fail(call, "stride or dilation %d is below 1", i);
         d.kernel[i] = call->in[1].dims[d.weight_space + i];
     }
     return d;
@@ -155,14 +158,17 @@ static void infer_dilation(gpuc_op_call *call)
     dilation d = dilation_of(call);
     gpuc_expr dims[4], one = gpuc_int(ctx, 1), zero = gpuc_int(ctx, 0);
     dims[0] = call->in[0].dims[0];
-    dims[d.at.channel] = gpuc_topi_same_dim(call, call->in[0].dims[d.at.channel],
-                                            call->in[1].dims[d.weight_channel], "channels of data and weight");
+    dims[d.at.channel] =
+        gpuc_topi_same_dim(call, call->in[0].dims[d.at.channel], call->in[1].dims[d.weight_channel],
+                           "channels of data and weight");
     for (int i = 0; i < 2; i++) {
         gpuc_expr reach = gpuc_mul(ctx, gpuc_sub(ctx, d.kernel[i], one), gpuc_int(ctx, d.dilations[i]));
-        gpuc_expr span = gpuc_add(ctx, call->in[0].dims[d.at.space + i], gpuc_add(ctx, d.padding[i], d.padding[2 + i]));
+        gpuc_expr span =
+            gpuc_add(ctx, call->in[0].dims[d.at.space + i], gpuc_add(ctx, d.padding[i], d.padding[2 + i]));
         span = gpuc_sub(ctx, gpuc_sub(ctx, span, reach), one);
         gpuc_topi_require(call, gpuc_and(ctx, gpuc_ge(ctx, span, zero), gpuc_ge(ctx, d.kernel[i], one)),
-                          "the kernel is larger than the padded input in dimension %d, or empty", d.at.space + i);
+                          "the kernel is larger than the padded input in dimension %d, or empty",
+                          d.at.space + i);
         dims[d.at.space + i] = gpuc_add(ctx, gpuc_floordiv_(ctx, span, gpuc_int(ctx, d.strides[i])), one);
     }
     gpuc_topi_set_out(call, 0, call->in[0].dtype, 4, dims);
@@ -182,7 +188,8 @@ static void dilation_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, 
         gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, vars[d.at.space + i], gpuc_int(ctx, d.strides[i])),
                                 gpuc_mul(ctx, k, gpuc_int(ctx, d.dilations[i])));
         x[d.at.space + i] = at = gpuc_sub(ctx, at, d.padding[i]);
-        gpuc_expr ok = gpuc_and(ctx, gpuc_ge(ctx, at, zero), gpuc_lt(ctx, at, call->in[0].dims[d.at.space + i]));
+        gpuc_expr ok =
+            gpuc_and(ctx, gpuc_ge(ctx, at, zero), gpuc_lt(ctx, at, call->in[0].dims[d.at.space + i]));
         inside = inside ? gpuc_and(ctx, inside, ok) : ok;
     }
     gpuc_expr value = gpuc_te_read(ctx, ins[0], 4, x);
@@ -198,7 +205,8 @@ ATTRS(crop_attrs, WINDOW_INTS("crop_size"), STRING("method", "linear"), FLOAT("e
 /* The weight has the layout that goes with the data's. */
 static void take_weight_layout(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
-    const char *want = !strcmp(gpuc_attrs_get_string(w->attrs, "data_layout", "NCHW"), "NHWC") ? "HWI" : "IHW";
+    const char *want =
+        !strcmp(gpuc_attrs_get_string(w->attrs, "data_layout", "NCHW"), "NHWC") ? "HWI" : "IHW";
     gpuc_op_take_only(w, &(gpuc_attr_spec){.name = spec->name, .to = want}, value);
 }
 ATTRS(dilation_attrs, SPACE_INTS("strides", 1), SIDE_SIZES("padding"), SPACE_INTS("dilations", 1),

@@ -303,7 +303,9 @@ static int space_of(gpuc_op_written *w, int *rank)
     static const char *const known[] = {"NCHW", "NCW", "NCDHW", "NHWC", "NWC", "NDHWC"};
     int i = 0;
     while (i < 6 && strcmp(known[i], layout)) i++;
-    if (i == 6) gpuc_op_written_fail(w, "layout is '%s'; known are NCHW and NHWC, of 1 to 3 spatial dimensions", layout);
+    if (i == 6)
+        gpuc_op_written_fail(w, "layout is '%s'; known are NCHW and NHWC, of 1 to 3 spatial dimensions",
+                             layout);
     if (!w->in || w->num_written < 1 || w->in[0].ndim < 3) return -1;
     *rank = w->in[0].ndim - 2;
     return i < 3 ? 2 : 1;
@@ -321,7 +323,8 @@ static void set_sizes(gpuc_op_written *w, const gpuc_expr *space)
         scales[i] = inner ? 0 : 1;
     }
     gpuc_op_set_sizes(w, "sizes", ndim, sizes);
-    gpuc_op_set_attr(w, "scales", gpuc_attrs_find(gpuc_attrs_floats(w->ctx, NULL, "scales", ndim, scales), "scales"));
+    gpuc_op_set_attr(w, "scales",
+                     gpuc_attrs_find(gpuc_attrs_floats(w->ctx, NULL, "scales", ndim, scales), "scales"));
 }
 
 static void take_size(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
@@ -330,7 +333,8 @@ static void take_size(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc
     if (value->kind != GPUC_ATTR_INT && value->kind != GPUC_ATTR_INTS)
         gpuc_op_written_fail(w, "attribute '%s' must be integers", spec->name);
     if (first < 0) return;
-    if (n != 1 && n != rank) gpuc_op_written_fail(w, "%s has %d entries for %d dimensions", spec->name, n, rank);
+    if (n != 1 && n != rank)
+        gpuc_op_written_fail(w, "%s has %d entries for %d dimensions", spec->name, n, rank);
     gpuc_expr *space = gpuc_new_array(w->ctx, gpuc_expr, rank);
     for (int i = 0; i < rank; i++)
         space[i] = value->kind == GPUC_ATTR_INT ? gpuc_int(w->ctx, value->i)
@@ -350,7 +354,10 @@ static void take_scale(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpu
         const char *name = rank - 1 - i < 3 ? names[rank - 1 - i] : "scale";
         const gpuc_attr *a = gpuc_attrs_find(w->given, "scale");
         if (!a) a = gpuc_attrs_find(w->given, name);
-        double by = !a ? 1 : a->kind == GPUC_ATTR_INT ? (double)a->i : a->kind == GPUC_ATTR_FLOAT ? a->f : NAN;
+        double by = !a                           ? 1
+                    : a->kind == GPUC_ATTR_INT   ? (double)a->i
+                    : a->kind == GPUC_ATTR_FLOAT ? a->f
+                                                 : NAN;
         int64_t d;
         if (!(by >= 0 && by <= 0x1p30)) gpuc_op_written_fail(w, "%s must be a number from 0 on", a->name);
         gpuc_expr dim = w->in[0].dims[first + i];
@@ -359,8 +366,9 @@ static void take_scale(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpu
         else if (gpuc_expr_is_int(dim, &d))
             space[i] = gpuc_int(w->ctx, (int64_t)round((double)d * by));
         else
-            gpuc_raise(w->ctx, GPUC_UNSUPPORTED, "%s: dimension %d must be known when building, to be scaled by %g",
-                       w->name, first + i, by);
+            gpuc_raise(w->ctx, GPUC_UNSUPPORTED,
+                       "%s: dimension %d must be known when building, to be scaled by %g", w->name, first + i,
+                       by);
     }
     (void)spec;
     set_sizes(w, space);
@@ -370,7 +378,9 @@ static void take_corners(gpuc_op_written *w, const gpuc_attr_spec *spec, const g
 {
     bool corners = value->kind == GPUC_ATTR_INT && value->i;
     gpuc_op_set_attr(w, spec->to,
-                     &(gpuc_attr){.name = spec->to, .kind = GPUC_ATTR_STRING, .s = corners ? "align_corners" : "asymmetric"});
+                     &(gpuc_attr){.name = spec->to,
+                                  .kind = GPUC_ATTR_STRING,
+                                  .s = corners ? "align_corners" : "asymmetric"});
 }
 
 /* TVM: of the spatial dimensions only. */
@@ -390,7 +400,8 @@ static void take_roi(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_
         int at = k + (i >= ndim ? rank : 0);
         roi[i] = !inner ? i >= ndim : ints ? (double)value->ints[at] : value->floats[at];
     }
-    gpuc_op_set_attr(w, spec->to, gpuc_attrs_find(gpuc_attrs_floats(w->ctx, NULL, "roi", 2 * ndim, roi), "roi"));
+    gpuc_op_set_attr(w, spec->to,
+                     gpuc_attrs_find(gpuc_attrs_floats(w->ctx, NULL, "roi", 2 * ndim, roi), "roi"));
 }
 
 static void take_layout(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)

@@ -256,9 +256,10 @@ static void take_length(gpuc_op_written *w, const gpuc_attr_spec *spec, const gp
     if (value) gpuc_op_set_attr(w, spec->name, value);
     if (value || !w->in || w->num_written < 1) return;
     if (axis < 0) axis += w->in[0].ndim;
-    bool known = axis >= 0 && axis < w->in[0].ndim && w->in[0].dims[axis] &&
-                 gpuc_expr_is_int(w->in[0].dims[axis], &d);
-    if (known) gpuc_op_set_attr(w, spec->name, &(gpuc_attr){.name = spec->name, .kind = GPUC_ATTR_INT, .i = d});
+    bool known =
+        axis >= 0 && axis < w->in[0].ndim && w->in[0].dims[axis] && gpuc_expr_is_int(w->in[0].dims[axis], &d);
+    if (known)
+        gpuc_op_set_attr(w, spec->name, &(gpuc_attr){.name = spec->name, .kind = GPUC_ATTR_INT, .i = d});
 }
 
 ATTRS(dft_attrs, LENGTH("length"), INT("axis", -2), INT("inverse", 0), INT("onesided", 0),

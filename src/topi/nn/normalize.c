@@ -252,7 +252,8 @@ static void l2_normalize_compute(const gpuc_op_call *call, gpuc_tensor *const *i
 ATTRS(axis_1, INT("axis", 1))
 ATTRS(axis_last, INT("axis", -1))
 #define AFFINE                                                                                               \
-    UNUSED_INPUT("scale", "1=1", "0: input 1 is not used"), UNUSED_INPUT("center", "2=0", "0: input 2 is not used")
+    UNUSED_INPUT("scale", "1=1", "0: input 1 is not used"),                                                  \
+        UNUSED_INPUT("center", "2=0", "0: input 2 is not used")
 #define AXIS_1 ONLY("axis", INT, "1")
 ATTRS(batch_norm, INT("axis", 1), FLOAT("epsilon", 1e-5), INT("training", 0), FLOAT("momentum", 0.9), AFFINE)
 ATTRS(group_norm, WINDOW_INT("num_groups", 1), FLOAT("epsilon", 1e-5), AXIS_1, AFFINE)
@@ -291,8 +292,8 @@ const gpuc_op gpuc_topi_ops_normalize[] = {
               GPUC_T_FLOATS, GPUC_T_LIKE),
     REWRITTEN("layer_norm", 2, 3, layer_norm, infer_layer_norm, "layer_norm", "", "LayerNormalization",
               GPUC_T_FLOATS, GPUC_T_LIKE),
-    REWRITTEN("rms_norm", 2, 2, rms_norm, infer_layer_norm, "rms_norm", "", "RMSNormalization",
-              GPUC_T_FLOATS, GPUC_T_LIKE),
+    REWRITTEN("rms_norm", 2, 2, rms_norm, infer_layer_norm, "rms_norm", "", "RMSNormalization", GPUC_T_FLOATS,
+              GPUC_T_LIKE),
 };
 const size_t gpuc_topi_ops_normalize_count =
     sizeof gpuc_topi_ops_normalize / sizeof gpuc_topi_ops_normalize[0];

@@ -133,19 +133,16 @@ ATTRS(sizes, SPACE_REQUIRED("output_size"),
       NCHW_ONLY("layout"), OUT_LAYOUT)
 ATTRS(layout_specs, NCHW_ONLY("layout"), OUT_LAYOUT)
 
-#define ROWS(r)                                                                                         \
+#define ROWS(r)                                                                                              \
     ANCHOR("nn.adaptive_max_pool" r "d", 1, 1, sizes, infer_adaptive, max_compute,                           \
-           "adaptive_max_pool" r "d", "", "", GPUC_T_NUMBERS),                                          \
+           "adaptive_max_pool" r "d", "", "", GPUC_T_NUMBERS),                                               \
         ANCHOR("nn.adaptive_avg_pool" r "d", 1, 1, sizes, infer_adaptive, avg_compute,                       \
-               "adaptive_avg_pool" r "d", "", "", GPUC_T_FLOATS),                                       \
-        ANCHOR("nn.global_max_pool" r "d", 1, 1, layout_specs, infer_global, max_compute,                            \
-               "global_max_pool" r "d", "global_max_pool" r "d", "GlobalMaxPool",                \
-               GPUC_T_NUMBERS),                                                                              \
-        ANCHOR("nn.global_avg_pool" r "d", 1, 1, layout_specs, infer_global, avg_compute,                            \
-               "global_avg_pool" r "d", "global_avg_pool" r "d", "GlobalAveragePool",            \
-               GPUC_T_FLOATS)
+               "adaptive_avg_pool" r "d", "", "", GPUC_T_FLOATS),                                            \
+        ANCHOR("nn.global_max_pool" r "d", 1, 1, layout_specs, infer_global, max_compute,                    \
+               "global_max_pool" r "d", "global_max_pool" r "d", "GlobalMaxPool", GPUC_T_NUMBERS),           \
+        ANCHOR("nn.global_avg_pool" r "d", 1, 1, layout_specs, infer_global, avg_compute,                    \
+               "global_avg_pool" r "d", "global_avg_pool" r "d", "GlobalAveragePool", GPUC_T_FLOATS)
 
-const gpuc_op gpuc_topi_ops_pool_adaptive[] = {ROWS("1"), ROWS("2"),
-                                               ROWS("3")};
+const gpuc_op gpuc_topi_ops_pool_adaptive[] = {ROWS("1"), ROWS("2"), ROWS("3")};
 const size_t gpuc_topi_ops_pool_adaptive_count =
     sizeof gpuc_topi_ops_pool_adaptive / sizeof gpuc_topi_ops_pool_adaptive[0];

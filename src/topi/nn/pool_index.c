@@ -152,10 +152,10 @@ ATTRS(avg_specs, GPUC_TOPI_POOL_ATTRS, INT("count_include_pad", 0), NCHW_ONLY("l
 const gpuc_op gpuc_topi_ops_pool_index[] = {
     ALONE("nn.max_pool_with_argmax", 1, 1, argmax_specs, infer_with_argmax, with_argmax_compute,
           "max_pool_with_argmax", "", "MaxPool", GPUC_T_NUMBERS),
-    ANCHOR("nn.max_pool_grad", 2, 2, max_specs, infer_grad, max_grad_compute, "max_pool_grad", "",
-           "", GPUC_T_FLOATS, GPUC_T_LIKE),
-    ANCHOR("nn.avg_pool_grad", 2, 2, avg_specs, infer_grad, avg_grad_compute, "avg_pool_grad", "",
-           "", GPUC_T_FLOATS, GPUC_T_LIKE),
+    ANCHOR("nn.max_pool_grad", 2, 2, max_specs, infer_grad, max_grad_compute, "max_pool_grad", "", "",
+           GPUC_T_FLOATS, GPUC_T_LIKE),
+    ANCHOR("nn.avg_pool_grad", 2, 2, avg_specs, infer_grad, avg_grad_compute, "avg_pool_grad", "", "",
+           GPUC_T_FLOATS, GPUC_T_LIKE),
 };
 const size_t gpuc_topi_ops_pool_index_count =
     sizeof gpuc_topi_ops_pool_index / sizeof gpuc_topi_ops_pool_index[0];

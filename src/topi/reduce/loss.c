@@ -88,7 +88,8 @@ static void infer_cross_entropy(gpuc_op_call *call)
 {
     const gpuc_tensor_type *x = &call->in[0], *y = &call->in[1];
     if (x->ndim != 2 || y->ndim != 2)
-        gpuc_topi_fail(call, "takes predictions and targets of 2 dimensions, not %d and %d", x->ndim, y->ndim);
+        gpuc_topi_fail(call, "takes predictions and targets of 2 dimensions, not %d and %d", x->ndim,
+                       y->ndim);
     for (int i = 0; i < 2; i++) gpuc_topi_same_dim(call, x->dims[i], y->dims[i], "predictions and targets");
     gpuc_topi_set_out(call, 0, x->dtype, 0, NULL);
 }
@@ -107,10 +108,12 @@ static void cross_entropy_compute(const gpuc_op_call *call, gpuc_tensor *const *
     gpuc_expr x = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[0], 2, vars)),
               y = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[1], 2, vars));
     gpuc_expr term = gpuc_mul(ctx, logits ? x : gpuc_call1(ctx, "log", x), y);
-    gpuc_tensor *sum = gpuc_topi_compute(ctx, "sum", "reduce", 0, NULL, gpuc_te_reduce(ctx, "sum", term, 2, over));
+    gpuc_tensor *sum =
+        gpuc_topi_compute(ctx, "sum", "reduce", 0, NULL, gpuc_te_reduce(ctx, "sum", term, 2, over));
     gpuc_expr total = gpuc_te_read(ctx, sum, 0, NULL);
     gpuc_dtype t = gpuc_expr_dtype(total);
-    gpuc_expr mean = gpuc_div(ctx, gpuc_sub(ctx, gpuc_imm(ctx, t, 0), total), gpuc_cast(ctx, t, call->in[0].dims[0]));
+    gpuc_expr mean =
+        gpuc_div(ctx, gpuc_sub(ctx, gpuc_imm(ctx, t, 0), total), gpuc_cast(ctx, t, call->in[0].dims[0]));
     outs[0] = gpuc_topi_compute(ctx, "loss", "elemwise", 0, NULL, gpuc_cast(ctx, call->out[0].dtype, mean));
 }
 

@@ -58,7 +58,8 @@ static gpuc_expr count_of(const gpuc_op_call *call, gpuc_dtype t, int64_t less)
 }
 
 /* What `each` makes of an element, and the sum of it over the axes. */
-typedef gpuc_expr (*element_fn)(const gpuc_op_call *call, gpuc_expr x, gpuc_tensor *first, const gpuc_expr *index);
+typedef gpuc_expr (*element_fn)(const gpuc_op_call *call, gpuc_expr x, gpuc_tensor *first,
+                                const gpuc_expr *index);
 
 static gpuc_tensor *sum_of(const gpuc_op_call *call, gpuc_tensor *in, gpuc_tensor *first, element_fn each)
 {

@@ -166,8 +166,8 @@ static void infer_invert_permutation(gpuc_op_call *call)
 ATTRS(sort_attrs, INT("axis", -1), INT("is_ascend", 1))
 ATTRS(argsort_attrs, INT("axis", -1), INT("is_ascend", 1), DTYPE_OR("dtype", GPUC_INT32))
 /* k: one number, 1 if there is none. sorted=0 allows any order: the sorted one, too. */
-ATTRS(topk_attrs, INT("axis", -1), DTYPE_OR("dtype", GPUC_INT32), SIZES("k"), INT("largest", 1), INT("sorted", 1),
-      NOT("is_ascend", "largest"), ONLY("ret_type", STRING, "both"))
+ATTRS(topk_attrs, INT("axis", -1), DTYPE_OR("dtype", GPUC_INT32), SIZES("k"), INT("largest", 1),
+      INT("sorted", 1), NOT("is_ascend", "largest"), ONLY("ret_type", STRING, "both"))
 
 const gpuc_op gpuc_topi_ops_sort[] = {
     ALONE_BY(gpuc_topi_par_schedule, "sort", 1, 1, sort_attrs, infer_sort, sort_compute, "sort", "", "",

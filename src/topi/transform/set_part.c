@@ -19,7 +19,8 @@ static void infer_strided_set(gpuc_op_call *call)
     for (int i = 0; i < in->ndim; i++) {
         if (strides[i] == 0) gpuc_topi_fail(call, "the stride of dimension %d is 0", i);
         gpuc_expr first = gpuc_int(ctx, begin[i]), step = gpuc_int(ctx, strides[i]);
-        gpuc_expr last = gpuc_add(ctx, first, gpuc_mul(ctx, gpuc_sub(ctx, v->dims[i], gpuc_int(ctx, 1)), step));
+        gpuc_expr last =
+            gpuc_add(ctx, first, gpuc_mul(ctx, gpuc_sub(ctx, v->dims[i], gpuc_int(ctx, 1)), step));
         gpuc_expr none = gpuc_eq(ctx, v->dims[i], gpuc_int(ctx, 0));
         gpuc_expr low = strides[i] > 0 ? first : last, high = strides[i] > 0 ? last : first;
         gpuc_expr fits = gpuc_and(ctx, gpuc_ge(ctx, low, gpuc_int(ctx, 0)), gpuc_lt(ctx, high, in->dims[i]));
@@ -35,7 +36,8 @@ static void strided_set_compute(const gpuc_op_call *call, gpuc_tensor *const *in
     gpuc_ctx *ctx = call->ctx;
     int ndim = call->out[0].ndim;
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], at[GPUC_TOPI_MAX_DIMS], inside = NULL, zero = gpuc_int(ctx, 0);
-    const int64_t *begin = gpuc_topi_ints(call, "begin", ndim), *strides = gpuc_topi_ints(call, "strides", ndim);
+    const int64_t *begin = gpuc_topi_ints(call, "begin", ndim),
+                  *strides = gpuc_topi_ints(call, "strides", ndim);
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     for (int i = 0; i < ndim; i++) {
         bool back = strides[i] < 0;

@@ -310,7 +310,8 @@ static void take_newshape(gpuc_op_written *w, const gpuc_attr_spec *spec, const 
         gpuc_op_written_fail(w, "allowzero must be 0 or 1");
     bool copies = zero ? !zero->i : known && !has_no_elements(&w->in[0]);
     for (int i = 0; value->kind == GPUC_ATTR_INTS && i < value->n; i++)
-        codes |= (value->ints[i] < -1 && value->ints[i] != GPUC_ATTR_UNKNOWN) || (value->ints[i] == 0 && copies);
+        codes |=
+            (value->ints[i] < -1 && value->ints[i] != GPUC_ATTR_UNKNOWN) || (value->ints[i] == 0 && copies);
     if (!codes || !known) {
         gpuc_op_set_attr(w, spec->to, value);
         return;
@@ -361,7 +362,8 @@ static void take_part(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc
     for (int i = 0; i < 4; i++) {
         int ndim = w->in[i / 2].ndim;
         const gpuc_attr *a = gpuc_attrs_find(w->given, names[i]);
-        if (a && a->kind != GPUC_ATTR_INT) gpuc_op_written_fail(w, "attribute '%s' must be an integer", names[i]);
+        if (a && a->kind != GPUC_ATTR_INT)
+            gpuc_op_written_fail(w, "attribute '%s' must be an integer", names[i]);
         at[i] = a ? a->i : i % 2 ? ndim : 0;
         if (at[i] < 0) at[i] += ndim;
         if (at[i] < 0 || at[i] > ndim || (i % 2 && at[i] < at[i - 1]))
@@ -385,7 +387,8 @@ ATTRS(newshape, SIZES("newshape"),
 ATTRS(part_attrs, PART("lhs_begin"), PART("lhs_end"), PART("rhs_begin"), PART("rhs_end"))
 ATTRS(sizes_attrs, SIZES("values"), INT("scalar", 0), DTYPE("dtype"))
 ATTRS(axis_list, INTS("axis"))
-ATTRS(expand_attrs, INTS("axis"), SPELLED("num_newaxis", INT, take_num_newaxis, NULL, "new dimensions from axis on"))
+ATTRS(expand_attrs, INTS("axis"),
+      SPELLED("num_newaxis", INT, take_num_newaxis, NULL, "new dimensions from axis on"))
 ATTRS(axis_1, INT("axis", 1))
 ATTRS(dtype_attrs, DTYPE_OR("dtype", GPUC_INT64))
 

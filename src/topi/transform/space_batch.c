@@ -254,8 +254,8 @@ static void take_block_shape(gpuc_op_written *w, const gpuc_attr_spec *spec, con
         .name = "block_shape", .kind = GPUC_ATTR_INTS, .take = take_block_shape, .always = true,             \
         .about = "[1, 1] where it is not given"                                                              \
     }
-ATTRS(space_to_batch, BLOCK_SHAPE, WINDOW_INTS("pad_before"), WINDOW_INTS("pad_after"),
-      FLOAT("pad_value", 0), PAIRS("paddings", "pad_before,pad_after"))
+ATTRS(space_to_batch, BLOCK_SHAPE, WINDOW_INTS("pad_before"), WINDOW_INTS("pad_after"), FLOAT("pad_value", 0),
+      PAIRS("paddings", "pad_before,pad_after"))
 ATTRS(batch_to_space, BLOCK_SHAPE, WINDOW_INTS("crop_begin"), WINDOW_INTS("crop_end"),
       PAIRS("crops", "crop_begin,crop_end"))
 ATTRS(dilate, AXIS_INTS("strides", 1), FLOAT("dilation_value", 0))

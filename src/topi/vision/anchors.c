@@ -243,8 +243,8 @@ ATTRS(prior_specs, FLOATS("sizes", "[1]"), FLOATS("ratios", "[1]"), FLOATS("step
       FLOATS("offsets", NULL), INT("clip", 0))
 
 const gpuc_op gpuc_topi_ops_detect[] = {
-    INJECTIVE("vision.yolo_reorg", 1, 1, reorg, infer_reorg, reorg_compute, "yolo_reorg,vision.reorg,reorg", "yolo_reorg",
-              "", GPUC_T_ANY),
+    INJECTIVE("vision.yolo_reorg", 1, 1, reorg, infer_reorg, reorg_compute, "yolo_reorg,vision.reorg,reorg",
+              "yolo_reorg", "", GPUC_T_ANY),
     ALONE("vision.yolo_region", 1, 1, region_specs, infer_region, region_compute, "yolo_region,region",
           "yolo_region", "", GPUC_T_FLOATS),
     ALONE("vision.multibox_prior", 1, 1, prior_specs, infer_prior, prior_compute, "multibox_prior",

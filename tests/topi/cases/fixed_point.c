@@ -9,7 +9,7 @@ const op_case op_cases_fixed_point[] = {
     {"fixed_point_multiply", "multiplier=1200000000 shift=-31", "int32[0, 3]"},
     {"fixed_point_multiply_per_axis", "axes=[1] is_lshift_required=1 is_rshift_required=1",
      "int32[3, 5, 2] int32[5] int32[5] int32[5]", 0, 12},
-    {"fixed_point_multiply_per_axis", "axes=[-1, 0]", "int32[4, 2, 3] int32[3, 4] int32[3, 4] int32[3, 4]", -40000,
-     40000},
+    {"fixed_point_multiply_per_axis", "axes=[-1, 0]", "int32[4, 2, 3] int32[3, 4] int32[3, 4] int32[3, 4]",
+     -40000, 40000},
     {NULL},
 };

@@ -62,9 +62,10 @@ static void dilation(ref_call *c)
     int64_t dims[4] = {x->dims[0]};
     dims[ch] = x->dims[ch];
     for (int k = 0; k < 2; k++)
-        dims[sp + k] = (x->dims[sp + k] + padding[k] + padding[2 + k] - (w->dims[ws + k] - 1) * dilations[k] - 1) /
-                           strides[k] +
-                       1;
+        dims[sp + k] =
+            (x->dims[sp + k] + padding[k] + padding[2 + k] - (w->dims[ws + k] - 1) * dilations[k] - 1) /
+                strides[k] +
+            1;
     ref_tensor *y = ref_make(c, 0, x->dtype, 4, dims);
     for (int64_t p = 0; p < y->count; p++) {
         ref_index(y, p, i);
@@ -83,4 +84,5 @@ static void dilation(ref_call *c)
     }
 }
 
-const ref_row ref_rows_crop[] = {{"image.crop_and_resize", crop}, {"image.dilation2d", dilation}, {NULL, NULL}};
+const ref_row ref_rows_crop[] = {
+    {"image.crop_and_resize", crop}, {"image.dilation2d", dilation}, {NULL, NULL}};

@@ -35,7 +35,7 @@ static void cross_entropy(ref_call *c)
     ref_make(c, 0, x->dtype, 0, NULL)->v[0] = -sum / (double)x->dims[0];
 }
 
-const ref_row ref_rows_loss[] = {
-    {"nn.cross_entropy", cross_entropy},
-    {"nn.cross_entropy_with_logits", cross_entropy},
-    {"nn.nll_loss", nll}, {NULL, NULL}};
+const ref_row ref_rows_loss[] = {{"nn.cross_entropy", cross_entropy},
+                                 {"nn.cross_entropy_with_logits", cross_entropy},
+                                 {"nn.nll_loss", nll},
+                                 {NULL, NULL}};

@@ -39,7 +39,8 @@ static void moment(ref_call *c)
         if (!over[i] || keep) dims[n++] = over[i] ? 1 : x->dims[i];
     }
     ref_tensor *y = ref_make(c, 0, x->dtype, n, dims);
-    double *v = malloc(sizeof *v * (size_t)(x->count + 1)), *means = malloc(sizeof *v * (size_t)(x->count + 1));
+    double *v = malloc(sizeof *v * (size_t)(x->count + 1)),
+           *means = malloc(sizeof *v * (size_t)(x->count + 1));
     for (int64_t p = 0; p < y->count; p++) {
         int64_t count = 0;
         ref_index(y, p, to);
@@ -62,4 +63,5 @@ static void moment(ref_call *c)
     free(means);
 }
 
-const ref_row ref_rows_moments[] = {{"variance", moment}, {"std", moment}, {"logsumexp", moment}, {NULL, NULL}};
+const ref_row ref_rows_moments[] = {
+    {"variance", moment}, {"std", moment}, {"logsumexp", moment}, {NULL, NULL}};

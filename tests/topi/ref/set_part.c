@@ -35,4 +35,5 @@ static void fifo_buffer(ref_call *c)
     }
 }
 
-const ref_row ref_rows_set_part[] = {{"strided_set", strided_set}, {"nn.fifo_buffer", fifo_buffer}, {NULL, NULL}};
+const ref_row ref_rows_set_part[] = {
+    {"strided_set", strided_set}, {"nn.fifo_buffer", fifo_buffer}, {NULL, NULL}};

@@ -72,4 +72,8 @@ static void invert_permutation(ref_call *c)
     }
 }
 
-const ref_row ref_rows_sort[] = {{"invert_permutation", invert_permutation}, {"sort", sort}, {"argsort", sort}, {"topk", sort}, {NULL, NULL}};
+const ref_row ref_rows_sort[] = {{"invert_permutation", invert_permutation},
+                                 {"sort", sort},
+                                 {"argsort", sort},
+                                 {"topk", sort},
+                                 {NULL, NULL}};
