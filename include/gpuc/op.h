@@ -146,7 +146,7 @@ typedef struct gpuc_op_input {
 
 /* A call as it is written: names and attributes may be those of other systems. */
 typedef struct gpuc_op_written {
-    gpuc_ctx *ctx; /* where lists and texts are made */
+    gpuc_ctx *ctx;              /* where lists and texts are made */
     const gpuc_op *op;          /* the row; take may choose another */
     const char *name;           /* by which the row was named */
     const gpuc_attrs *given;    /* attributes as they are written */
@@ -172,6 +172,10 @@ GPUC_API void gpuc_op_take_same(gpuc_op_written *w, const gpuc_attr_spec *spec, 
 GPUC_API void gpuc_op_take_value(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value);
 /* A take function: only the values in spec->to, "NCHW,NCW", are computed; others are refused. */
 GPUC_API void gpuc_op_take_only(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value);
+
+/* A take function: what other systems have and the row does not. Calls that have it are refused with spec->about, one
+ * sentence. */
+GPUC_API void gpuc_op_take_refused(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value);
 
 /* Adds a row, which is borrowed and must outlive the context. Raises if it has no name, no infer, no compute,
  * or the name of another row. */

@@ -24,7 +24,8 @@ static const gpuc_attrs *with(gpuc_ctx *ctx, const gpuc_attrs *a, gpuc_attr item
     return out;
 }
 
-const gpuc_attrs *gpuc_op_attrs_put(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, const gpuc_attr *value)
+const gpuc_attrs *gpuc_op_attrs_put(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name,
+                                    const gpuc_attr *value)
 {
     gpuc_attr item = *value;
     item.name = name;

@@ -89,6 +89,7 @@
 #define SAME(nm, k, attr) SPELLED(nm, k, gpuc_op_take_same, attr, NULL)
 #define VALUES(nm, what) SPELLED(nm, STRING, gpuc_op_take_value, what, NULL)
 #define ONLY(nm, k, values) SPELLED(nm, k, gpuc_op_take_only, values, NULL)
+#define REFUSED(nm, k, why) SPELLED(nm, k, gpuc_op_take_refused, NULL, why)
 #define NOT(nm, attr) SPELLED(nm, INT, gpuc_op_take_not, attr, NULL)
 /* The kernel's or the output's layout in any spatial rank, as rows name it. */
 #define LAYOUTS "NCHW=NCHW,NHWC=NHWC,NCW=NCHW,NCDHW=NCHW,NWC=NHWC,NDHWC=NHWC"

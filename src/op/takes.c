@@ -39,6 +39,12 @@ int gpuc_op_values_of(gpuc_op_written *w, int i, const gpuc_expr **out)
     return (int)n;
 }
 
+void gpuc_op_take_refused(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    (void)value;
+    gpuc_op_written_fail(w, "attribute '%s' is not taken: %s", spec->name, spec->about);
+}
+
 void gpuc_op_reshape_input(gpuc_op_written *w, int i, int ndim, const gpuc_expr *dims)
 {
     w->inputs[i].ndim = ndim;

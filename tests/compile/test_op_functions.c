@@ -321,8 +321,13 @@ int main(int argc, char **argv)
     if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
     ok(gpuc_compiler_register(run_runtime()));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays_on_a_device), cmocka_unit_test(other_spellings), cmocka_unit_test(attributes), cmocka_unit_test(all_sorts),
-        cmocka_unit_test(what_does_not_fit),  cmocka_unit_test(every_name), cmocka_unit_test(rounds),
+        cmocka_unit_test(arrays_on_a_device),
+        cmocka_unit_test(other_spellings),
+        cmocka_unit_test(attributes),
+        cmocka_unit_test(all_sorts),
+        cmocka_unit_test(what_does_not_fit),
+        cmocka_unit_test(every_name),
+        cmocka_unit_test(rounds),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return run_end(failed);

@@ -416,6 +416,8 @@ static void refusals(gpuc_ctx *ctx, void *arg)
         {"nn.instance_norm", "axis=2", IMAGE " " F "[3] " F "[3]", "axis is '2'; what is computed is 1",
          NULL},
         {"nn.dropout", "rate=1.5", F "[3]", "nn.dropout|rate must be", NULL},
+        {"stft", "n_fft=4", F "[1, 16, 1]", "attribute 'n_fft' is not taken: frames come before", NULL},
+        {"sum", "dtype=int32", F "[2]", "attribute 'dtype' is not taken", NULL},
         {"topk", "k=1, ret_type=\"values\"", F "[3]", "ret_type is 'values'; what is computed is both", NULL},
         {"split", "indices_or_sections=4", F "[6]", "split|indices_or_sections=4 does not divide", NULL},
         {"split", "indices_or_sections=[4, 2]", F "[6]", "split|2 behind 4", NULL},

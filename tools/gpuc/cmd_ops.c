@@ -125,7 +125,10 @@ static void print_attr(const gpuc_op *op, const gpuc_attr_spec *a)
     char text[64];
     const char *given = a->take ? "" : default_of(a, text);
     printf("    %-20s %s", a->name, kinds[a->kind]);
-    if (a->take) printf(", another spelling");
+    if (a->take == gpuc_op_take_refused)
+        printf(", refused");
+    else if (a->take)
+        printf(", another spelling");
     if (a->take && a->to && !a->about) print_spelling(op, a);
     if (!a->take && a->required) printf(", required");
     if (*given) printf(", default %s", given);
@@ -166,6 +169,7 @@ static void json_attr(cli_json *j, const gpuc_attr_spec *a)
     cli_json_string(j, "name", a->name);
     cli_json_string(j, "kind", kinds[a->kind]);
     cli_json_bool(j, "spelling", a->take != NULL);
+    cli_json_bool(j, "refused", a->take == gpuc_op_take_refused);
     cli_json_bool(j, "required", !a->take && a->required);
     if (!a->take && !a->required) cli_json_string(j, "default", default_of(a, text));
     if (a->take && a->to) cli_json_string(j, "to", a->to);

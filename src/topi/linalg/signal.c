@@ -268,7 +268,10 @@ ATTRS(dft_attrs, LENGTH("length"), INT("axis", -2), INT("inverse", 0), INT("ones
        .take = take_length,
        .always = true,
        .about = "the extent of the axis where it is not given"})
-ATTRS(stft_attrs, LENGTH("length"), LENGTH("step"), INT("onesided", 1))
+#define AS_ONNX(nm)                                                                                          \
+    REFUSED(nm, INT, "frames come before frequencies, as in ONNX, whose attributes are length and step")
+ATTRS(stft_attrs, LENGTH("length"), LENGTH("step"), INT("onesided", 1), AS_ONNX("n_fft"),
+      AS_ONNX("hop_length"), AS_ONNX("win_length"), AS_ONNX("normalized"))
 ATTRS(window_attrs, LENGTH("size"), INT("periodic", 1), {.name = "terms", .kind = GPUC_ATTR_FLOATS},
       DTYPE("dtype"))
 ATTRS(mel_attrs, LENGTH("num_mel_bins"), LENGTH("dft_length"), DTYPE("dtype"))

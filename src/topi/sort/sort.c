@@ -163,7 +163,8 @@ static void infer_invert_permutation(gpuc_op_call *call)
     infer_sort(call);
 }
 
-ATTRS(sort_attrs, INT("axis", -1), INT("is_ascend", 1))
+ATTRS(sort_attrs, INT("axis", -1), INT("is_ascend", 1),
+      REFUSED("dtype", DTYPE, "it is of indices, which argsort gives"))
 ATTRS(argsort_attrs, INT("axis", -1), INT("is_ascend", 1), DTYPE_OR("dtype", GPUC_INT32))
 /* k: one number, 1 if there is none. sorted=0 allows any order: the sorted one, too. */
 ATTRS(topk_attrs, INT("axis", -1), DTYPE_OR("dtype", GPUC_INT32), SIZES("k"), INT("largest", 1),
