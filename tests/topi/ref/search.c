@@ -9,7 +9,7 @@ static void searchsorted(ref_call *c)
     ref_tensor *y = ref_make(c, 0, ref_dtype(c, "dtype", GPUC_INT32), v->ndim, v->dims);
     for (int64_t p = 0; p < v->count; p++) {
         const double *row = rows->v + (per_row ? p / per_row : 0) * n;
-        int64_t place = 0; /* the inputs are in any order: count */
+        int64_t place = 0;
         for (int64_t i = 0; i < n; i++) place += row[i] < v->v[p] || (right && row[i] == v->v[p]);
         y->v[p] = (double)place;
     }
