@@ -146,8 +146,7 @@ void gpuc_op_take_flat(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpu
 
 void gpuc_op_take_in_type(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
-    if (value->kind != GPUC_ATTR_DTYPE)
-        gpuc_op_written_fail(w, "attribute '%s' must be an element type", spec->name);
+    (void)spec;
     if (!value->dtype.bits) return;
     w->inputs[0].cast = value->dtype;
     w->changed = true;
@@ -155,17 +154,9 @@ void gpuc_op_take_in_type(gpuc_op_written *w, const gpuc_attr_spec *spec, const 
 
 void gpuc_op_take_out_type(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
-    if (value->kind != GPUC_ATTR_DTYPE)
-        gpuc_op_written_fail(w, "attribute '%s' must be an element type", spec->name);
+    (void)spec;
     w->out_dtype = value->dtype;
     w->changed |= value->dtype.bits != 0;
-}
-
-void gpuc_op_take_with(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
-{
-    (void)value;
-    if (!gpuc_attrs_find(w->given, spec->to))
-        gpuc_op_written_fail(w, "attribute '%s' goes with '%s', which is missing", spec->name, spec->to);
 }
 
 void gpuc_op_must_be(gpuc_op_written *w, const char *what, int64_t value, int i, int k)

@@ -24,8 +24,6 @@ void gpuc_op_take_flat(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpu
 void gpuc_op_take_in_type(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value);
 /* The result in this element type. */
 void gpuc_op_take_out_type(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value);
-/* Has no effect of its own: the take function of spec->to reads it, and has to be there. */
-void gpuc_op_take_with(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value);
 /* Raises unless a size is what the input has: `what` ("units") is value, dimension k of input i is the size. */
 void gpuc_op_must_be(gpuc_op_written *w, const char *what, int64_t value, int i, int k);
 /* An attribute of integers for the row. */

@@ -81,6 +81,12 @@ static void check_size(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attr_spec *s
                    (long long)v, (long long)spec->max);
 }
 
+static void wrong_kind(gpuc_ctx *ctx, const char *op, const gpuc_attr_spec *spec, const gpuc_attr *a)
+{
+    gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: attribute '%s' must be %s, not %s", op, a->name,
+               kind_names[spec->kind], kind_names[a->kind]);
+}
+
 /* attrs with the value under the name of spec, in its kind: a number does for a list of one and an integer for a
  * float. */
 static const gpuc_attrs *set_own(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *attrs,
@@ -99,8 +105,7 @@ static const gpuc_attrs *set_own(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_at
         for (int i = 0; i < a->n; i++) floats[i] = (double)a->ints[i];
         attrs = gpuc_attrs_floats(ctx, attrs, spec->name, a->n, floats);
     } else if (spec->kind != a->kind) {
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: attribute '%s' must be %s, not %s", op->name, a->name,
-                   kind_names[spec->kind], kind_names[a->kind]);
+        wrong_kind(ctx, op->name, spec, a);
     } else if (a->sizes && !spec->symbolic) {
         gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s: %s must be known when building; fix the shapes of the inputs",
                    op->name, a->name);
@@ -145,8 +150,16 @@ static const gpuc_attrs *fill_each(const gpuc_op_written *w, const gpuc_attrs *a
 
 /* ---- Take functions that all rows share ---- */
 
+/* One attribute of the row in two spellings is one too many. */
+static void check_once(gpuc_op_written *w, const gpuc_attr_spec *spec, const char *own)
+{
+    if (strcmp(spec->name, own) && gpuc_attrs_find(w->given, own))
+        gpuc_op_written_fail(w, "has both '%s' and '%s', which are the same", spec->name, own);
+}
+
 void gpuc_op_take_same(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
+    check_once(w, spec, spec->to);
     gpuc_op_set_attr(w, spec->to, value);
 }
 
@@ -175,6 +188,7 @@ void gpuc_op_take_value(gpuc_op_written *w, const gpuc_attr_spec *spec, const gp
     char attr[GPUC_OP_NAME], pair[GPUC_OP_NAME];
     const char *list = strchr(spec->to, '|'), *have = text_of(w->ctx, value), *known = "";
     snprintf(attr, sizeof attr, "%.*s", (int)(list - spec->to), spec->to);
+    check_once(w, spec, attr);
     for (list++; (list = gpuc_op_next_name(list, pair));) {
         char *now = strchr(pair, '=');
         *now++ = 0;
@@ -230,13 +244,23 @@ static void permute_inputs(gpuc_op_written *w, const char *inputs)
     w->changed = true;
 }
 
+/* Whether the call has the attribute, or the row's that it is another spelling of. */
+static bool is_given(const gpuc_op_written *w, const char *name)
+{
+    char own[GPUC_OP_NAME] = "";
+    const gpuc_attr_spec *spec = gpuc_op_find_spec(w->op, name);
+    if (spec && spec->take && spec->to)
+        snprintf(own, sizeof own, "%.*s", (int)strcspn(spec->to, "|"), spec->to);
+    return gpuc_attrs_find(w->given, name) || (*own && gpuc_attrs_find(w->given, own));
+}
+
 /* Attributes that the alias has and the call does not. */
 static const gpuc_attrs *with_defaults(gpuc_op_written *w, const gpuc_op_alias *a)
 {
     const gpuc_attrs *given = w->given,
                      *defaults = a->defaults ? gpuc_op_parse_row_attrs(w->ctx, w->op, a->defaults) : NULL;
     for (int i = 0; defaults && i < defaults->count; i++)
-        if (!gpuc_attrs_find(given, defaults->at[i].name))
+        if (!is_given(w, defaults->at[i].name))
             given = gpuc_op_attrs_put(w->ctx, given, defaults->at[i].name, &defaults->at[i]);
     return given;
 }
@@ -278,6 +302,14 @@ static bool is_choice(const gpuc_op_written *w, const char *attr)
     return what && what->alias && what->alias->by && !strcmp(what->alias->by, attr);
 }
 
+/* Whether a value may stand for one of the kind: as for the row's own attributes. */
+static bool may_be(gpuc_attr_kind kind, gpuc_attr_kind given)
+{
+    bool is_number = given == GPUC_ATTR_INT || given == GPUC_ATTR_FLOAT;
+    if (kind == GPUC_ATTR_FLOATS) return is_number || given == GPUC_ATTR_INTS || given == kind;
+    return given == kind || (given == GPUC_ATTR_INT && (kind == GPUC_ATTR_FLOAT || kind == GPUC_ATTR_INTS));
+}
+
 /* The row's attributes as they are given, then other spellings, which may look at those. */
 static void take_given(gpuc_op_written *w)
 {
@@ -296,6 +328,7 @@ static void take_given(gpuc_op_written *w)
     }
     for (const gpuc_attr_spec *spec = specs_of(op); spec->name && op == w->op; spec++) {
         const gpuc_attr *a = spec->take ? gpuc_attrs_find(given, spec->name) : NULL;
+        if (a && !may_be(spec->kind, a->kind)) wrong_kind(w->ctx, w->name, spec, a);
         if (spec->take && (a || spec->always)) spec->take(w, spec, a);
     }
 }

@@ -330,8 +330,6 @@ static void set_sizes(gpuc_op_written *w, const gpuc_expr *space)
 static void take_size(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
     int rank, first = space_of(w, &rank), n = value->kind == GPUC_ATTR_INT ? 1 : value->n;
-    if (value->kind != GPUC_ATTR_INT && value->kind != GPUC_ATTR_INTS)
-        gpuc_op_written_fail(w, "attribute '%s' must be integers", spec->name);
     if (first < 0) return;
     if (n != 1 && n != rank)
         gpuc_op_written_fail(w, "%s has %d entries for %d dimensions", spec->name, n, rank);
@@ -408,7 +406,6 @@ static void take_layout(gpuc_op_written *w, const gpuc_attr_spec *spec, const gp
 {
     int rank;
     (void)spec;
-    if (value->kind != GPUC_ATTR_STRING) gpuc_op_written_fail(w, "attribute 'layout' must be a string");
     space_of(w, &rank);
     if (gpuc_attrs_find(w->given, "sizes")) gpuc_op_written_fail(w, "layout goes with size, not with sizes");
 }

@@ -106,8 +106,6 @@ static void matmul_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
 /* The number of columns of the result. */
 static void take_units(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
-    if (value->kind != GPUC_ATTR_INT)
-        gpuc_op_written_fail(w, "attribute '%s' must be an integer", spec->name);
     if (!w->in || w->num_written < 2 || w->in[1].ndim < 2) return;
     int last = w->in[1].ndim - 1;
     bool rows = !strcmp(w->op->name, "nn.dense") || gpuc_attrs_get_int(w->attrs, "transpose_b", 0);

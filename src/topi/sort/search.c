@@ -66,7 +66,7 @@ static void search_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
 ATTRS(search_attrs, INT("right", 0), DTYPE_OR("dtype", GPUC_INT32))
 
 const gpuc_op gpuc_topi_ops_search[] = {
-    ALONE("searchsorted", 2, 2, search_attrs, infer_search, search_compute, "searchsorted", "", "", GPUC_T_NUMBERS,
-          GPUC_T_LIKE),
+    ALONE("searchsorted", 2, 2, search_attrs, infer_search, search_compute, "searchsorted", "", "",
+          GPUC_T_NUMBERS, GPUC_T_LIKE),
 };
 const size_t gpuc_topi_ops_search_count = sizeof gpuc_topi_ops_search / sizeof gpuc_topi_ops_search[0];

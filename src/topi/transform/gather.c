@@ -256,8 +256,6 @@ ATTRS(axis_0, INT("axis", 0))
 /* The number of positions in an index. */
 static void take_index_rank(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
-    if (value->kind != GPUC_ATTR_INT)
-        gpuc_op_written_fail(w, "attribute '%s' must be an integer", spec->name);
     if (w->in && w->num_written > 1) gpuc_op_must_be(w, spec->name, value->i, 1, w->in[1].ndim - 1);
 }
 

@@ -223,8 +223,6 @@ static void take_fill_value(gpuc_op_written *w, const gpuc_attr_spec *spec, cons
     gpuc_dtype t = like && w->in && w->num_in ? w->in[0].dtype
                    : type && type->dtype.bits ? type->dtype
                                               : GPUC_FLOAT32;
-    if (value->kind != GPUC_ATTR_FLOAT && value->kind != GPUC_ATTR_INT)
-        gpuc_op_written_fail(w, "attribute '%s' must be a number", spec->name);
     if (w->num_in != w->op->min_in - 1)
         gpuc_op_written_fail(w, "%s and %d inputs; one of these is the value", spec->name, w->num_in);
     gpuc_op_constant_input(w, w->num_in++, (gpuc_tensor_type){.dtype = t},
