@@ -374,7 +374,7 @@ static void take_scale(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpu
 
 static void take_corners(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
-    bool corners = value->kind == GPUC_ATTR_INT && value->i;
+    bool corners = value->i;
     gpuc_op_set_attr(w, spec->to,
                      &(gpuc_attr){.name = spec->to,
                                   .kind = GPUC_ATTR_STRING,
@@ -406,6 +406,7 @@ static void take_layout(gpuc_op_written *w, const gpuc_attr_spec *spec, const gp
 {
     int rank;
     (void)spec;
+    (void)value;
     space_of(w, &rank);
     if (gpuc_attrs_find(w->given, "sizes")) gpuc_op_written_fail(w, "layout goes with size, not with sizes");
 }
