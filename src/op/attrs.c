@@ -24,6 +24,14 @@ static const gpuc_attrs *with(gpuc_ctx *ctx, const gpuc_attrs *a, gpuc_attr item
     return out;
 }
 
+const gpuc_attrs *gpuc_op_attrs_put(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name,
+                                    const gpuc_attr *value)
+{
+    gpuc_attr item = *value;
+    item.name = name;
+    return with(ctx, a, item);
+}
+
 const gpuc_attrs *gpuc_attrs_int(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, int64_t v)
 {
     return with(ctx, a, (gpuc_attr){.name = name, .kind = GPUC_ATTR_INT, .i = v});

@@ -232,9 +232,28 @@ static void deform_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     outs[0] = gpuc_topi_compute(ctx, "conv", "injective", d.rank + 2, axes, value);
 }
 
+#define DEFORM_PADDING                                                                                       \
+    {                                                                                                        \
+        .name = "padding", .kind = GPUC_ATTR_INTS, .each = GPUC_EACH_SIDE, .max = GPUC_OP_MAX_WINDOW         \
+    }
 ATTRS(grid_specs, WINDOW_INTS("target_shape"), INT("align_corners", 0))
-ATTRS(deform_specs, WINDOW_INTS("strides"), WINDOW_INTS("padding"), WINDOW_INTS("dilation"),
-      WINDOW_INT("groups", 1), WINDOW_INT("deformable_groups", 1))
+/* What is said of the weight, input 1, must be so. */
+static void take_weight(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    int n, rank = w->in && w->num_written ? w->in[0].ndim - 2 : 0, weight = w->inputs[1].from;
+    const int64_t *v = gpuc_op_ints_of(w, value, &n);
+    bool channels = !strcmp(spec->name, "channels");
+    if (channels && n == 1 && v[0]) gpuc_op_must_be(w, spec->name, v[0], weight, 0);
+    for (int i = 0; i < rank && n && !channels; i++)
+        gpuc_op_must_be(w, spec->name, v[n == rank ? i : 0], weight, 2 + i);
+}
+
+ATTRS(deform_specs, SPACE_INTS("strides", 1), DEFORM_PADDING, SPACE_INTS("dilation", 1),
+      WINDOW_INT("groups", 1), WINDOW_INT("deformable_groups", 1), NCHW_ONLY("data_layout"),
+      ONLY("kernel_layout", STRING, "OIHW"), OUT_LAYOUT,
+      SPELLED("kernel_size", INTS, take_weight, NULL, "must be that of the weight"),
+      SPELLED("channels", INT, take_weight, NULL, "must be those of the weight"),
+      SPELLED("out_dtype", DTYPE, gpuc_op_take_out_type, NULL, "the result is cast to it"))
 
 const gpuc_op gpuc_topi_ops_sample[] = {
     INJECTIVE("image.affine_grid", 1, 1, grid_specs, infer_affine_grid, affine_grid_compute, "affine_grid",

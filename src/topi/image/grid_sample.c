@@ -215,7 +215,8 @@ static void grid_sample_compute(const gpuc_op_call *call, gpuc_tensor *const *in
         gpuc_topi_compute(ctx, "sample", "injective", ndim, axes, gpuc_cast(ctx, call->out[0].dtype, value));
 }
 
-ATTRS(sample_attrs, STRING("method", "linear"), STRING("padding_mode", "zeros"), INT("align_corners", 0),
+ATTRS(sample_attrs, STRING("method", "linear"), STRING("padding_mode", "zeros"), INT("align_corners", 1),
+      NCHW_ONLY("layout"), VALUES("method", "method|bilinear=linear,bicubic=cubic"),
       INT("normalized", 1) /* else coordinates count elements */)
 
 const gpuc_op gpuc_topi_ops_grid_sample[] = {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "topi/families.h"
+#include "op/rows.h"
 #include "topi/image/resize.h"
 
 static void check_name(const gpuc_op_call *call, const char *attr, const char *const *names)
@@ -362,6 +363,127 @@ static void antialiased_compute(const gpuc_op_call *call, gpuc_tensor *const *in
     outs[0] = gpuc_topi_compute(ctx, "resize", "injective", ndim, axes, extrapolated(call, t, value));
 }
 
+/* ---- Other spellings ---- */
+
+/* The first spatial dimension of data in the layout that the call names; -1: the data is not known. */
+static int space_of(gpuc_op_written *w, int *rank)
+{
+    const char *layout = gpuc_attrs_get_string(w->given, "layout", "NCHW");
+    static const char *const known[] = {"NCHW", "NCW", "NCDHW", "NHWC", "NWC", "NDHWC"};
+    int i = 0;
+    while (i < 6 && strcmp(known[i], layout)) i++;
+    if (i == 6)
+        gpuc_op_written_fail(w, "layout is '%s'; known are NCHW and NHWC, of 1 to 3 spatial dimensions",
+                             layout);
+    if (!w->in || w->num_written < 1 || w->in[0].ndim < 3) return -1;
+    *rank = w->in[0].ndim - 2;
+    return i < 3 ? 2 : 1;
+}
+
+/* These sizes of the spatial dimensions. */
+static void set_sizes(gpuc_op_written *w, const gpuc_expr *space)
+{
+    int rank, first = space_of(w, &rank), ndim = w->in[0].ndim;
+    gpuc_expr *sizes = gpuc_new_array(w->ctx, gpuc_expr, ndim);
+    double *scales = gpuc_new_array(w->ctx, double, ndim);
+    for (int i = 0; i < ndim; i++) {
+        bool inner = i >= first && i < first + rank;
+        sizes[i] = inner ? space[i - first] : w->in[0].dims[i];
+        scales[i] = inner ? 0 : 1;
+    }
+    gpuc_op_set_sizes(w, "sizes", ndim, sizes);
+    gpuc_op_set_attr(w, "scales",
+                     gpuc_attrs_find(gpuc_attrs_floats(w->ctx, NULL, "scales", ndim, scales), "scales"));
+}
+
+static void take_size(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    int rank, first = space_of(w, &rank), n = value->kind == GPUC_ATTR_INT ? 1 : value->n;
+    if (first < 0) return;
+    if (n != 1 && n != rank)
+        gpuc_op_written_fail(w, "%s has %d entries for %d dimensions", spec->name, n, rank);
+    gpuc_expr *space = gpuc_new_array(w->ctx, gpuc_expr, rank);
+    for (int i = 0; i < rank; i++)
+        space[i] = value->kind == GPUC_ATTR_INT ? gpuc_int(w->ctx, value->i)
+                                                : gpuc_attr_size(w->ctx, value, n == 1 ? 0 : i);
+    set_sizes(w, space);
+}
+
+/* scale of all spatial dimensions, or scale_d, scale_h and scale_w of the last three. */
+static void take_scale(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    static const char *const names[] = {"scale_w", "scale_h", "scale_d"};
+    int rank, first = space_of(w, &rank);
+    (void)value;
+    if (first < 0) return;
+    gpuc_expr *space = gpuc_new_array(w->ctx, gpuc_expr, rank);
+    for (int i = 0; i < rank; i++) {
+        const char *name = rank - 1 - i < 3 ? names[rank - 1 - i] : "scale";
+        const gpuc_attr *a = gpuc_attrs_find(w->given, "scale");
+        if (!a) a = gpuc_attrs_find(w->given, name);
+        double by = !a                           ? 1
+                    : a->kind == GPUC_ATTR_INT   ? (double)a->i
+                    : a->kind == GPUC_ATTR_FLOAT ? a->f
+                                                 : NAN;
+        int64_t d;
+        if (!(by >= 0 && by <= 0x1p30)) gpuc_op_written_fail(w, "%s must be a number from 0 on", a->name);
+        gpuc_expr dim = w->in[0].dims[first + i];
+        if (by == trunc(by))
+            space[i] = gpuc_mul(w->ctx, dim, gpuc_int(w->ctx, (int64_t)by));
+        else if (gpuc_expr_is_int(dim, &d))
+            space[i] = gpuc_int(w->ctx, (int64_t)round((double)d * by));
+        else
+            gpuc_raise(w->ctx, GPUC_UNSUPPORTED,
+                       "%s: dimension %d must be known when building, to be scaled by %g", w->name, first + i,
+                       by);
+    }
+    (void)spec;
+    set_sizes(w, space);
+}
+
+static void take_corners(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    bool corners = value->i;
+    gpuc_op_set_attr(w, spec->to,
+                     &(gpuc_attr){.name = spec->to,
+                                  .kind = GPUC_ATTR_STRING,
+                                  .s = corners ? "align_corners" : "asymmetric"});
+}
+
+/* TVM: of the spatial dimensions only. */
+static void take_roi(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    int rank = 0, first = space_of(w, &rank);
+    bool ints = value->kind == GPUC_ATTR_INTS;
+    if ((!ints && value->kind != GPUC_ATTR_FLOATS) || first < 0 || value->n != 2 * rank) {
+        gpuc_op_set_attr(w, spec->to, value);
+        return;
+    }
+    int ndim = rank + 2;
+    double *roi = gpuc_new_array(w->ctx, double, 2 * ndim);
+    for (int i = 0; i < 2 * ndim; i++) {
+        int k = i % ndim - first;
+        bool inner = k >= 0 && k < rank;
+        int at = k + (i >= ndim ? rank : 0);
+        roi[i] = !inner ? i >= ndim : ints ? (double)value->ints[at] : value->floats[at];
+    }
+    gpuc_op_set_attr(w, spec->to,
+                     gpuc_attrs_find(gpuc_attrs_floats(w->ctx, NULL, "roi", 2 * ndim, roi), "roi"));
+}
+
+static void take_layout(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    int rank;
+    (void)spec;
+    (void)value;
+    space_of(w, &rank);
+    if (gpuc_attrs_find(w->given, "sizes")) gpuc_op_written_fail(w, "layout goes with size, not with sizes");
+}
+
+#define METHODS                                                                                              \
+    "nearest_neighbor=nearest,NEAREST_NEIGHBOR=nearest,bilinear=linear,BILINEAR=linear,trilinear=linear,"    \
+    "bicubic=cubic"
+
 #define STR(nm, def)                                                                                         \
     {                                                                                                        \
         .name = nm, .kind = GPUC_ATTR_STRING, .s = def                                                       \
@@ -376,6 +498,23 @@ static const gpuc_attr_spec resize_attrs[] = {
     {.name = "exclude_outside", .kind = GPUC_ATTR_INT}, /* of cubic, and of what is antialiased */
     {.name = "roi", .kind = GPUC_ATTR_FLOATS},          /* of tf_crop_and_resize: starts, then ends */
     {.name = "extrapolation_value", .kind = GPUC_ATTR_FLOAT},
+    SPELLED("size", INTS, take_size, "sizes", "of the spatial dimensions"),
+    SPELLED("layout", STRING, take_layout, NULL, "with size: which dimensions are spatial"),
+    SPELLED("scale", FLOAT, take_scale, "sizes", "of all spatial dimensions"),
+    SPELLED("scale_h", FLOAT, take_scale, "sizes", NULL),
+    SPELLED("scale_w", FLOAT, take_scale, "sizes", NULL),
+    SPELLED("scale_d", FLOAT, take_scale, "sizes", NULL),
+    SPELLED("align_corners", INT, take_corners, "coordinate", "0: asymmetric"),
+    VALUES("method", "method|" METHODS),
+    SAME("coordinate_transformation_mode", STRING, "coordinate"),
+    VALUES("rounding_method", "rounding|round=round_prefer_ceil,=round_prefer_ceil,floor=floor,ceil=ceil,"
+                              "round_prefer_floor=round_prefer_floor,round_prefer_ceil=round_prefer_ceil"),
+    SAME("cubic_alpha", FLOAT, "cubic_a"),
+    SAME("bicubic_alpha", FLOAT, "cubic_a"),
+    SAME("cubic_exclude", INT, "exclude_outside"),
+    SAME("bicubic_exclude", INT, "exclude_outside"),
+    SPELLED("roi", FLOATS, take_roi, "roi", "or of the spatial dimensions only"),
+    SPELLED("out_dtype", DTYPE, gpuc_op_take_out_type, NULL, "the result is cast to it"),
     {0}};
 
 const gpuc_op gpuc_topi_ops_resize[] = {
@@ -386,8 +525,8 @@ const gpuc_op gpuc_topi_ops_resize[] = {
      .infer = infer_resize,
      .compute = resize_compute,
      .pattern = GPUC_FUSE_INJECTIVE,
-     .topi = "resize,upsampling,upsampling3d",
-     .nnvm = "resize,upsampling",
+     .topi = "resize",
+     .nnvm = "resize",
      .onnx = "Resize,Upsample"},
     {.name = "image.resize_antialiased",
      .min_in = 1,

@@ -134,13 +134,19 @@ static void matmul_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
                                                         call->out[0].ndim, axes, sum));
 }
 
-static const gpuc_attr_spec dense_attrs[] = {GPUC_TOPI_OUT_DTYPE, {0}};
-static const gpuc_attr_spec matmul_attrs[] = {{.name = "transpose_a", .kind = GPUC_ATTR_INT},
-                                              {.name = "transpose_b", .kind = GPUC_ATTR_INT},
-                                              STRING("b_layout", "KN"),
-                                              INT("columns", 0),
-                                              GPUC_TOPI_OUT_DTYPE,
-                                              {0}};
+/* The number of columns of the result. */
+static void take_units(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    if (!w->in || w->num_written < 2 || w->in[1].ndim < 2) return;
+    int last = w->in[1].ndim - 1;
+    bool rows = !strcmp(w->op->name, "nn.dense") || gpuc_attrs_get_int(w->attrs, "transpose_b", 0);
+    gpuc_op_must_be(w, spec->name, value->i, 1, rows ? last - 1 : last);
+}
+
+#define UNITS SPELLED("units", INT, take_units, NULL, "must be the columns of the result")
+
+ATTRS(dense_attrs, GPUC_TOPI_OUT_DTYPE, UNITS, USE_BIAS_ALWAYS)
+ATTRS(matmul_attrs, INT("transpose_a", 0), INT("transpose_b", 0), STRING("b_layout", "KN"), INT("columns", 0), GPUC_TOPI_OUT_DTYPE, UNITS)
 
 const gpuc_op gpuc_topi_ops_matmul[] = {
     {.name = "nn.dense",
@@ -162,7 +168,7 @@ const gpuc_op gpuc_topi_ops_matmul[] = {
      .infer = infer_matmul,
      .compute = matmul_compute,
      .pattern = GPUC_FUSE_OUT_FUSABLE,
-     .topi = "matmul,batch_matmul",
+     .topi = "matmul,nn.batch_matmul,batch_matmul",
      .nnvm = "matmul",
      .onnx = "MatMul"},
 };

@@ -239,7 +239,8 @@ static void unique_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     outs[4] = gpuc_topi_par_number(call, 4, op->outputs[3]);
 }
 
-ATTRS(unique_attrs, INT("axis", 0), INT("sorted", 1))
+ATTRS(unique_attrs, INT("axis", 0), INT("sorted", 1),
+      REFUSED("return_counts", INT, "the counts are always the last result"))
 
 /* Results: the slices, the position of the first of each group, the group of each slice, the sizes of the
  * groups, and the number of groups, behind which all but the third are zero. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Defines padding: constant, edge, reflect and wrap. */
+/* Defines padding: constant, edge, reflect, symmetric and wrap. */
 #include <string.h>
 
 #include "topi/families.h"
@@ -14,10 +14,10 @@ static void infer_pad(gpuc_op_call *call)
     gpuc_topi_sizes(call, "pad_before", in->ndim, before);
     gpuc_topi_sizes(call, "pad_after", in->ndim, after);
     const char *mode = gpuc_attrs_get_string(call->attrs, "mode", "");
-    static const char *const modes[] = {"constant", "reflect", "edge", "wrap"};
+    static const char *const modes[] = {"constant", "reflect", "edge", "wrap", "symmetric"};
     bool known = false;
-    for (size_t i = 0; i < 4; i++) known |= !strcmp(mode, modes[i]);
-    if (!known) gpuc_topi_fail(call, "mode '%s' is not constant, reflect, edge or wrap", mode);
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) known |= !strcmp(mode, modes[i]);
+    if (!known) gpuc_topi_fail(call, "mode '%s' is not constant, reflect, edge, symmetric or wrap", mode);
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
     for (int i = 0; i < in->ndim; i++) {
         dims[i] = in->dims[i] ? gpuc_add(ctx, in->dims[i], gpuc_add(ctx, before[i], after[i])) : NULL;
@@ -29,6 +29,7 @@ static void infer_pad(gpuc_op_call *call)
         gpuc_topi_require(call, gpuc_or(ctx, gpuc_gt(ctx, in->dims[i], zero), keeps),
                           "mode '%s' has nothing to take from in dimension %d", mode, i);
     }
+    if (call->num_in > 1 && call->in[1].ndim) gpuc_topi_fail(call, "the value must be a scalar");
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
 }
 
@@ -63,6 +64,12 @@ static gpuc_expr source(const padding *x, int i, gpuc_expr p, bool near)
     if (!strcmp(x->mode, "wrap")) {
         if (!near) return gpuc_floormod_(ctx, p, extent);
         return gpuc_select(ctx, before, gpuc_add(ctx, p, extent), gpuc_sub(ctx, p, extent));
+    }
+    if (!strcmp(x->mode, "symmetric")) { /* as reflect, with the elements at the ends twice */
+        gpuc_expr both = gpuc_mul(ctx, extent, gpuc_int(ctx, 2)), end = gpuc_sub(ctx, both, one);
+        if (near) return gpuc_select(ctx, before, gpuc_sub(ctx, gpuc_int(ctx, -1), p), gpuc_sub(ctx, end, p));
+        gpuc_expr q = gpuc_floormod_(ctx, p, both);
+        return gpuc_select(ctx, gpuc_lt(ctx, q, extent), q, gpuc_sub(ctx, end, q));
     }
     gpuc_expr twice = gpuc_mul(ctx, last, gpuc_int(ctx, 2));
     if (near) return gpuc_select(ctx, before, gpuc_sub(ctx, zero, p), gpuc_sub(ctx, twice, p));
@@ -109,16 +116,22 @@ static void pad_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
         if (inside && constant) all = all ? gpuc_and(ctx, all, inside) : inside;
         if (inside && !constant) index[i] = gpuc_if_then_else(ctx, inside, p, beyond(&x, i, p));
     }
-    gpuc_expr fill = gpuc_imm(ctx, call->out[0].dtype, gpuc_attrs_get_float(call->attrs, "value", 0));
     value = gpuc_te_read(ctx, ins[0], ndim, index);
+    gpuc_expr fill = call->num_in > 1
+                         ? gpuc_te_read(ctx, ins[1], 0, NULL)
+                         : gpuc_imm(ctx, call->out[0].dtype, gpuc_attrs_get_float(call->attrs, "value", 0));
     if (all) value = gpuc_if_then_else(ctx, all, value, fill);
     outs[0] = gpuc_topi_injective(call, 0, axes, value);
 }
 
 ATTRS(pad_attrs, SIZES_UP_TO("pad_before", INT64_MAX / 4), SIZES_UP_TO("pad_after", INT64_MAX / 4),
-      STRING("mode", "constant"), FLOAT("value", 0))
+      STRING("mode", "constant"), FLOAT("value", 0),
+      SPELLED("pad_width", INTS, gpuc_op_take_pairs, "pad_before,pad_after", "pairs of before and after"),
+      SAME("pad_mode", STRING, "mode"), VALUES("mode", "mode|SYMMETRIC=symmetric,REFLECT=reflect"),
+      SAME("pad_value", FLOAT, "value"))
 
 const gpuc_op gpuc_topi_ops_pad[] = {
-    MOVES("nn.pad", 1, 1, pad_attrs, infer_pad, pad_compute, "pad", "pad", "Pad"),
+    /* Input 1, if there is one, is the value. */
+    MOVES_OF("nn.pad", 1, 2, pad_attrs, infer_pad, pad_compute, "pad", "pad", "Pad", GPUC_T_ANY, GPUC_T_LIKE),
 };
 const size_t gpuc_topi_ops_pad_count = sizeof gpuc_topi_ops_pad / sizeof gpuc_topi_ops_pad[0];

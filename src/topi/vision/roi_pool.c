@@ -511,9 +511,46 @@ static void pool_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
     outs[0] = gpuc_topi_compute(ctx, "pooled", "elemwise", 4, axes, result);
 }
 
+/* TVM: input 1 is [n, 5], of which the first column is the image, and there is no input 2; boxes are not moved by half
+ * a pixel. */
+static void take_boxes(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    (void)spec;
+    (void)value;
+    if (!w->in || w->num_written != 2 || w->in[1].ndim != 2) return;
+    w->inputs[1] = (gpuc_op_input){.from = 1, .first = 1, .columns = 4};
+    w->inputs[2] = (gpuc_op_input){.from = 1, .columns = 1, .cast = GPUC_INT64};
+    gpuc_op_reshape_input(w, 2, 1, &w->in[1].dims[0]);
+    gpuc_op_must_be(w, "the number of columns", 5, 1, 1);
+    w->num_in = 3;
+    bool aligns = !strcmp(w->op->name, "vision.roi_align");
+    if (aligns && !gpuc_attrs_find(w->given, "aligned"))
+        gpuc_op_set_attr(w, "aligned", &(gpuc_attr){.name = "aligned", .kind = GPUC_ATTR_INT});
+}
+
+/* TVM: -1 is as many as the box needs. */
+static void take_sample_ratio(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    gpuc_attr ratio = *value;
+    if (ratio.kind == GPUC_ATTR_INT && ratio.i < 0) ratio.i = 0;
+    gpuc_op_set_attr(w, spec->to, &ratio);
+}
+
+#define ONE_BOX_INPUT                                                                                        \
+    {                                                                                                        \
+        .name = "layout", .kind = GPUC_ATTR_STRING, .take = take_layout, .always = true, .about = "NCHW"     \
+    }
+static void take_layout(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    const gpuc_attr_spec only = {.name = spec->name, .to = "NCHW"};
+    if (value) gpuc_op_take_only(w, &only, value);
+    take_boxes(w, spec, value);
+}
+
 ATTRS(align_specs, WINDOW_INTS("pooled_size"), FLOAT("spatial_scale", 1), WINDOW_INT("sampling_ratio", 0),
-      INT("aligned", 1), STRING("mode", "avg"))
-ATTRS(pool_specs, WINDOW_INTS("pooled_size"), FLOAT("spatial_scale", 1))
+      INT("aligned", 1), STRING("mode", "avg"), ONE_BOX_INPUT,
+      SPELLED("sample_ratio", INT, take_sample_ratio, "sampling_ratio", "-1 is 0"))
+ATTRS(pool_specs, WINDOW_INTS("pooled_size"), FLOAT("spatial_scale", 1), ONE_BOX_INPUT)
 
 const gpuc_op gpuc_topi_ops_roi[] = {
     ANCHOR_BY(gpuc_topi_par_schedule, "vision.roi_align", 3, 3, align_specs, infer_align, align_compute,

@@ -657,7 +657,8 @@ static void multibox_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, 
     outs[1] = gpuc_topi_injective(call, 1, own, gpuc_te_read(ctx, op->outputs[2], 1, &one));
 }
 
-ATTRS(all_class_attrs, INT("center_point_box", 0), INT("max_output_size", -1))
+ATTRS(all_class_attrs, INT("center_point_box", 0), INT("max_output_size", -1),
+      ONLY("output_format", STRING, "onnx"))
 ATTRS(nms_attrs, FLOAT("nms_threshold", 0.5), INT("force_suppress", 0), INT("nms_topk", -1))
 ATTRS(multibox_attrs, INT("clip", 1), FLOAT("threshold", 0.01),
       {.name = "variances", .kind = GPUC_ATTR_FLOATS})
