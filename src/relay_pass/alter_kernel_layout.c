@@ -57,6 +57,6 @@ static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
 void gpuc_relay_pass_alter_kernel_layout(gpuc_relay_pass_ctx *p)
 {
     const gpuc_target *t = p->target;
-    bool on_cores = !t->language->work_groups && t->vector_bits >= 128;
+    bool on_cores = gpuc_target_is_cpu(t) && t->vector_bits >= 128;
     if (t->texel || on_cores) gpuc_relay_pass_rewrite_module(p, rewrite, (void *)(uintptr_t)t);
 }

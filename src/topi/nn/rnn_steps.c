@@ -8,6 +8,7 @@
 #include "topi/nn/rnn.h"
 #include "topi/nn/rnn_functions.h"
 #include "target/constants.h"
+#include "target/target.h"
 
 enum {
     MAX_GATES = 4,
@@ -22,10 +23,12 @@ typedef struct layer {
     const gpuc_op_call *call;
     gpuc_ctx *ctx;
     const gpuc_te_op *op;
+    const gpuc_target *cpu; /* NULL: it is none */
     gpuc_dtype work;
     int kind, gates, functions, directions, lengths;
     int64_t units, block, threads;
-    bool spread; /* cores share the panels of each step */
+    int64_t lanes; /* units of a vector, where one thread makes all; 0: a group's threads do */
+    bool spread;   /* cores share the panels of each step */
     int together;
     gpuc_expr batch, direction;
     int64_t first;                         /* where the sequence's units are in the buffers */
@@ -133,31 +136,31 @@ static gpuc_stmt each_iteration(const layer *l, gpuc_expr iteration, int64_t ite
     return gpuc_topi_par_loop(ctx, task, gpuc_int(ctx, iterations / each), body);
 }
 
-/* Iterations of n panels each from the panel `first` on, of which `lanes` units are computed. */
-static gpuc_stmt panels(const layer *l, int64_t first, int64_t iterations, int n, int64_t lanes,
+/* Iterations of n panels each from the panel `first` on, of which `count` units are computed. */
+static gpuc_stmt panels(const layer *l, int64_t first, int64_t iterations, int n, int64_t count,
                         int64_t products, units_fn body, const void *arg)
 {
     gpuc_ctx *ctx = l->ctx;
     gpuc_expr lane = gpuc_var(ctx, "lane", GPUC_INDEX), iteration = gpuc_var(ctx, "round", GPUC_INDEX),
               unit[SUMS];
-    if (iterations == 0 || n == 0 || lanes == 0) return NULL;
+    if (iterations == 0 || n == 0 || count == 0) return NULL;
     for (int i = 0; i < n; i++) {
         gpuc_expr panel = gpuc_add(ctx, gpuc_mul(ctx, iteration, gpuc_int(ctx, n)), gpuc_int(ctx, first + i));
-        unit[i] = gpuc_add(ctx, gpuc_mul(ctx, panel, gpuc_int(ctx, l->block)), lane);
+        unit[i] = gpuc_add(ctx, gpuc_mul(ctx, panel, gpuc_int(ctx, l->lanes)), lane);
     }
-    gpuc_stmt s = gpuc_tir_for_(ctx, lane, gpuc_int(ctx, 0), gpuc_int(ctx, lanes), GPUC_LOOP_VECTORIZED,
+    gpuc_stmt s = gpuc_tir_for_(ctx, lane, gpuc_int(ctx, 0), gpuc_int(ctx, count), GPUC_LOOP_VECTORIZED,
                                 GPUC_THREAD_NONE, body(l, n, unit, arg));
-    return each_iteration(l, iteration, iterations, n * lanes * products, s);
+    return each_iteration(l, iteration, iterations, n * count * products, s);
 }
 
 /* products: of each unit */
 static gpuc_stmt each_tile(const layer *l, int tile, int64_t products, units_fn body, const void *arg)
 {
-    if (!l->block) return by_threads(l, body, arg);
-    int64_t full = l->units / l->block, iterations = full / tile;
-    gpuc_stmt all[] = {panels(l, 0, iterations, tile, l->block, products, body, arg),
-                       panels(l, iterations * tile, 1, (int)(full % tile), l->block, products, body, arg),
-                       panels(l, full, 1, 1, l->units % l->block, products, body, arg)};
+    if (!l->lanes) return by_threads(l, body, arg);
+    int64_t full = l->units / l->lanes, iterations = full / tile;
+    gpuc_stmt all[] = {panels(l, 0, iterations, tile, l->lanes, products, body, arg),
+                       panels(l, iterations * tile, 1, (int)(full % tile), l->lanes, products, body, arg),
+                       panels(l, full, 1, 1, l->units % l->lanes, products, body, arg)};
     return gpuc_tir_seq2(l->ctx, gpuc_tir_seq2(l->ctx, all[0], all[1]), all[2]);
 }
 
@@ -218,7 +221,7 @@ static gpuc_stmt each_product(const layer *l, gpuc_expr k, gpuc_stmt add)
 {
     enum { TIMES = GPUC_COMMON_rnn_unrolled };
     gpuc_ctx *ctx = l->ctx;
-    if (!l->block) return gpuc_topi_par_serial(ctx, k, gpuc_int(ctx, l->units), add);
+    if (!l->lanes) return gpuc_topi_par_serial(ctx, k, gpuc_int(ctx, l->units), add);
     gpuc_expr part = gpuc_var(ctx, "part", GPUC_INDEX), times = gpuc_int(ctx, TIMES), zero = gpuc_int(ctx, 0);
     int64_t parts = l->units / TIMES, done = parts * TIMES;
     gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, part, times), k);
@@ -460,7 +463,7 @@ static gpuc_stmt sequences(const layer *shape, gpuc_expr first, gpuc_expr count)
     static const char *const names[] = {"hidden", "next", "kept"};
     for (int i = 0; i < 3; i++)
         *shared[i] = gpuc_tir_buffer_make(ctx, names[i], l.work, 1, &units,
-                                          l.block ? GPUC_SCOPE_LOCAL : GPUC_SCOPE_SHARED);
+                                          l.lanes ? GPUC_SCOPE_LOCAL : GPUC_SCOPE_SHARED);
     gpuc_expr length = length_of(&l);
     gpuc_stmt all[] = {each_state(&l, first_state),
                        walk(&l, length ? length : l.call->in[GPUC_RNN_PROJECTED].dims[0]),
@@ -470,32 +473,43 @@ static gpuc_stmt sequences(const layer *shape, gpuc_expr first, gpuc_expr count)
     for (int i = keeps ? 2 : 1; i >= 0; i--) body = gpuc_tir_alloc(ctx, *shared[i], body);
     gpuc_expr blocks = gpuc_mul(ctx, count, directions);
     if (l.spread) return gpuc_topi_par_serial(ctx, block, blocks, body);
-    if (l.block) return gpuc_topi_par_loop(ctx, block, blocks, body);
+    if (l.lanes)
+        return l.cpu ? gpuc_topi_par_tasks(ctx, l.cpu, block, blocks, body)
+                     : gpuc_topi_par_loop(ctx, block, blocks, body);
     return gpuc_tir_for_(ctx, block, gpuc_int(ctx, 0), blocks, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
 }
 
 /* Sequences from `first` on, each by itself: on a core, or spread over all, where steps are then a meeting of
  * the cores, and must take half the time at most. */
-static gpuc_stmt alone(const layer *shape, gpuc_expr first, gpuc_expr count, int64_t cores)
+static gpuc_stmt alone(const layer *shape, gpuc_expr first, gpuc_expr count)
 {
     gpuc_ctx *ctx = shape->ctx;
     layer spread = *shape;
-    int64_t tasks = spread.gates * spread.units * spread.units / TASK,
+    if (!shape->cpu || shape->cpu->language->work_groups) return sequences(shape, first, count);
+    int64_t tasks = spread.gates * spread.units * spread.units / TASK, cores = spread.cpu->num_cores,
             max = (tasks < cores ? tasks : cores) / 2 / spread.directions;
     spread.spread = true;
-    if (!shape->block || max == 0) return sequences(shape, first, count);
+    if (max == 0) return sequences(shape, first, count);
     return gpuc_tir_if_(ctx, gpuc_le(ctx, count, gpuc_int(ctx, max)), sequences(&spread, first, count),
                         sequences(shape, first, count));
 }
 
-/* Sequences of one length go together, so that a weight that is read serves all, where that leaves work for
- * all cores. */
-gpuc_stmt gpuc_topi_rnn_emit(const gpuc_rnn *r, int64_t cores, int together)
+/* How many sequences of one length go together on a core, so that a weight that is read serves all. */
+static int together_on(const gpuc_target *cpu)
+{
+    bool many = cpu->vector_registers >= cpu->constants->rnn_registers;
+    return many ? GPUC_COMMON_rnn_together : (int)cpu->constants->rnn_few_together;
+}
+
+/* Sequences go together where that leaves work for all cores. */
+gpuc_stmt gpuc_topi_rnn_emit(const gpuc_rnn *r, const gpuc_target *target)
 {
     gpuc_ctx *ctx = r->ctx;
+    const gpuc_target *cpu = gpuc_topi_par_cpu(target);
     layer one = {.call = r->call,
                  .ctx = ctx,
                  .op = r->op,
+                 .cpu = cpu,
                  .work = r->work,
                  .kind = r->kind,
                  .gates = r->gates,
@@ -504,16 +518,17 @@ gpuc_stmt gpuc_topi_rnn_emit(const gpuc_rnn *r, int64_t cores, int together)
                  .lengths = r->lengths,
                  .units = r->units,
                  .block = r->block,
+                 .lanes = cpu && !r->block ? gpuc_target_lanes(cpu, r->work) : r->block,
                  .threads = r->units < THREADS ? r->units : THREADS,
                  .together = 1},
           tile = one;
     gpuc_expr batch = r->call->in[GPUC_RNN_PROJECTED].dims[1], zero = gpuc_int(ctx, 0);
-    tile.together = together;
-    if (!r->block || together == 1 || r->call->num_in > r->lengths) return alone(&one, zero, batch, cores);
-    gpuc_expr size = gpuc_int(ctx, together);
-    gpuc_expr enough = gpuc_ge(ctx, batch, gpuc_int(ctx, (cores * together - 1) / r->directions + 1));
+    if (!cpu || !one.lanes || r->call->num_in > r->lengths) return alone(&one, zero, batch);
+    tile.together = together_on(cpu);
+    int64_t all = gpuc_topi_par_cores(cpu) * tile.together;
+    gpuc_expr size = gpuc_int(ctx, tile.together);
+    gpuc_expr enough = gpuc_ge(ctx, batch, gpuc_int(ctx, (all - 1) / r->directions + 1));
     gpuc_expr tiles = gpuc_select(ctx, enough, gpuc_floordiv_(ctx, batch, size), zero);
     gpuc_expr done = gpuc_mul(ctx, tiles, size);
-    return gpuc_tir_seq2(ctx, sequences(&tile, zero, tiles),
-                         alone(&one, done, gpuc_sub(ctx, batch, done), cores));
+    return gpuc_tir_seq2(ctx, sequences(&tile, zero, tiles), alone(&one, done, gpuc_sub(ctx, batch, done)));
 }
