@@ -12,6 +12,7 @@
 
 enum {
     MAX_GATES = 4,
+    MAX_STATES = 3, /* that a group keeps of a sequence */
     THREADS = GPUC_COMMON_rnn_threads,
     TASK = GPUC_COMMON_rnn_task,
     SUMS = GPUC_COMMON_rnn_sums
@@ -656,9 +657,9 @@ static gpuc_stmt sequences(const layer *shape, gpuc_expr first, gpuc_expr count)
               directions = gpuc_int(ctx, l.directions), together = gpuc_int(ctx, l.together);
     l.direction = gpuc_floormod_(ctx, block, directions);
     l.batch = gpuc_add(ctx, first, gpuc_mul(ctx, gpuc_floordiv_(ctx, block, directions), together));
-    gpuc_tir_buffer **shared[] = {&l.hidden, &l.next, &l.kept};
+    gpuc_tir_buffer **shared[MAX_STATES] = {&l.hidden, &l.next, &l.kept};
     static const char *const names[] = {"hidden", "next", "kept"};
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < MAX_STATES; i++)
         *shared[i] = gpuc_tir_buffer_make(ctx, names[i], l.work, 1, &units,
                                           l.lanes && l.width == 1 ? GPUC_SCOPE_LOCAL : GPUC_SCOPE_SHARED);
     gpuc_expr length = length_of(&l);
@@ -692,10 +693,14 @@ static gpuc_stmt alone(const layer *shape, gpuc_expr first, gpuc_expr count)
 }
 
 /* How many sequences of one length go together on a core, so that a weight that is read serves all. */
-static int together_on(const gpuc_target *t)
+static int together_on(const layer *l, const gpuc_target *t)
 {
     bool many = t->vector_registers >= t->constants->rnn_registers;
-    return many ? GPUC_COMMON_rnn_together : (int)t->constants->rnn_few_together;
+    int want = many ? GPUC_COMMON_rnn_together : (int)t->constants->rnn_few_together;
+    if (l->width == 1) return want;
+    int64_t bytes = (MAX_STATES * l->units + panel_size(l)) * l->work.bits / 8, /* of a sequence */
+        room = t->max_shared_memory / bytes;
+    return room < 1 ? 1 : room < want ? (int)room : want;
 }
 
 /* Who makes the units. */
@@ -732,7 +737,8 @@ gpuc_stmt gpuc_topi_rnn_emit(const gpuc_rnn *r, const gpuc_target *target)
     gpuc_expr batch = r->call->in[GPUC_RNN_PROJECTED].dims[1], zero = gpuc_int(ctx, 0);
     bool on_core = one.cpu || one.width > 1;
     if (!on_core || r->call->num_in > r->lengths) return alone(&one, zero, batch);
-    tile.together = together_on(target);
+    tile.together = together_on(&one, target);
+    if (tile.together == 1) return alone(&one, zero, batch);
     int64_t all = gpuc_topi_par_cores(target) * tile.together;
     gpuc_expr size = gpuc_int(ctx, tile.together);
     gpuc_expr enough = gpuc_ge(ctx, batch, gpuc_int(ctx, (all - 1) / r->directions + 1));
