@@ -146,7 +146,8 @@ static void take_units(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpu
 #define UNITS SPELLED("units", INT, take_units, NULL, "must be the columns of the result")
 
 ATTRS(dense_attrs, GPUC_TOPI_OUT_DTYPE, UNITS, USE_BIAS_ALWAYS)
-ATTRS(matmul_attrs, INT("transpose_a", 0), INT("transpose_b", 0), STRING("b_layout", "KN"), INT("columns", 0), GPUC_TOPI_OUT_DTYPE, UNITS)
+ATTRS(matmul_attrs, INT("transpose_a", 0), INT("transpose_b", 0), STRING("b_layout", "KN"), INT("columns", 0),
+      GPUC_TOPI_OUT_DTYPE, UNITS)
 
 const gpuc_op gpuc_topi_ops_matmul[] = {
     {.name = "nn.dense",
