@@ -661,7 +661,7 @@ static gpuc_stmt sequences(const layer *shape, gpuc_expr first, gpuc_expr count)
     static const char *const names[] = {"hidden", "next", "kept"};
     for (int i = 0; i < MAX_STATES; i++)
         *shared[i] = gpuc_tir_buffer_make(ctx, names[i], l.work, 1, &units,
-                                          l.lanes && l.width == 1 ? GPUC_SCOPE_LOCAL : GPUC_SCOPE_SHARED);
+                                          l.cpu ? GPUC_SCOPE_LOCAL : GPUC_SCOPE_SHARED);
     gpuc_expr length = length_of(&l);
     gpuc_stmt all[] = {each_state(&l, first_state),
                        walk(&l, length ? length : l.call->in[GPUC_RNN_PROJECTED].dims[0]),
@@ -671,9 +671,7 @@ static gpuc_stmt sequences(const layer *shape, gpuc_expr first, gpuc_expr count)
     for (int i = keeps ? 2 : 1; i >= 0; i--) body = gpuc_tir_alloc(ctx, *shared[i], body);
     gpuc_expr blocks = gpuc_mul(ctx, count, directions);
     if (l.spread) return gpuc_topi_par_serial(ctx, block, blocks, body);
-    if (l.lanes && l.width == 1)
-        return l.cpu ? gpuc_topi_par_tasks(ctx, l.cpu, block, blocks, body)
-                     : gpuc_topi_par_loop(ctx, block, blocks, body);
+    if (l.cpu) return gpuc_topi_par_tasks(ctx, l.cpu, block, blocks, body);
     return gpuc_tir_for_(ctx, block, gpuc_int(ctx, 0), blocks, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
 }
 
@@ -707,12 +705,13 @@ static int together_on(const layer *l, const gpuc_target *t)
 static void set_panels(layer *l, const gpuc_rnn *r, const gpuc_target *target)
 {
     l->width = 1;
-    l->lanes = r->block;
     l->cpu = gpuc_topi_par_cpu(target);
-    if (l->cpu && !r->block) l->lanes = gpuc_target_lanes(target, r->work);
-    if (!target || l->cpu || !r->block || r->block != gpuc_target_recurrent_block(target, r->work)) return;
-    l->width = target->thread_warp_size;
-    l->lanes = r->block / l->width;
+    if (l->cpu) {
+        l->lanes = r->block ? r->block : gpuc_target_lanes(target, r->work);
+    } else if (target && r->block && r->block == gpuc_target_recurrent_block(target, r->work)) {
+        l->width = target->thread_warp_size;
+        l->lanes = r->block / l->width;
+    }
 }
 
 /* Sequences go together where that leaves work for all cores. */
