@@ -68,7 +68,8 @@ void gpuc_op_infer(gpuc_op_call *call);
 /* The largest value that a size can have; symbols are extents. */
 int64_t gpuc_op_max_size(gpuc_ctx *ctx, gpuc_expr size);
 
-/* Prints strides=[2, 2], mode="reflect". first_names: values that were renamed have the names of old tuning logs. */
+/* Prints strides=[2, 2], mode="reflect". first_names: as tuning logs have it, with the first names of values that were
+ * renamed, and without what operators got later. */
 void gpuc_op_attrs_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_attrs *a, bool first_names);
 
 #endif

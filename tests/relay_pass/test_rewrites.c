@@ -393,7 +393,8 @@ static void pointwise_convolutions(gpuc_ctx *ctx, void *arg)
     after = run_pass(ctx, m, gpuc_relay_pass_transpose_dense, NULL);
     interp_expect_equal(ctx, m, after, 2, 1e-5);
     fx_expect_text(scaled(ctx, body_of(after), 1, columns),
-                   "nn.matmul(%x, const(Tensor[(7, 4, 3), float32]), out_dtype=none, transpose_a=1, "
+                   "nn.matmul(%x, const(Tensor[(7, 4, 3), float32]), b_layout=\"KN\", columns=0, "
+                   "out_dtype=none, transpose_a=1, "
                    "transpose_b=0)");
 }
 
