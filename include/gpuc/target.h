@@ -136,6 +136,7 @@ typedef struct gpuc_language {
     bool descriptors;  /* tensors are bindings with limits, windows and texel views; vectors are aligned */
     bool matrices;     /* has operations on cooperative matrices */
     bool functions;    /* has functions, which kernels share: dot products of small integers */
+    bool wraps;        /* arithmetic of int32 that overflows wraps around; else it is undefined, as in C */
     bool c99_math;     /* floats, and remainders of negative integers, are as C99 defines them */
     bool vector_mod;   /* fmod of vectors is right (PoCL's is not) */
     bool compares_nan; /* isnan is written a != a (PoCL compiles isnan for long) */

@@ -127,6 +127,17 @@ static bool is_arithmetic(gpuc_expr e)
     return gpuc_arith_has_poly(op) || op == GPUC_TIR_SHL;
 }
 
+/* Whether an int32 index within its type, written as sum of terms and a constant, has terms beyond it: C leaves
+ * undefined what they are then. (i - 5000)*500000 is such a one for i from 5000 to 5100. */
+static bool overflows_in_parts(gpuc_analyzer *a, gpuc_expr e, const arith_poly *p)
+{
+    gpuc_bounds type = gpuc_arith_type_bounds(e->dtype);
+    if (p->n == 0 || e->dtype.code != GPUC_DTYPE_INT || e->dtype.bits != 32) return false;
+    if (p->c < type.min || p->c > type.max) return true;
+    gpuc_bounds b = gpuc_arith_bounds(a, e); /* at an end of the type: it is not known */
+    return (b.max < type.max && b.max - p->c > type.max) || (b.min > type.min && b.min - p->c < type.min);
+}
+
 static gpuc_expr compute(gpuc_analyzer *a, gpuc_expr e)
 {
     bool plain = e->flags & GPUC_TIR_HAS_EFFECT;
@@ -148,6 +159,7 @@ static gpuc_expr compute(gpuc_analyzer *a, gpuc_expr e)
     if (canonical->kind == GPUC_EXPR_INT) return did(a, SINGLE_VALUE, canonical);
     gpuc_expr other = simplify_children(a, e);
     bool index = p->index || gpuc_arith_contract(a, e);
+    if (index && canonical != other && overflows_in_parts(a, e, p)) return other;
     if (!index && canonical != other && gpuc_arith_cost(a, canonical) == gpuc_arith_cost(a, other))
         return other;
     gpuc_expr r = gpuc_arith_cheaper(a, canonical, other);

@@ -11,6 +11,7 @@ typedef struct narrower {
     gpuc_map buffers;  /* parameters whose shape names such variables */
     gpuc_map symbolic; /* variables without constant bounds */
     bool assume;       /* symbolic index expressions fit */
+    bool wraps;        /* int32 that overflows wraps around */
     bool has_long;     /* the target has 64-bit integers; else scalars are passed as int32, or not at all */
 } narrower;
 
@@ -110,6 +111,17 @@ static gpuc_expr narrow(narrower *t, gpuc_expr e)
     return NULL;
 }
 
+/* Whether a sum or a product has an operand that is known to reach beyond 32 bits. */
+static bool overflows(narrower *t, const gpuc_tir_opexpr_node *n)
+{
+    for (int i = 0; i < 2; i++) {
+        gpuc_bounds b = gpuc_arith_analyzer_bounds(t->a, n->a[i]);
+        if ((b.max > INT32_MAX && b.max != INT64_MAX) || (b.min < INT32_MIN && b.min != INT64_MIN))
+            return true;
+    }
+    return false;
+}
+
 /* The low 32 bits: enough for the index of a buffer of fewer than 2^31 elements, whatever its parts are. */
 static gpuc_expr low_word(narrower *t, gpuc_expr e)
 {
@@ -118,7 +130,8 @@ static gpuc_expr low_word(narrower *t, gpuc_expr e)
     if (r) return r;
     if (e->kind == GPUC_EXPR_OP) {
         const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
-        if (n->op == GPUC_TIR_ADD || n->op == GPUC_TIR_SUB || n->op == GPUC_TIR_MUL)
+        bool ring = n->op == GPUC_TIR_ADD || n->op == GPUC_TIR_SUB || n->op == GPUC_TIR_MUL;
+        if (ring && (t->wraps || !overflows(t, n)))
             return gpuc_tir_make(ctx, n->op, low_word(t, n->a[0]), low_word(t, n->a[1]), NULL);
         if (n->op == GPUC_TIR_SELECT || n->op == GPUC_TIR_IF_THEN_ELSE)
             return gpuc_tir_make(ctx, n->op, gpuc_tir_map(&t->m, n->a[0]), low_word(t, n->a[1]),
@@ -350,6 +363,7 @@ gpuc_tir_func *gpuc_lower_narrow_index(gpuc_pass_ctx *p, gpuc_tir_func *f)
     gpuc_ctx *ctx = p->ctx;
     narrower t = {.a = gpuc_lower_analyzer(ctx, f), .assume = buffers_are_small(p->target, f)};
     t.has_long = p->target->int64;
+    t.wraps = p->target->language->wraps;
     if (!t.assume && has_symbols(f)) return f;
     gpuc_tir_mapper_init(&t.m, ctx, narrow_expr, narrow_stmt);
     gpuc_map_init(&t.vars, ctx);

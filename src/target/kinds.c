@@ -99,6 +99,7 @@ const gpuc_target_kind_row gpuc_target_builtin[GPUC_TARGET_KIND_COUNT] = {
                             .language = {.work_groups = true,
                                          .descriptors = true,
                                          .matrices = true,
+                                         .wraps = true,
                                          .vector_mod = true,
                                          .guarded_barriers = true,
                                          .three_lanes = true,
