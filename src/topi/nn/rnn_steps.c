@@ -647,6 +647,13 @@ static gpuc_expr length_of(const layer *l)
     return gpuc_max(ctx, zero, gpuc_min(ctx, length, l->call->in[GPUC_RNN_PROJECTED].dims[0]));
 }
 
+/* Which of hidden, next and kept there are. */
+static int num_states(const layer *l)
+{
+    bool keeps = l->kind != GPUC_RNN && !gpuc_attrs_get_int(l->call->attrs, "linear_before_reset", 0);
+    return keeps ? 3 : 2;
+}
+
 /* Sequences from `first` on: count times as many as go together, each in one direction after the other. */
 static gpuc_stmt sequences(const layer *shape, gpuc_expr first, gpuc_expr count)
 {
@@ -666,8 +673,7 @@ static gpuc_stmt sequences(const layer *shape, gpuc_expr first, gpuc_expr count)
                        walk(&l, length ? length : l.call->in[GPUC_RNN_PROJECTED].dims[0]),
                        each_state(&l, last_state)};
     gpuc_stmt body = gpuc_tir_seq(ctx, 3, all);
-    bool keeps = l.kind != GPUC_RNN && !gpuc_attrs_get_int(l.call->attrs, "linear_before_reset", 0);
-    for (int i = keeps ? 2 : 1; i >= 0; i--) body = gpuc_tir_alloc(ctx, *shared[i], body);
+    for (int i = num_states(&l) - 1; i >= 0; i--) body = gpuc_tir_alloc(ctx, *shared[i], body);
     gpuc_expr blocks = gpuc_mul(ctx, count, directions);
     if (l.spread) return gpuc_topi_par_serial(ctx, block, blocks, body);
     if (l.cpu) return gpuc_topi_par_tasks(ctx, l.cpu, block, blocks, body);
@@ -689,11 +695,15 @@ static gpuc_stmt alone(const layer *shape, gpuc_expr first, gpuc_expr count)
                         sequences(shape, first, count));
 }
 
-/* How many sequences of one length go together on a core, so that a weight that is read serves all. */
-static int together_on(const gpuc_target *t)
+/* How many sequences of one length go together on a core, so that a weight that is read serves all: no more than
+ * shared memory holds the states of. */
+static int together_on(const gpuc_target *t, const layer *l)
 {
     bool many = t->vector_registers >= t->constants->rnn_registers;
-    return many ? GPUC_COMMON_rnn_together : (int)t->constants->rnn_few_together;
+    int64_t together = many ? GPUC_COMMON_rnn_together : t->constants->rnn_few_together;
+    int64_t one = l->units * num_states(l) * gpuc_dtype_bytes(l->work);
+    while (!l->cpu && together > 1 && together * one > t->max_shared_memory) together /= 2;
+    return (int)together;
 }
 
 /* Who makes the units. */
@@ -730,8 +740,8 @@ gpuc_stmt gpuc_topi_rnn_emit(const gpuc_rnn *r, const gpuc_target *target)
     layer tile = one;
     gpuc_expr batch = r->call->in[GPUC_RNN_PROJECTED].dims[1], zero = gpuc_int(ctx, 0);
     bool on_core = one.cpu || one.width > 1;
-    if (!on_core || r->call->num_in > r->lengths) return alone(&one, zero, batch);
-    tile.together = together_on(target);
+    if (on_core && r->call->num_in <= r->lengths) tile.together = together_on(target, &one);
+    if (tile.together == 1) return alone(&one, zero, batch);
     int64_t all = gpuc_topi_par_cores(target) * tile.together;
     gpuc_expr size = gpuc_int(ctx, tile.together);
     gpuc_expr enough = gpuc_ge(ctx, batch, gpuc_int(ctx, (all - 1) / r->directions + 1));
