@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* alter_op_layout: channels go last where that pays, transpositions meet and go, values stay.
- * alter_kernel_layout: recurrent weights are packed where they are read by one core after the other. */
+ * alter_kernel_layout: recurrent weights are packed where a core, or a subgroup on one, reads them in each step. */
 #include "pass_test.h"
 #include "relay_pass/util.h"
 
@@ -249,7 +249,10 @@ static void recurrent_weights(gpuc_ctx *ctx, void *arg)
         assert_int_equal(recurrent_rank(ctx, cells[i], 2, 19, true, TARGET), 5);
         assert_int_equal(recurrent_rank(ctx, cells[i], 2, 7, true, TARGET), 3); /* less than a vector */
         assert_int_equal(recurrent_rank(ctx, cells[i], 1, 8, false, TARGET), 3);
-        assert_int_equal(recurrent_rank(ctx, cells[i], 1, 8, true, LANES), 3);
+        assert_int_equal(recurrent_rank(ctx, cells[i], 2, 19, true, "opencl/pocl -vector_bits=256"), 5);
+        assert_int_equal(recurrent_rank(ctx, cells[i], 2, 19, true, LANES), 5);
+        assert_int_equal(recurrent_rank(ctx, cells[i], 1, 15, true, LANES),
+                         3); /* less than half of a panel */
         assert_int_equal(recurrent_rank(ctx, cells[i], 1, 8, true, "vulkan"), 3);
     }
 }
