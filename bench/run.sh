@@ -19,7 +19,7 @@ peers=yes options='' cliffs=''
 for word in "$@"; do
     shift
     case $word in
-    --no-peers) peers=no ;;
+    --no-peers) peers=no && continue ;;
     --open | --open=*) peers=no ;;
     --cliffs) cliffs=--word= && continue ;;
     --cliffs=*) cliffs=--word=${word#*=} && continue ;;
@@ -62,7 +62,9 @@ add_peer() { # option, name, then the modules that it needs
         echo "no $name: it could not be installed, its rows stay away" >&2
     fi
 }
-if [ $peers = yes ]; then
+if [ $peers = no ]; then
+    options="$options --no-peers"
+else
     add_peer --limit onnxruntime onnxruntime
     add_peer --peer openvino onnxruntime onnx openvino
     add_peer --peer ncnn onnxruntime onnx ncnn pnnx
