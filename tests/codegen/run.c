@@ -240,7 +240,7 @@ static void download(gpuc_ctx *ctx, gpuc_buffer *from, const run_buffer *to)
 static gpuc_buffer *alloc_param(gpuc_ctx *ctx, const gpuc_tir_buffer *b, size_t size)
 {
     gpuc_buffer *out;
-    int64_t height, width;
+    int64_t height = 0, width = 0;
     int channels = gpuc_tir_image_channels(b);
     if (channels == 0) {
         ok(ctx, run.dev->api->alloc_data_space(run.dev, (size + 15) / 16 * 16, 256, &out));
