@@ -44,6 +44,8 @@ GPUC_API gpuc_tensor *gpuc_te_compute(gpuc_ctx *ctx, const char *name, int ndim,
  * reduction. */
 GPUC_API void gpuc_te_compute_n(gpuc_ctx *ctx, const char *name, int ndim, gpuc_iter *const *axes, int count,
                                 const gpuc_expr *bodies, gpuc_tensor **outs);
+/* A number: a tensor without dimensions, whose element is the value, rounded as a conversion from double is. */
+GPUC_API gpuc_tensor *gpuc_te_const(gpuc_ctx *ctx, gpuc_dtype dtype, double value);
 /* Attaches a note for schedules to a tensor: the key "tag" is its operator class, other keys are by
  * agreement. Key and value are copied; a second value of a key replaces the first. */
 GPUC_API void gpuc_te_set_attr(gpuc_ctx *ctx, gpuc_tensor *t, const char *key, const char *value);

@@ -271,6 +271,9 @@ void gpuc_relay_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, bool into_functions,
  * the source of the node that it stands for. Functions inside of root are left alone. */
 typedef gpuc_rexpr *(*gpuc_relay_rewrite_fn)(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg);
 gpuc_rexpr *gpuc_relay_rewrite(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_rewrite_fn rewrite, void *arg);
+/* The results of operators as tensors, which are computed from those that `tensors` has for the variables: it maps
+ * expressions to arrays of gpuc_tensor *, one per result. */
+gpuc_tensor **gpuc_relay_results(gpuc_ctx *ctx, gpuc_rexpr *body, gpuc_map *tensors, int *num_results);
 /* A function of operators as tensors: its parameters, which are placeholders, then its results. */
 gpuc_tensor **gpuc_relay_tensors(gpuc_ctx *ctx, const gpuc_rfunction *f, int *num_results);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A primitive function as tensor expressions. */
+#include <string.h>
+
 #include "relay/relay.h"
 #include "op/op.h"
 
@@ -28,50 +30,79 @@ static gpuc_op_call op_call(gpuc_ctx *ctx, gpuc_rexpr *e)
 static gpuc_tensor *constant_tensor(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
+    const gpuc_const_data *data = gpuc_as_rconstant(e)->data;
+    size_t size = gpuc_dtype_bytes(t->dtype);
+    if (data->size > size && memcmp(data->bytes, (const char *)data->bytes + size, data->size - size))
+        gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                   "a constant of %lld values is no tensor expression: make it an input",
+                   (long long)(data->size / size));
     gpuc_iter **axes = gpuc_new_array(ctx, gpuc_iter *, t->ndim);
     for (int i = 0; i < t->ndim; i++) axes[i] = gpuc_te_axis(ctx, t->dims[i], "c");
     gpuc_expr value = gpuc_relay_const_element(ctx, gpuc_as_rconstant(e), 0);
     return gpuc_te_compute(ctx, "constant", t->ndim, axes, value);
 }
 
+/* The results of a call, whose arguments are in tensors. */
+static gpuc_tensor **compute_call(gpuc_ctx *ctx, gpuc_rexpr *e, const gpuc_map *tensors)
+{
+    gpuc_op_call call = op_call(ctx, e);
+    if (!call.op->compute)
+        gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                   "%s%s%s cannot run on a device: its result must be known when building", call.op->name,
+                   *e->source ? " of " : "", e->source);
+    gpuc_tensor **ins = gpuc_new_array(ctx, gpuc_tensor *, call.num_in);
+    for (int i = 0; i < call.num_in; i++)
+        ins[i] = ((gpuc_tensor **)gpuc_map_get(tensors, gpuc_as_rcall(e)->args[i]))[0];
+    gpuc_tensor **results = gpuc_new_array(ctx, gpuc_tensor *, call.num_out);
+    call.op->compute(&call, ins, results);
+    return results;
+}
+
+static int num_results_of(const gpuc_rexpr *e)
+{
+    return e->type->kind == GPUC_RTYPE_TUPLE ? e->type->n : 1;
+}
+
+gpuc_tensor **gpuc_relay_results(gpuc_ctx *ctx, gpuc_rexpr *body, gpuc_map *tensors, int *num_results)
+{
+    gpuc_ptrs order = {0};
+    gpuc_relay_post_order(ctx, body, false, &order);
+    for (size_t i = 0; i < order.count; i++) {
+        gpuc_rexpr *e = order.at[i];
+        gpuc_tensor **results = NULL;
+        if (e->kind == GPUC_REXPR_CONSTANT) {
+            results = gpuc_new(ctx, gpuc_tensor *);
+            results[0] = constant_tensor(ctx, e);
+        } else if (e->kind == GPUC_REXPR_GET) {
+            const gpuc_rget *get = (const gpuc_rget *)e;
+            results = (gpuc_tensor **)gpuc_map_get(tensors, get->tuple) + get->index;
+        } else if (e->kind == GPUC_REXPR_TUPLE) {
+            const gpuc_rtuple *tuple = gpuc_as_rtuple(e);
+            results = gpuc_new_array(ctx, gpuc_tensor *, tuple->n);
+            for (int k = 0; k < tuple->n; k++)
+                results[k] = ((gpuc_tensor **)gpuc_map_get(tensors, tuple->fields[k]))[0];
+        } else if (e->kind == GPUC_REXPR_CALL) {
+            results = compute_call(ctx, e, tensors);
+        }
+        if (results) gpuc_map_set(tensors, e, results);
+    }
+    *num_results = num_results_of(body);
+    return gpuc_map_get(tensors, body);
+}
+
 gpuc_tensor **gpuc_relay_tensors(gpuc_ctx *ctx, const gpuc_rfunction *f, int *num_results)
 {
     gpuc_map tensors; /* expr -> gpuc_tensor ** (one per output) */
     gpuc_map_init(&tensors, ctx);
+    gpuc_tensor **params = gpuc_new_array(ctx, gpuc_tensor *, f->n);
     for (int i = 0; i < f->n; i++) {
         const gpuc_tensor_type *t = gpuc_relay_tensor_type(f->params[i]);
-        gpuc_tensor **one = gpuc_new(ctx, gpuc_tensor *);
-        one[0] = gpuc_te_placeholder(ctx, gpuc_as_rvar(f->params[i])->name, t->ndim, t->dims, t->dtype);
-        gpuc_map_set(&tensors, f->params[i], one);
+        params[i] = gpuc_te_placeholder(ctx, gpuc_as_rvar(f->params[i])->name, t->ndim, t->dims, t->dtype);
+        gpuc_map_set(&tensors, f->params[i], &params[i]);
     }
-    gpuc_ptrs order = {0};
-    gpuc_relay_post_order(ctx, f->body, false, &order);
-    int outs = 1;
-    for (size_t i = 0; i < order.count; i++) {
-        gpuc_rexpr *e = order.at[i];
-        if (e->kind == GPUC_REXPR_CONSTANT) {
-            gpuc_tensor **one = gpuc_new(ctx, gpuc_tensor *);
-            one[0] = constant_tensor(ctx, e);
-            gpuc_map_set(&tensors, e, one);
-        } else if (e->kind == GPUC_REXPR_CALL) {
-            gpuc_op_call call = op_call(ctx, e);
-            if (!call.op->compute)
-                gpuc_raise(ctx, GPUC_UNSUPPORTED,
-                           "%s%s%s cannot run on a device: its result must be known when building",
-                           call.op->name, *e->source ? " of " : "", e->source);
-            gpuc_tensor **ins = gpuc_new_array(ctx, gpuc_tensor *, call.num_in);
-            for (int k = 0; k < call.num_in; k++)
-                ins[k] = ((gpuc_tensor **)gpuc_map_get(&tensors, gpuc_as_rcall(e)->args[k]))[0];
-            gpuc_tensor **results = gpuc_new_array(ctx, gpuc_tensor *, call.num_out);
-            call.op->compute(&call, ins, results);
-            gpuc_map_set(&tensors, e, results);
-            outs = call.num_out;
-        }
-    }
-    gpuc_tensor **args = gpuc_new_array(ctx, gpuc_tensor *, f->n + outs);
-    for (int i = 0; i < f->n; i++) args[i] = ((gpuc_tensor **)gpuc_map_get(&tensors, f->params[i]))[0];
-    gpuc_tensor **results = gpuc_map_get(&tensors, f->body);
-    for (int i = 0; i < outs; i++) args[f->n + i] = results[i];
-    *num_results = outs;
+    gpuc_tensor **results = gpuc_relay_results(ctx, f->body, &tensors, num_results);
+    gpuc_tensor **args = gpuc_new_array(ctx, gpuc_tensor *, f->n + *num_results);
+    for (int i = 0; i < f->n; i++) args[i] = params[i];
+    for (int i = 0; i < *num_results; i++) args[f->n + i] = results[i];
     return args;
 }

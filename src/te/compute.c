@@ -234,3 +234,8 @@ gpuc_tensor *gpuc_te_compute(gpuc_ctx *ctx, const char *name, int ndim, gpuc_ite
     gpuc_te_compute_n(ctx, name, ndim, axes, 1, &body, &out);
     return out;
 }
+
+gpuc_tensor *gpuc_te_const(gpuc_ctx *ctx, gpuc_dtype dtype, double value)
+{
+    return gpuc_te_compute(ctx, "constant", 0, NULL, gpuc_imm(ctx, dtype, value));
+}

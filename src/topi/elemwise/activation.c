@@ -47,7 +47,7 @@ static gpuc_expr gelu(const gpuc_op_call *call, gpuc_expr x)
     if (gpuc_attrs_get_int(call->attrs, "approximate", 0)) { /* (1 + tanh(t)) / 2 is sigmoid(2 t) */
         gpuc_expr square = gpuc_mul(ctx, x, x), c = gpuc_topi_imm(ctx, x, 2 * 0.7978845608028654 * 0.044715);
         gpuc_expr t = gpuc_add(ctx, gpuc_topi_imm(ctx, x, 2 * 0.7978845608028654), gpuc_mul(ctx, c, square));
-        return gpuc_mul(ctx, x, gpuc_topi_sigmoid(ctx, gpuc_mul(ctx, x, t)));
+        return gpuc_mul(ctx, x, gpuc_topi_sigmoid_of(ctx, gpuc_mul(ctx, x, t)));
     }
     gpuc_expr half = gpuc_mul(ctx, gpuc_topi_imm(ctx, x, 0.5), x);
     gpuc_expr t = gpuc_call1(ctx, "erf", gpuc_mul(ctx, gpuc_topi_imm(ctx, x, M_SQRT1_2), x));
@@ -82,7 +82,7 @@ UNARY_WIDE(softsign, gpuc_div(ctx, x, gpuc_add(ctx, gpuc_topi_imm(ctx, x, 1), gp
 UNARY_WIDE(hard_sigmoid, hard_sigmoid(ctx, x, attr(call, x, "alpha"), attr(call, x, "beta")))
 UNARY_WIDE(hard_swish,
            gpuc_mul(ctx, x, hard_sigmoid(ctx, x, gpuc_topi_imm(ctx, x, 1.0 / 6), gpuc_topi_imm(ctx, x, 0.5))))
-UNARY_WIDE(swish, gpuc_mul(ctx, x, gpuc_topi_sigmoid(ctx, gpuc_mul(ctx, attr(call, x, "alpha"), x))))
+UNARY_WIDE(swish, gpuc_mul(ctx, x, gpuc_topi_sigmoid_of(ctx, gpuc_mul(ctx, attr(call, x, "alpha"), x))))
 UNARY_WIDE(mish, mish(ctx, x))
 UNARY_WIDE(gelu, gelu(call, x))
 UNARY_WIDE(shrink, shrink(call, x))

@@ -64,7 +64,7 @@ static gpuc_expr floor_mod_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
 }
 
 /* x^n by repeated squaring, with one step for each bit that an exponent can have. */
-gpuc_expr gpuc_topi_power(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr n)
+gpuc_expr gpuc_topi_power_of(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr n)
 {
     gpuc_dtype t = gpuc_expr_dtype(x);
     if (gpuc_is_float(t)) return gpuc_call2(ctx, "pow", x, n);
@@ -96,7 +96,7 @@ BINARY(floor_divide, floor_divide_of)
 BINARY(floor_mod, floor_mod_of)
 BINARY(trunc_divide, trunc_divide_of)
 BINARY(trunc_mod, gpuc_mod)
-BINARY(power, gpuc_topi_power)
+BINARY(power, gpuc_topi_power_of)
 BINARY(maximum, gpuc_max)
 BINARY(minimum, gpuc_min)
 BINARY_AS(equal, true, gpuc_eq)
@@ -238,11 +238,11 @@ typedef struct scalar_form {
 } scalar_form;
 
 static const scalar_form scalar_forms[] = {
-    {"add_scalar", gpuc_add, false},         {"sub_scalar", gpuc_sub, false},
-    {"rsub_scalar", gpuc_sub, true},         {"mul_scalar", gpuc_mul, false},
-    {"div_scalar", gpuc_div, false},         {"rdiv_scalar", gpuc_div, true},
-    {"pow_scalar", gpuc_topi_power, false},  {"rpow_scalar", gpuc_topi_power, true},
-    {"lshift_scalar", left_shift_of, false}, {"rshift_scalar", right_shift_of, false},
+    {"add_scalar", gpuc_add, false},           {"sub_scalar", gpuc_sub, false},
+    {"rsub_scalar", gpuc_sub, true},           {"mul_scalar", gpuc_mul, false},
+    {"div_scalar", gpuc_div, false},           {"rdiv_scalar", gpuc_div, true},
+    {"pow_scalar", gpuc_topi_power_of, false}, {"rpow_scalar", gpuc_topi_power_of, true},
+    {"lshift_scalar", left_shift_of, false},   {"rshift_scalar", right_shift_of, false},
 };
 
 static gpuc_expr scalar_of(const gpuc_op_call *call, gpuc_expr x)

@@ -21,7 +21,7 @@ void gpuc_topi_unary(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_ten
     outs[0] = gpuc_topi_compute(ctx, "T", "elemwise", call->in[0].ndim, axes, y);
 }
 
-gpuc_expr gpuc_topi_sigmoid(gpuc_ctx *ctx, gpuc_expr x)
+gpuc_expr gpuc_topi_sigmoid_of(gpuc_ctx *ctx, gpuc_expr x)
 {
     gpuc_expr one = gpuc_topi_imm(ctx, x, 1), minus = gpuc_sub(ctx, gpuc_topi_imm(ctx, x, 0), x);
     return gpuc_div(ctx, one, gpuc_add(ctx, one, gpuc_call1(ctx, "exp", minus)));
@@ -134,7 +134,7 @@ UNARY(reciprocal, gpuc_div(ctx, gpuc_topi_imm(ctx, x, 1), x))
 UNARY_WIDE(rsqrt, gpuc_div(ctx, gpuc_topi_imm(ctx, x, 1), gpuc_call1(ctx, "sqrt", x)))
 UNARY_WIDE(log2, gpuc_mul(ctx, gpuc_call1(ctx, "log", x), gpuc_topi_imm(ctx, x, M_LOG2E)))
 UNARY_WIDE(log10, gpuc_mul(ctx, gpuc_call1(ctx, "log", x), gpuc_topi_imm(ctx, x, M_LOG10E)))
-UNARY_WIDE(sigmoid, gpuc_topi_sigmoid(ctx, x))
+UNARY_WIDE(sigmoid, gpuc_topi_sigmoid_of(ctx, x))
 UNARY_WIDE(fast_exp, fast_exp(ctx, x))
 UNARY_WIDE(fast_tanh, fast_tanh(ctx, x))
 UNARY_WIDE(fast_erf, fast_erf(ctx, x))

@@ -21,8 +21,8 @@ static inline gpuc_expr gpuc_topi_imm(gpuc_ctx *ctx, gpuc_expr like, double v)
 }
 
 /* x to the power of n, wrapping: of integers. A negative power of anything but 1 and -1 is 0. */
-gpuc_expr gpuc_topi_power(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr n);
-gpuc_expr gpuc_topi_sigmoid(gpuc_ctx *ctx, gpuc_expr x);
+gpuc_expr gpuc_topi_power_of(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr n);
+gpuc_expr gpuc_topi_sigmoid_of(gpuc_ctx *ctx, gpuc_expr x);
 
 /* <name>_compute: expr is of call, ctx and x. */
 #define UNARY_AS(name, wide, expr)                                                                           \
