@@ -83,11 +83,16 @@ GPUC_API gpuc_tensor *gpuc_topi_clip(gpuc_ctx *ctx, gpuc_tensor *x, double min,
 
 /* ---- Reductions: over n axes, which may be negative; n = 0: over all. keepdims: each stays, with extent 1 ---- */
 
+/* The sum. */
 GPUC_API gpuc_tensor *gpuc_topi_sum(gpuc_ctx *ctx, gpuc_tensor *x, int n, const int64_t *axes, bool keepdims);
+/* The product. */
 GPUC_API gpuc_tensor *gpuc_topi_prod(gpuc_ctx *ctx, gpuc_tensor *x, int n, const int64_t *axes,
                                      bool keepdims);
+/* The largest element. */
 GPUC_API gpuc_tensor *gpuc_topi_max(gpuc_ctx *ctx, gpuc_tensor *x, int n, const int64_t *axes, bool keepdims);
+/* The smallest element. */
 GPUC_API gpuc_tensor *gpuc_topi_min(gpuc_ctx *ctx, gpuc_tensor *x, int n, const int64_t *axes, bool keepdims);
+/* The mean, of floats. */
 GPUC_API gpuc_tensor *gpuc_topi_mean(gpuc_ctx *ctx, gpuc_tensor *x, int n, const int64_t *axes,
                                      bool keepdims);
 /* The position of the largest element along an axis, the first of equal ones: int32. */
