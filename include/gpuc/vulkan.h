@@ -209,14 +209,16 @@ typedef struct gpuc_vulkan_image {
     uint32_t layout;
     uint32_t width, height; /* in texels */
     uint32_t usage;         /* VkImageUsageFlags of the image: SAMPLED for inputs, STORAGE for outputs */
-    VkImage image;          /* of the view; needed where a family owns it, else it may be 0 */
+    /* Of the view; needed where a family owns it, or where several arrays are of different views of the image; else it
+     * may be 0. The same for all arrays of an image. */
+    VkImage image;
     /* The queue family that owns the image, all its levels and layers, before a recording or submission, as
      * gpuc_vulkan_buffer has it; the layout is the same before and after. */
     uint32_t owner_family;
 } gpuc_vulkan_image;
 
 /* Makes an array [height, width, 4 or 1 channels] of an image, to be bound as an input or output that is an image.
- * gpuc does not copy from it or to it, and does not see that two arrays are of one image: wrap it once. It stays the
+ * gpuc does not copy from it or to it. Work on several arrays of one image is put in order. It stays the
  * application's, and must live until released(user) is called, which may be NULL: once the array has been released
  * and the work that uses it is done. UNSUPPORTED for a format
  * or size that it cannot be, INVALID_ARGUMENT for another layout. */

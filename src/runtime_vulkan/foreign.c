@@ -231,11 +231,17 @@ gpuc_status gpuc_vulkan_get_buffer(const gpuc_ndarray *array, gpuc_vulkan_buffer
     return NULL;
 }
 
-/* A slot before this one may be of the same buffer. */
+/* A slot before this one may be of the same buffer or image. */
 static bool is_first(const gpuc_bindings *bindings, uint32_t i)
 {
-    for (uint32_t k = 0; k < i; k++)
-        if (bindings->slots[k].buffer == bindings->slots[i].buffer) return false;
+    const gpuc_vk_buffer *b = (const gpuc_vk_buffer *)bindings->slots[i].buffer;
+    for (uint32_t k = 0; k < i; k++) {
+        const gpuc_vk_buffer *a = (const gpuc_vk_buffer *)bindings->slots[k].buffer;
+        if (a == b) return false;
+        if (a && b->image && a->base.device == b->base.device && a->image &&
+            a->image->order == b->image->order)
+            return false;
+    }
     return true;
 }
 
