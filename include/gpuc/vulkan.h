@@ -292,7 +292,8 @@ typedef struct gpuc_vulkan_sync {
 /* Records one inference of the session into a command buffer that is being recorded, outside of a render pass, and
  * that will run on a queue of gpuc's family. gpuc does not wait or allocate memory of the device; with bindings
  * and extents that it has seen before (the last gpuc_session_desc.in_flight and some more) it allocates nothing at all.
- * Barriers inside are gpuc's. Inputs are those that are bound, and set ones. The queue is used in one case: copies that
+ * Barriers inside are gpuc's. Inputs are those that are bound, and set ones: what is bound or set afterwards does not
+ * change the recording. The queue is used in one case: copies that
  * gpuc holds back of arrays that the network uses, and the clearing of an array for an output that is not bound, are
  * submitted first. gpuc_session_sync after setting inputs, and bound outputs, avoid that. UNSUPPORTED, with the name of
  * the operator, for a model whose steps need the host: sizes that the program computes, the fallback device. The

@@ -85,8 +85,9 @@ typedef struct gpuc_slices {
 
 typedef struct gpuc_session_array {
     gpuc_ndarray *array;
-    bool bound;    /* the application's own */
-    bool computed; /* an output that the last run has filled */
+    bool bound;         /* the application's own */
+    bool computed;      /* an output that the last run has filled */
+    uint64_t recording; /* the last one that reads the input; 0: none */
 } gpuc_session_array;
 
 /* Memory that a command buffer of the application may still use. */

@@ -39,6 +39,10 @@ static gpuc_status check_range(const gpuc_vk_device *dev, const gpuc_vulkan_buff
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
                          "offset %llu of the application's buffer is no multiple of %llu",
                          (unsigned long long)b->offset, (unsigned long long)align);
+    if (b->size == VK_WHOLE_SIZE)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "gpuc_vulkan_buffer.size is VK_WHOLE_SIZE: Vulkan does not tell "
+                         "the size of a buffer, so say it in bytes");
     /* Kernels may read the last 16 bytes at once. */
     need = gpuc_align_up(bytes ? bytes : 1, GPUC_VK_SIZE_ROUND);
     if (b->size < need || b->size > SIZE_MAX || b->offset > SIZE_MAX - b->size)

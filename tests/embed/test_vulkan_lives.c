@@ -190,6 +190,34 @@ static void test_wrapped_again(void **state)
     close_world(&w);
 }
 
+/* What another family owns is in use until it has been given back, which comes after the network. */
+static void test_given_back_in_use(void **state)
+{
+    (void)state;
+    world w;
+    int released[2] = {0};
+    const gpuc_vulkan_submit nothing = {0};
+    open_world(&w, VARIANTS, false);
+    gpuc_ndarray *x = wrap(&w, &w.x, ROWS, COLUMNS, w.a.family + 1, &released[0]);
+    gpuc_ndarray *y = wrap(&w, &w.y, ROWS, OUT, w.a.family + 1, &released[1]);
+    ok(gpuc_session_bind_input(w.session, 0, x));
+    ok(gpuc_session_bind_output(w.session, 0, y));
+    ok(gpuc_session_submit(w.session, &nothing));
+    ok(gpuc_session_sync(w.session)); /* waits for the network */
+    ok(gpuc_session_bind_input(w.session, 0, NULL));
+    ok(gpuc_session_bind_output(w.session, 0, NULL));
+    app_counted.fail_with = VK_NOT_READY;
+    app_counted.fail_at = app_counted.calls + 1;
+    gpuc_ndarray_release(x);
+    assert_string_equal(app_counted.failed, "vkGetFenceStatus");
+    app_counted.fail_at = 0;
+    assert_int_equal(released[0], 0);
+    w.a.QueueWaitIdle(w.a.queue);
+    gpuc_ndarray_release(y);
+    for (int i = 0; i < 2; i++) assert_int_equal(released[i], 1);
+    close_world(&w);
+}
+
 /* The application may make another buffer with the handle of one that it has destroyed. */
 static void test_other_usage_afterwards(void **state)
 {
@@ -270,7 +298,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends_without_steps), cmocka_unit_test(test_wrapped_again),
-        cmocka_unit_test(test_other_usage_afterwards), cmocka_unit_test(test_workspace_apart),
-        cmocka_unit_test(test_prepared_after_recording)};
+        cmocka_unit_test(test_given_back_in_use),  cmocka_unit_test(test_other_usage_afterwards),
+        cmocka_unit_test(test_workspace_apart),    cmocka_unit_test(test_prepared_after_recording)};
     return app_available() ? cmocka_run_group_tests(tests, make_packages, remove_packages) : 77;
 }
