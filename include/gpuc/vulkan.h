@@ -209,14 +209,16 @@ typedef struct gpuc_vulkan_image {
     uint32_t layout;
     uint32_t width, height; /* in texels */
     uint32_t usage;         /* VkImageUsageFlags of the image: SAMPLED for inputs, STORAGE for outputs */
-    VkImage image;          /* of the view; needed where a family owns it, else it may be 0 */
+    /* Of the view; needed where a family owns it, or where several arrays are of different views of the image; else it
+     * may be 0. The same for all arrays of an image. */
+    VkImage image;
     /* The queue family that owns the image, all its levels and layers, before a recording or submission, as
      * gpuc_vulkan_buffer has it; the layout is the same before and after. */
     uint32_t owner_family;
 } gpuc_vulkan_image;
 
 /* Makes an array [height, width, 4 or 1 channels] of an image, to be bound as an input or output that is an image.
- * gpuc does not copy from it or to it, and does not see that two arrays are of one image: wrap it once. It stays the
+ * gpuc does not copy from it or to it. Work on several arrays of one image is put in order. It stays the
  * application's, and must live until released(user) is called, which may be NULL: once the array has been released
  * and the work that uses it is done. UNSUPPORTED for a format
  * or size that it cannot be, INVALID_ARGUMENT for another layout. */
@@ -290,7 +292,8 @@ typedef struct gpuc_vulkan_sync {
 /* Records one inference of the session into a command buffer that is being recorded, outside of a render pass, and
  * that will run on a queue of gpuc's family. gpuc does not wait or allocate memory of the device; with bindings
  * and extents that it has seen before (the last gpuc_session_desc.in_flight and some more) it allocates nothing at all.
- * Barriers inside are gpuc's. Inputs are those that are bound, and set ones. The queue is used in one case: copies that
+ * Barriers inside are gpuc's. Inputs are those that are bound, and set ones: what is bound or set afterwards does not
+ * change the recording. The queue is used in one case: copies that
  * gpuc holds back of arrays that the network uses, and the clearing of an array for an output that is not bound, are
  * submitted first. gpuc_session_sync after setting inputs, and bound outputs, avoid that. UNSUPPORTED, with the name of
  * the operator, for a model whose steps need the host: sizes that the program computes, the fallback device. The

@@ -59,6 +59,7 @@ static gpuc_status begin(gpuc_session *s)
     for (uint32_t i = 0; !state->recording && i < s->model->exec->num_outputs; i++)
         if (!state->outputs[i].direct && !state->outputs_plan) GPUC_TRY(make_outputs_plan(s, state));
     state->recording = ++s->recording;
+    for (uint32_t i = 0; i < s->model->exec->num_inputs; i++) s->inputs[i].recording = s->recording;
     return NULL;
 }
 

@@ -79,12 +79,15 @@ typedef struct gpuc_slices {
     uint32_t step, unit; /* of the next segment, that come next */
     double fraction;     /* told last */
     double ops, ns;      /* of all steps that have been measured */
+    double queued;       /* estimated time of what was queued, and is not known to be done */
+    double spared; /* part of the budget that is left free, as slices have taken longer than estimated */
 } gpuc_slices;
 
 typedef struct gpuc_session_array {
     gpuc_ndarray *array;
-    bool bound;    /* the application's own */
-    bool computed; /* an output that the last run has filled */
+    bool bound;         /* the application's own */
+    bool computed;      /* an output that the last run has filled */
+    uint64_t recording; /* the last one that reads the input; 0: none */
 } gpuc_session_array;
 
 /* Memory that a command buffer of the application may still use. */

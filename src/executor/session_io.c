@@ -99,7 +99,9 @@ gpuc_status gpuc_session_set_input(gpuc_session *s, int i, const gpuc_ndarray *v
     if (!value) return gpuc_fail(GPUC_INVALID_ARGUMENT, "input '%s': no array given", sig->inputs[i].name);
     if (!fits(&sig->inputs[i], value)) return mismatch(s, "input", &sig->inputs[i], value);
     gpuc_session_array *in = &s->inputs[i];
-    if (!in->array || in->bound || !same_dims(in->array, value)) {
+    /* What the application has recorded, and may not even have submitted, keeps what was set before. */
+    if (!in->array || in->bound || gpuc_session_is_in_flight(s, in->recording) ||
+        !same_dims(in->array, value)) {
         gpuc_ndarray *own;
         GPUC_TRY(gpuc_error_prefix(
             gpuc_session_create_array(s, s->model->exec->inputs[i], gpuc_ndarray_dims(value), &own),

@@ -10,7 +10,15 @@
 #define OPS_UNKNOWN 1e6
 #define OPS_PER_BYTE 10.0
 #define FIRST_NS_PER_OP 0.1 /* before anything has been measured: of a slow device */
+#define UNKNOWN_MARGIN                                                                                       \
+    2.0 /* steps differ so much in their speed: those that have not been measured may take that */
 #define MIN_FILL 0.125 /* of the budget: less time than this is left free before a step is cut to fill it */
+/* What else runs on the device makes some slices longer. So the part of the budget that is filled falls after each of
+ * those, and rises slowly: in the long run OVER_RISE / OVER_FALL of them take more than OVER budgets. */
+#define OVER 1.25
+#define OVER_FALL 0.1
+#define OVER_RISE 0.001
+#define MIN_AIM 0.5
 
 /* What one call queues. */
 typedef struct slicer {
@@ -56,7 +64,7 @@ static double cost_of(const gpuc_session *s, uint32_t step)
 {
     const gpuc_step_cost *c = &s->states->costs[step];
     if (c->ns > 0) return c->ns;
-    return c->ops * (s->slices.ops > 0 ? s->slices.ns / s->slices.ops : FIRST_NS_PER_OP);
+    return c->ops * (s->slices.ops > 0 ? UNKNOWN_MARGIN * s->slices.ns / s->slices.ops : FIRST_NS_PER_OP);
 }
 
 /* A time much above the last ones is mostly of something else that ran, or of a first launch. */
@@ -71,6 +79,22 @@ static void learn(gpuc_session *s, uint32_t step, double ns)
     } else {
         c->ns = ns < c->ns / 2 ? ns : c->ns + (ns - c->ns) / (ns < c->ns ? 2 : 4);
     }
+}
+
+/* Slices that were queued take that long: some devices tell it in the same call, others in a later one. */
+static void compare(const slicer *r)
+{
+    gpuc_slices *at = &r->s->slices;
+    double queued = r->budget - r->left;
+    if (r->device_ns > 0) {
+        double budget = (at->queued > queued ? at->queued : queued) / (1 - at->spared);
+        bool over = r->device_ns > OVER * budget;
+        at->spared = over ? at->spared + OVER_FALL * (1 - at->spared) : at->spared - OVER_RISE;
+        if (at->spared < 0) at->spared = 0;
+        if (at->spared > 1 - MIN_AIM) at->spared = 1 - MIN_AIM;
+        at->queued = 0;
+    }
+    at->queued += queued;
 }
 
 /* ---- What fits ---- */
@@ -225,10 +249,11 @@ gpuc_status gpuc_session_run_slice(gpuc_session *s, uint32_t budget_us, gpuc_sli
 {
     if (out) *out = (gpuc_slice_progress){0};
     GPUC_REQUIRE(s);
-    double budget = budget_us * 1e3;
+    double budget = budget_us * 1e3 * (1 - s->slices.spared);
     slicer r = {.s = s, .start = now_ns(), .budget = budget, .left = budget};
     gpuc_status status = run_slice(&r), marked = gpuc_session_mark(s);
     if (status || marked) s->slices.under_way = false;
+    compare(&r);
     if (!status && !marked && out) tell(&r, out);
     if (!status) return marked;
     gpuc_status_release(marked);

@@ -16,6 +16,8 @@ struct gpuc_module {
     gpuc_module **imports;
     size_t num_imports, import_capacity;
     size_t num_contained; /* of the imports, the first ones: the module's own bytes hold them */
+    bool
+        imported; /* by another, perhaps no more; one that never was ends no circle, so that chains grow at once */
 };
 
 gpuc_status gpuc_module_create(gpuc_runtime *rt, const gpuc_module_ops *ops, void *state, gpuc_module **out)
@@ -33,6 +35,7 @@ gpuc_status gpuc_module_create(gpuc_runtime *rt, const gpuc_module_ops *ops, voi
     m->state = state;
     m->imports = NULL;
     m->num_imports = m->import_capacity = m->num_contained = 0;
+    m->imported = false;
     gpuc_runtime_pin(rt);
     *out = m;
     return NULL;
@@ -81,7 +84,7 @@ gpuc_status gpuc_module_import(gpuc_module *m, gpuc_module *other)
     if (m->runtime != other->runtime)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "a module of type '%s' cannot import one of another runtime",
                          m->ops->type_key);
-    if (imports(other, m))
+    if (m == other || (m->imported && imports(other, m)))
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
                          "a module of type '%s' cannot import one of type '%s' which imports it",
                          m->ops->type_key, other->ops->type_key);
@@ -96,6 +99,7 @@ gpuc_status gpuc_module_import(gpuc_module *m, gpuc_module *other)
         m->import_capacity = grown;
     }
     m->imports[m->num_imports++] = gpuc_module_retain(other);
+    other->imported = true;
     return NULL;
 }
 

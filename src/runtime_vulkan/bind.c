@@ -225,8 +225,9 @@ static gpuc_status fill_images(const gpuc_vk_binder *b, const gpuc_vk_step *step
                              "tensor %u has %llu bytes, and the image that is bound %llu: it is bound whole",
                              t, (unsigned long long)ref->size, (unsigned long long)slot->limit);
         out->images[n++] = (VkDescriptorImageInfo){VK_NULL_HANDLE, slot->image->view, slot->image->layout};
-        out->accesses[out->num_accesses++] = (gpuc_vk_access){
-            slot->id, 0, UINT64_MAX, (l->written >> binding & 1) != 0, VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT};
+        out->accesses[out->num_accesses++] =
+            (gpuc_vk_access){slot->image->order, 0, UINT64_MAX, (l->written >> binding & 1) != 0,
+                             VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT};
     }
     return NULL;
 }

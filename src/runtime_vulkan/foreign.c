@@ -39,6 +39,10 @@ static gpuc_status check_range(const gpuc_vk_device *dev, const gpuc_vulkan_buff
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
                          "offset %llu of the application's buffer is no multiple of %llu",
                          (unsigned long long)b->offset, (unsigned long long)align);
+    if (b->size == VK_WHOLE_SIZE)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "gpuc_vulkan_buffer.size is VK_WHOLE_SIZE: Vulkan does not tell "
+                         "the size of a buffer, so say it in bytes");
     /* Kernels may read the last 16 bytes at once. */
     need = gpuc_align_up(bytes ? bytes : 1, GPUC_VK_SIZE_ROUND);
     if (b->size < need || b->size > SIZE_MAX || b->offset > SIZE_MAX - b->size)
@@ -231,11 +235,17 @@ gpuc_status gpuc_vulkan_get_buffer(const gpuc_ndarray *array, gpuc_vulkan_buffer
     return NULL;
 }
 
-/* A slot before this one may be of the same buffer. */
+/* A slot before this one may be of the same buffer or image. */
 static bool is_first(const gpuc_bindings *bindings, uint32_t i)
 {
-    for (uint32_t k = 0; k < i; k++)
-        if (bindings->slots[k].buffer == bindings->slots[i].buffer) return false;
+    const gpuc_vk_buffer *b = (const gpuc_vk_buffer *)bindings->slots[i].buffer;
+    for (uint32_t k = 0; k < i; k++) {
+        const gpuc_vk_buffer *a = (const gpuc_vk_buffer *)bindings->slots[k].buffer;
+        if (a == b) return false;
+        if (a && b->image && a->base.device == b->base.device && a->image &&
+            a->image->order == b->image->order)
+            return false;
+    }
     return true;
 }
 

@@ -105,7 +105,7 @@ static gpuc_status make_head(gpuc_vk_device *dev, const format_row *row, uint32_
                                .dtype = row->dtype};
     b->buffer.image = &b->image;
     b->buffer.owner_family = GPUC_VULKAN_SAME_FAMILY;
-    b->buffer.id = __atomic_add_fetch(&dev->next_buffer_id, 1, __ATOMIC_RELAXED);
+    b->buffer.id = b->image.order = __atomic_add_fetch(&dev->next_buffer_id, 1, __ATOMIC_RELAXED);
     b->buffer.base = (gpuc_buffer){.device = &dev->base, .is_image = true};
     b->buffer.base.size = (size_t)height * width * row->channels * gpuc_dtype_bytes(row->dtype);
     b->buffer.raw.size = b->buffer.base.size;
@@ -369,6 +369,8 @@ gpuc_status gpuc_vulkan_wrap_image(gpuc_device *device, const gpuc_vulkan_image 
     GPUC_TRY(make_head(dev, row, image->height, image->width, &b));
     b->image.view = image->view;
     b->image.foreign = image->image;
+    /* A number that another buffer has is a barrier too many at most. */
+    b->image.order = image->image ? (uint64_t)image->image : (uint64_t)image->view;
     b->buffer.owner_family = image->owner_family;
     b->image.layout = (VkImageLayout)image->layout;
     b->image.usage = image->usage;

@@ -9,6 +9,7 @@ typedef struct gpuc_vk_image {
     VkImage handle; /* that gpuc made; NULL: the application's */
     VkImage foreign;
     VkImageView view;
+    uint64_t order; /* the same for all arrays over one image: of hazards */
     VkFormat format;
     VkImageLayout layout;
     VkImageUsageFlags usage;

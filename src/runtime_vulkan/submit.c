@@ -59,20 +59,25 @@ static gpuc_status signal_locked(gpuc_vk_device *dev, const gpuc_vulkan_submit *
     return submit(dev, s->num_signal ? &info : NULL, s->fence);
 }
 
-static bool any_foreign_owner(const gpuc_vk_device *dev, const gpuc_bindings *bindings)
+/* Whether another family owns some of them; those are in use up to the serial, if there is one. */
+static bool any_foreign_owner(const gpuc_vk_device *dev, const gpuc_bindings *bindings, uint64_t serial)
 {
+    bool any = false;
     for (uint32_t i = 0; i < bindings->count; i++) {
-        const gpuc_vk_buffer *b = (const gpuc_vk_buffer *)bindings->slots[i].buffer;
-        if (b && b->base.device == &dev->base && b->owner_family != GPUC_VULKAN_SAME_FAMILY) return true;
+        gpuc_vk_buffer *b = (gpuc_vk_buffer *)bindings->slots[i].buffer;
+        if (!b || b->base.device != &dev->base || b->owner_family == GPUC_VULKAN_SAME_FAMILY) continue;
+        if (serial) b->last_use = serial;
+        any = true;
     }
-    return false;
+    return any;
 }
 
 static gpuc_status take_over_locked(gpuc_vk_device *dev, const gpuc_bindings *bindings, bool back)
 {
-    if (!any_foreign_owner(dev, bindings)) return NULL;
+    if (!any_foreign_owner(dev, bindings, 0)) return NULL;
     GPUC_TRY(gpuc_vk_batch_begin_locked(dev));
     gpuc_vk_take_over(dev, dev->queue.batch.commands, bindings, back);
+    any_foreign_owner(dev, bindings, dev->queue.last_serial + 1);
     return NULL;
 }
 

@@ -130,10 +130,19 @@ static void fill_from_device(gpuc_ctx *ctx, gpuc_target_draft *d, gpuc_device *d
     GPUC_RAISE_IF(ctx, kind->from_device(d, device));
 }
 
+/* Who registers a kind names it. */
+static void canonicalise(gpuc_target_draft *d)
+{
+    const gpuc_target_kind_row *kind = d->t.kind;
+    gpuc_status s = kind->canonicalise ? kind->canonicalise(d) : NULL;
+    if (d->t.start) s = gpuc_error_prefix(s, "target '%s'", *d->t.tag ? d->t.tag : kind->name);
+    GPUC_RAISE_IF(d->ctx, s);
+}
+
 const gpuc_target *gpuc_target_draft_finish(gpuc_target_draft *d, gpuc_device *device)
 {
     if (d->wants_device) fill_from_device(d->ctx, d, device);
-    if (d->t.kind->canonicalise) GPUC_RAISE_IF(d->ctx, d->t.kind->canonicalise(d));
+    canonicalise(d);
     if (d->given[GPUC_TARGET_ATTR_max_num_threads]) {
         int64_t threads = d->t.max_num_threads;
         gpuc_target_derive(d, GPUC_TARGET_ATTR_max_threads_x, threads);

@@ -49,6 +49,18 @@ static VkDeviceMemory allocate(const VkMemoryRequirements *need, VkMemoryPropert
     return out;
 }
 
+static VkImageView view_of(const app_image *a, VkFormat format)
+{
+    VkImageView out;
+    VkImageViewCreateInfo view = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
+                                  .image = a->image,
+                                  .viewType = VK_IMAGE_VIEW_TYPE_2D,
+                                  .format = format,
+                                  .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
+    VK(dev()->fn.CreateImageView(dev()->handle, &view, NULL, &out));
+    return out;
+}
+
 static app_image create(VkFormat format, VkImageUsageFlags usage)
 {
     app_image a = {.layout = VK_IMAGE_LAYOUT_UNDEFINED};
@@ -66,12 +78,7 @@ static app_image create(VkFormat format, VkImageUsageFlags usage)
     dev()->fn.GetImageMemoryRequirements(dev()->handle, a.image, &need);
     a.memory = allocate(&need, 0);
     VK(dev()->fn.BindImageMemory(dev()->handle, a.image, a.memory, 0));
-    VkImageViewCreateInfo view = {.sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
-                                  .image = a.image,
-                                  .viewType = VK_IMAGE_VIEW_TYPE_2D,
-                                  .format = format,
-                                  .subresourceRange = {VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1}};
-    VK(dev()->fn.CreateImageView(dev()->handle, &view, NULL, &a.view));
+    a.view = view_of(&a, format);
     return a;
 }
 
@@ -202,16 +209,21 @@ static void count_release(void *user)
     ++*(int *)user;
 }
 
-static gpuc_ndarray *wrap(const app_image *a, VkFormat format, VkImageUsageFlags usage, int *released)
+static gpuc_vulkan_image describe(const app_image *a, VkFormat format, VkImageUsageFlags usage)
 {
-    gpuc_ndarray *out;
-    gpuc_vulkan_image image = {.owner_family = GPUC_VULKAN_SAME_FAMILY,
+    return (gpuc_vulkan_image){.owner_family = GPUC_VULKAN_SAME_FAMILY,
                                .view = a->view,
                                .format = (uint32_t)format,
                                .layout = (uint32_t)a->layout,
                                .width = W,
                                .height = H,
                                .usage = usage};
+}
+
+static gpuc_ndarray *wrap(const app_image *a, VkFormat format, VkImageUsageFlags usage, int *released)
+{
+    gpuc_ndarray *out;
+    gpuc_vulkan_image image = describe(a, format, usage);
     run_ok(gpuc_vulkan_wrap_image(run_device(), &image, count_release, released, &out));
     return out;
 }
@@ -304,6 +316,62 @@ static void views_that_cannot_be(void **state)
     destroy(&a);
 }
 
+/* ---- Two arrays over one image ------------------------------------------------------------------------ */
+
+/* From the first to the last image, by way of the middle one, which is written as one array and read as another: of two
+ * views, which name the image, or of one view. The validation layer complains where no barrier is between. */
+static void pass_on(gpuc_ctx *ctx, bool two_views)
+{
+    const VkImageUsageFlags both = VK_IMAGE_USAGE_SAMPLED_BIT | VK_IMAGE_USAGE_STORAGE_BIT;
+    const VkFormat format = VK_FORMAT_R8G8B8A8_UNORM;
+    uint8_t in[W * H * 4], out[W * H * 4] = {0};
+    int released = 0;
+    app_image images[3];
+    gpuc_ndarray *arrays[4];
+    gpuc_function *f;
+    for (size_t i = 0; i < sizeof in; i++) in[i] = (uint8_t)(i * 7);
+    for (int i = 0; i < 3; i++) {
+        images[i] = create(format, both);
+        move(&images[i], i ? out : in, sizeof in, true, VK_IMAGE_LAYOUT_GENERAL);
+    }
+    app_image again = images[1];
+    if (two_views) again.view = view_of(&again, format);
+    const app_image *wrapped[4] = {&images[0], &images[1], &again, &images[2]};
+    for (int i = 0; i < 4; i++) {
+        gpuc_vulkan_image image = describe(wrapped[i], format, both);
+        if (two_views) image.image = wrapped[i]->image;
+        run_ok(gpuc_vulkan_wrap_image(run_device(), &image, count_release, &released, &arrays[i]));
+    }
+    gpuc_module *m = build(ctx, GPUC_UINT8, 4, &f);
+    for (int i = 0; i < 4; i += 2) {
+        gpuc_value args[2] = {{.kind = GPUC_VALUE_NDARRAY, .as.ndarray = arrays[i]},
+                              {.kind = GPUC_VALUE_NDARRAY, .as.ndarray = arrays[i + 1]}};
+        run_ok(gpuc_function_call(f, args, 2, NULL));
+    }
+    run_ok(run_device()->api->stream_sync(run_device(), NULL));
+    move(&images[2], out, sizeof out, false, VK_IMAGE_LAYOUT_GENERAL);
+    assert_memory_equal(in, out, sizeof out); /* upside down twice */
+    gpuc_function_release(f);
+    gpuc_module_release(m);
+    for (int i = 0; i < 4; i++) gpuc_ndarray_release(arrays[i]);
+    assert_int_equal(released, 4);
+    if (two_views) dev()->fn.DestroyImageView(dev()->handle, again.view, NULL);
+    for (int i = 0; i < 3; i++) destroy(&images[i]);
+}
+
+static void pass_on_both_ways(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    pass_on(ctx, false);
+    pass_on(ctx, true);
+}
+
+static void arrays_of_one_image_are_in_order(void **state)
+{
+    (void)state;
+    run_in_ctx(pass_on_both_ways, NULL);
+}
+
 /* ---- Uses that the image does not have --------------------------------------------------------------- */
 
 static void uses(gpuc_ctx *ctx, void *arg)
@@ -348,9 +416,9 @@ static void uses_that_views_lack(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(views_are_arguments),
-                                       cmocka_unit_test(views_that_cannot_be),
-                                       cmocka_unit_test(uses_that_views_lack)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(views_are_arguments), cmocka_unit_test(views_that_cannot_be),
+        cmocka_unit_test(arrays_of_one_image_are_in_order), cmocka_unit_test(uses_that_views_lack)};
     if (!run_begin(argc > 1 ? argv[1] : "vulkan")) return 77;
     return run_end(cmocka_run_group_tests_name(run_target_text, tests, NULL, NULL));
 }

@@ -678,6 +678,40 @@ static void test_set_inputs(void **state)
     }
 }
 
+/* What was recorded keeps the input that was set then, though it is submitted only after the next one was. */
+static void test_set_between_recordings(void **state)
+{
+    (void)state;
+    enum { FRAMES = 3 };
+    world w;
+    open_world(&w, (app_options){0});
+    io o[FRAMES];
+    VkCommandBuffer commands[FRAMES];
+    VkFence fences[FRAMES];
+    gpuc_session *s;
+    gpuc_ndarray *host;
+    const int64_t dims[] = {ROWS, IN};
+    ok(gpuc_session_create(w.model, &s));
+    ok(gpuc_ndarray_create(w.rt, NULL, GPUC_FLOAT32, 2, dims, &host));
+    for (int i = 0; i < FRAMES; i++) {
+        o[i] = make_io(&w);
+        give_io(&w, &o[i], i);
+        ok(gpuc_ndarray_write(host, o[i].x.floats, X_BYTES));
+        ok(gpuc_session_set_input(s, 0, host));
+        ok(gpuc_session_bind_output(s, 0, o[i].ay));
+        ok(gpuc_session_bind_output(s, 1, o[i].az));
+        commands[i] = app_begin(&w.a);
+        ok(gpuc_session_record(s, commands[i], &host_sync));
+    }
+    for (int i = 0; i < FRAMES; i++) fences[i] = app_submit(&w.a, commands[i]);
+    for (int i = 0; i < FRAMES; i++) app_finish(&w.a, fences[i]);
+    for (int i = 0; i < FRAMES; i++) check_io(&w, &o[i]);
+    gpuc_ndarray_release(host);
+    gpuc_session_release(s);
+    for (int i = 0; i < FRAMES; i++) free_io(&w, &o[i]);
+    close_world(&w);
+}
+
 static void test_plan(void **state)
 {
     (void)state;
@@ -751,6 +785,7 @@ static void test_buffers(void **state)
     } rows[] = {{4, 1024, APP_USAGE, "offset 4 of the application's buffer is no multiple of"},
                 {0, 300, APP_USAGE, "the array has 400"},
                 {256, 399, APP_USAGE, "the array has 400"},
+                {0, VK_WHOLE_SIZE, APP_USAGE, "size is VK_WHOLE_SIZE"},
                 {0, 1024, VK_BUFFER_USAGE_TRANSFER_SRC_BIT, "without VK_BUFFER_USAGE_STORAGE_BUFFER_BIT"}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         gpuc_vulkan_buffer v = app_wrap(&b, rows[i].offset, rows[i].size);
@@ -1393,28 +1428,18 @@ static void test_every_call_fails(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_record),
-                                       cmocka_unit_test(test_between_copies),
-                                       cmocka_unit_test(test_many_bindings),
-                                       cmocka_unit_test(test_record_nodes),
-                                       cmocka_unit_test(test_labels),
-                                       cmocka_unit_test(test_submit),
-                                       cmocka_unit_test(test_slices),
-                                       cmocka_unit_test(test_families),
-                                       cmocka_unit_test(test_set_inputs),
-                                       cmocka_unit_test(test_plan),
-                                       cmocka_unit_test(test_buffers),
-                                       cmocka_unit_test(test_overlap),
-                                       cmocka_unit_test(test_adopt_refused),
-                                       cmocka_unit_test(test_requirements),
-                                       cmocka_unit_test(test_features),
-                                       cmocka_unit_test(test_threads),
-                                       cmocka_unit_test(test_memory_hook),
-                                       cmocka_unit_test(test_budget),
-                                       cmocka_unit_test(test_loss),
-                                       cmocka_unit_test(test_workspace),
-                                       cmocka_unit_test(test_weight_memory),
-                                       cmocka_unit_test(test_pipeline_cache),
-                                       cmocka_unit_test(test_every_call_fails)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_record),         cmocka_unit_test(test_between_copies),
+        cmocka_unit_test(test_many_bindings),  cmocka_unit_test(test_record_nodes),
+        cmocka_unit_test(test_labels),         cmocka_unit_test(test_submit),
+        cmocka_unit_test(test_slices),         cmocka_unit_test(test_families),
+        cmocka_unit_test(test_set_inputs),     cmocka_unit_test(test_set_between_recordings),
+        cmocka_unit_test(test_plan),           cmocka_unit_test(test_buffers),
+        cmocka_unit_test(test_overlap),        cmocka_unit_test(test_adopt_refused),
+        cmocka_unit_test(test_requirements),   cmocka_unit_test(test_features),
+        cmocka_unit_test(test_threads),        cmocka_unit_test(test_memory_hook),
+        cmocka_unit_test(test_budget),         cmocka_unit_test(test_loss),
+        cmocka_unit_test(test_workspace),      cmocka_unit_test(test_weight_memory),
+        cmocka_unit_test(test_pipeline_cache), cmocka_unit_test(test_every_call_fails)};
     return app_available() ? cmocka_run_group_tests(tests, make_package, remove_package) : 77;
 }

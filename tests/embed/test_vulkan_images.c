@@ -352,7 +352,8 @@ static void test_families(void **state)
     gpuc_session *s;
     open_world(&w, 0, false);
     app_image in = app_image_make(&w.a, rows[0].in_view, IN_W, IN_H, VK_IMAGE_USAGE_SAMPLED_BIT),
-              out = app_image_make(&w.a, rows[0].out_view, OUT_W, OUT_H, VK_IMAGE_USAGE_STORAGE_BIT);
+              out = app_image_make(&w.a, rows[0].out_view, OUT_W, OUT_H,
+                                   VK_IMAGE_USAGE_STORAGE_BIT | VK_IMAGE_USAGE_SAMPLED_BIT);
     gpuc_vulkan_image image = describe(&in, VK_IMAGE_LAYOUT_GENERAL);
     gpuc_ndarray *x, *y = wrap(&w, &out, VK_IMAGE_LAYOUT_GENERAL, &released);
     image.owner_family = w.a.family;
@@ -374,7 +375,21 @@ static void test_families(void **state)
     assert_int_equal(app_counted.taken, 1);
     assert_int_equal(app_counted.given, 1);
     assert_int_equal(app_counted.other_family, w.a.family + 1);
+    /* Two arrays are of one image. */
+    gpuc_vulkan_image again = describe(&out, VK_IMAGE_LAYOUT_GENERAL);
+    again.owner_family = image.owner_family;
+    gpuc_ndarray *both[2];
+    for (int i = 0; i < 2; i++) ok(gpuc_vulkan_wrap_image(w.dev, &again, NULL, NULL, &both[i]));
+    ok(gpuc_session_bind_input(s, 0, both[0]));
+    ok(gpuc_session_bind_output(s, 0, both[1]));
+    memset(&app_counted, 0, sizeof app_counted);
+    cb = app_begin(&w.a);
+    ok(gpuc_session_record(s, cb, NULL));
+    app_run(&w.a, cb);
+    assert_int_equal(app_counted.taken, 1);
+    assert_int_equal(app_counted.given, 1);
     gpuc_session_release(s);
+    for (int i = 0; i < 2; i++) gpuc_ndarray_release(both[i]);
     gpuc_ndarray_release(x);
     gpuc_ndarray_release(y);
     app_image_destroy(&w.a, &in);

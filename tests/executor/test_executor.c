@@ -11,6 +11,10 @@ static int64_t max_range, max_alloc, max_texels;
 static int plans, copies, syncs, allocations;
 static size_t largest_allocation;
 static bool lose_device, plan_meanwhile;
+static double unit_ns,
+    part_ns; /* unit_ns: what a unit of a step takes on a device that tells it; 0: the device's own.
+                                 * part_ns: what the last part took */
+static int disturb_every;    /* part that takes three times as long; 0: none */
 static gpuc_plan *meanwhile; /* a plan of another user, made while a profiled one is */
 
 static gpuc_status get_attr(gpuc_device *dev, gpuc_device_attr attr, gpuc_attr_value *out)
@@ -60,11 +64,27 @@ static gpuc_status plan_run(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc
     return own->plan_run(plan, bindings, stream);
 }
 
+/* As of a device whose times are known in the call. */
+static void tell_times(const gpuc_plan *plan, gpuc_plan_part *part)
+{
+    static int number;
+    double ns = disturb_every && ++number % disturb_every == 0 ? 3 * unit_ns : unit_ns;
+    part->device_ns = 0;
+    for (uint32_t i = part->step; i < part->end_step + (part->end_unit > 0); i++) {
+        uint32_t units = own->plan_units(plan, i), from = i == part->step ? part->unit : 0;
+        part->step_ns[i] = ns * units;
+        part->device_ns += ns * ((i == part->end_step ? part->end_unit : units) - from);
+    }
+    part_ns = part->device_ns;
+}
+
 static gpuc_status plan_run_part(gpuc_plan *plan, const gpuc_bindings *bindings, gpuc_plan_part *part,
                                  gpuc_stream *stream)
 {
     if (lose_device) return gpuc_fail(GPUC_DEVICE_LOST, "the device is gone");
-    return own->plan_run_part(plan, bindings, part, stream);
+    GPUC_TRY(own->plan_run_part(plan, bindings, part, stream));
+    if (unit_ns > 0) tell_times(plan, part);
+    return NULL;
 }
 
 static void open_watched(cts *c)
@@ -84,6 +104,8 @@ static void open_watched(cts *c)
     largest_allocation = 0;
     max_range = max_alloc = max_texels = 0;
     lose_device = plan_meanwhile = false;
+    unit_ns = part_ns = 0;
+    disturb_every = 0;
 }
 
 static gpuc_session *open_session(cts *c, cts_model program, gpuc_model **m)
@@ -302,6 +324,45 @@ static void a_slice_fails(void **state)
     close_session(&c, m, s);
 }
 
+/* Returns how many of the slices took more than 1.5 budgets, and the part of the budgets that they took in all. */
+static int slices_over(gpuc_session *s, int count, uint32_t budget_us, double *out_filled)
+{
+    int over = 0;
+    double sum = 0;
+    for (int i = 0; i < count; i++) {
+        cts_ok(gpuc_session_run_slice(s, budget_us, NULL));
+        over += part_ns > 1.5e3 * budget_us;
+        sum += part_ns;
+    }
+    if (out_filled) *out_filled = sum / (1e3 * budget_us * count);
+    return over;
+}
+
+/* Slices fill their budgets; where some take longer than they should, they become shorter, and longer again afterwards. */
+static void slices_keep_their_budget(void **state)
+{
+    (void)state;
+    enum { BUDGET = 40, SLICES = 600 };
+    cts c;
+    gpuc_model *m;
+    double filled;
+    gpuc_session *s = open_session(&c, CTS_CHAIN, &m);
+    set_input(&c, s, 0, CTS_N);
+    unit_ns = 1000;
+    slices_over(s, 20, BUDGET, NULL);
+    assert_int_equal(slices_over(s, SLICES, BUDGET, &filled), 0);
+    assert_true(filled > 0.75 && filled <= 1); /* the last one of an inference is short */
+    disturb_every = 25;
+    assert_true(slices_over(s, SLICES, BUDGET, &filled) <= SLICES / 25);
+    assert_true(slices_over(s, SLICES, BUDGET, &filled) <= SLICES / 100);
+    assert_true(filled > 0.3);
+    disturb_every = 0;
+    slices_over(s, SLICES, BUDGET, NULL);
+    assert_int_equal(slices_over(s, SLICES, BUDGET, &filled), 0);
+    assert_true(filled > 0.75);
+    close_session(&c, m, s);
+}
+
 /* A device may run whole plans only. */
 static void plans_without_parts_run_whole(void **state)
 {
@@ -451,6 +512,7 @@ int main(void)
         cmocka_unit_test(rebinding_waits_for_nothing),
         cmocka_unit_test(a_lost_device_is_a_status),
         cmocka_unit_test(a_slice_fails),
+        cmocka_unit_test(slices_keep_their_budget),
         cmocka_unit_test(plans_without_parts_run_whole),
         cmocka_unit_test(old_descriptors_are_short),
         cmocka_unit_test(requirements_of_every_limit),

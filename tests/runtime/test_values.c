@@ -287,6 +287,28 @@ static void imports(void **state)
     fixture_deinit(&f);
 }
 
+/* Layers of two modules that import both of the layer below have 2^60 paths. */
+static void imports_grow_at_once(void **state)
+{
+    (void)state;
+    enum { LAYERS = 60 };
+    fixture f;
+    fixture_init(&f);
+    gpuc_module *layers[LAYERS][2];
+    for (int i = 0; i < LAYERS; i++)
+        for (int k = 0; k < 2; k++) {
+            expect_success(gpuc_module_create(f.rt, &bare_ops, NULL, &layers[i][k]));
+            for (int b = 0; b < 2 && i > 0; b++)
+                expect_success(gpuc_module_import(layers[i][k], layers[i - 1][b]));
+        }
+    expect_failure(gpuc_module_import(layers[0][0], layers[LAYERS - 1][1]), GPUC_INVALID_ARGUMENT,
+                   "which imports it");
+    expect_failure(gpuc_module_import(layers[0][0], layers[0][0]), GPUC_INVALID_ARGUMENT, "which imports it");
+    for (int i = 0; i < LAYERS; i++)
+        for (int k = 0; k < 2; k++) gpuc_module_release(layers[i][k]);
+    fixture_deinit(&f);
+}
+
 static void a_registered_function_keeps_its_module(void **state)
 {
     (void)state;
@@ -344,6 +366,7 @@ int main(void)
         cmocka_unit_test(a_function_may_replace_itself),
         cmocka_unit_test(modules),
         cmocka_unit_test(imports),
+        cmocka_unit_test(imports_grow_at_once),
         cmocka_unit_test(a_registered_function_keeps_its_module),
         cmocka_unit_test(objects_and_arrays_in_values),
     };

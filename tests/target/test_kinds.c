@@ -258,7 +258,7 @@ static void mistakes_are_named(void **state)
     expect_error(f, "foo -turbo=", "'turbo' needs a bool (0 or 1), not ''");
     expect_error(f, "foo -mode", "'mode' needs a string, not a bool");
     expect_error(f, "foo -mode=odd", "'mode': there is no mode 'odd'");
-    expect_error(f, "foo -mode=slow -turbo", "turbo is not slow");
+    expect_error(f, "foo -mode=slow -turbo", "target 'foo': turbo is not slow");
     expect_error(f, "foo -wdith=8", "did you mean 'width'");
     expect_error(f, "vulkan -lanes=8", "'lanes' belongs to kind 'foo', not to 'vulkan'");
     expect_error(f, "foo -supports_flaot16=1", "did you mean 'supports_float16'");
@@ -769,7 +769,7 @@ static void wrong_tags_are_refused(void **state)
         {{"t", "vulkan/mobil", ""}, "did you mean 'vulkan/mobile'"},
         {{"t", "foo -lanes=3", ""}, "target tag 't': target attribute 'lanes': must be a power of two"},
         {{"t", "foo -lnaes=4", ""}, "did you mean 'lanes'"},
-        {{"t", "foo -mode=slow -turbo", ""}, "target tag 't': turbo is not slow"},
+        {{"t", "foo -mode=slow -turbo", ""}, "target tag 't': target 'foo': turbo is not slow"},
         {{"t", "vulkan -from_device=0", ""}, "target tag 't': -from_device is not for tags"}};
     size_t names = gpuc_registry_count(f->rt);
     refuse(gpuc_target_tag_register(NULL, &(gpuc_target_tag_row){"t", "c", ""}), "'rt' is NULL");
