@@ -69,18 +69,28 @@ typedef struct plan {
     int64_t chirp;  /* the length of the transforms that convolve with a chirp; 0: none */
 } plan;
 
-static plan product_of(int64_t n, int parts)
+/* How many times as long a product or a pass takes, since its rows fill no whole vectors. */
+static double ragged(int64_t columns)
 {
-    return (plan){.cost = n <= GPUC_COMMON_fourier_matrix ? 2.0 * parts * (double)n : INFINITY};
+    int64_t v = GPUC_COMMON_fourier_columns;
+    return (double)((columns + v - 1) / v * v) / (double)columns;
 }
 
-static plan plan_factors(int64_t n, int parts, int levels)
+static plan product_of(int64_t n, int parts, int64_t columns)
 {
-    plan best = product_of(n, parts);
+    double even = columns < GPUC_COMMON_fourier_columns ? 1 : ragged(columns); /* few ones: a product of rows */
+    return (plan){.cost = n <= GPUC_COMMON_fourier_matrix ? 2.0 * parts * (double)n * even : INFINITY};
+}
+
+/* Of a number of columns: outer * parts * inner. */
+static plan plan_factors(int64_t n, int parts, int64_t columns, int levels)
+{
+    plan best = product_of(n, parts, columns);
     for (int64_t f = 2; levels > 1 && f <= GPUC_COMMON_fourier_factor && f * 2 <= n; f++) {
         if (n % f) continue;
-        double cost =
-            2.0 * parts * (double)f + GPUC_COMMON_fourier_pass + plan_factors(n / f, 2, levels - 1).cost;
+        int64_t next = columns / parts * f;
+        double cost = 2.0 * parts * (double)f * ragged(n / f * columns) + GPUC_COMMON_fourier_pass * ragged(next);
+        if (cost < best.cost) cost += plan_factors(n / f, 2, 2 * next, levels - 1).cost;
         if (cost < best.cost) best = (plan){.cost = cost, .factor = f};
     }
     return best;
@@ -94,13 +104,15 @@ static bool is_smooth(int64_t n)
     return n == 1;
 }
 
-static plan plan_of(int64_t n, int parts)
+static plan plan_of(int64_t n, int parts, int64_t columns)
 {
-    plan best = plan_factors(n, parts, MAX_LEVELS);
+    plan best = plan_factors(n, parts, columns, MAX_LEVELS);
     for (int64_t m = 2 * n - 1; m < 4 * n; m++) {
+        double share = (double)m / (double)n;
+        if (share * 5 * GPUC_COMMON_fourier_pass >= best.cost) break;
         if (!is_smooth(m)) continue;
-        double cost =
-            (2 * plan_factors(m, 2, MAX_LEVELS).cost + 3 * GPUC_COMMON_fourier_pass) * (double)m / (double)n;
+        double cost = plan_factors(m, 2, columns / parts * 2, MAX_LEVELS).cost;
+        cost = (2 * cost + 3 * GPUC_COMMON_fourier_pass) * share;
         if (cost < best.cost) best = (plan){.cost = cost, .chirp = m};
     }
     return best;
@@ -337,7 +349,8 @@ static gpuc_rexpr *convolved(const maker *m, gpuc_rexpr *x, int64_t length, int6
 /* The first `keep` numbers of the transform, times scale. */
 static gpuc_rexpr *transform(const maker *m, gpuc_rexpr *x, int64_t keep, double scale)
 {
-    plan p = plan_of(static_dim(x, 1), (int)static_dim(x, 3));
+    int64_t parts = static_dim(x, 3);
+    plan p = plan_of(static_dim(x, 1), (int)parts, static_dim(x, 2) * parts * static_dim(x, 4));
     if (p.chirp) return convolved(m, x, p.chirp, keep, scale);
     if (p.factor) return split(m, x, p.factor, keep, scale);
     return product(m, x, keep, scale);
