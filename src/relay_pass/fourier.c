@@ -212,26 +212,35 @@ static gpuc_rexpr *resized(const maker *m, gpuc_rexpr *x, int axis, int64_t n)
     return open || have > n ? gpuc_relay_truncate(m->ctx, x, axis, gpuc_int(m->ctx, n)) : x;
 }
 
-/* Each number times its own of `by`, a table for the last dimensions of x: of dims, without that of the parts. */
-static gpuc_rexpr *turned(const maker *m, gpuc_rexpr *x, bool real, const complex *by, int ndim,
-                          const int64_t *dims, int parts)
+/* Complex numbers times i; parts is the place of theirs. */
+static gpuc_rexpr *times_i(const maker *m, gpuc_rexpr *x, int parts)
 {
-    int64_t n = 1, behind = 1;
-    for (int i = 0; i < ndim; i++) n *= dims[i];
-    for (int i = parts + 1; i < ndim; i++) behind *= dims[i];
-    double *same = gpuc_new_array(m->ctx, double, n), *other = gpuc_new_array(m->ctx, double, n);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t part = i / behind % 2;
-        complex c = by[i / (2 * behind) * behind + i % behind];
-        same[i] = part && real ? c.im : c.re;
-        other[i] = part ? c.im : -c.im;
-    }
-    gpuc_rexpr *y = gpuc_relay_op2(m->ctx, "multiply", NULL, x, constant(m, ndim, dims, same));
-    if (real) return y;
+    static const double signs[] = {-1, 1};
+    int64_t dims[MAX_RANK] = {2, 1, 1, 1, 1, 1, 1, 1};
+    int behind = gpuc_relay_tensor_type(x)->ndim - parts;
+    x = gpuc_relay_op1(m->ctx, "reverse", gpuc_attrs_int(m->ctx, NULL, "axis", parts), x);
+    return gpuc_relay_op2(m->ctx, "multiply", NULL, x, constant(m, behind, dims, signs));
+}
+
+/* Each number times its own of `by`, a table for the last dimensions of x, of which `parts` is that of the parts: 1
+ * (real) or 2. In dims it is 1. */
+static gpuc_rexpr *turned(const maker *m, gpuc_rexpr *x, const complex *by, int ndim, int64_t *dims, int parts)
+{
+    int64_t n = 1;
     int axis = gpuc_relay_tensor_type(x)->ndim - ndim + parts;
-    x = gpuc_relay_op1(m->ctx, "reverse", gpuc_attrs_int(m->ctx, NULL, "axis", axis), x);
-    x = gpuc_relay_op2(m->ctx, "multiply", NULL, x, constant(m, ndim, dims, other));
-    return gpuc_relay_op2(m->ctx, "add", NULL, y, x);
+    bool real = static_dim(x, axis) == 1;
+    for (int i = 0; i < ndim; i++) n *= dims[i];
+    double *re = gpuc_new_array(m->ctx, double, n), *im = gpuc_new_array(m->ctx, double, n);
+    for (int64_t i = 0; i < n; i++) {
+        re[i] = by[i].re;
+        im[i] = by[i].im;
+    }
+    gpuc_rexpr *a = gpuc_relay_op2(m->ctx, "multiply", NULL, x, constant(m, ndim, dims, re)),
+               *b = gpuc_relay_op2(m->ctx, "multiply", NULL, real ? x : times_i(m, x, axis),
+                                   constant(m, ndim, dims, im));
+    if (!real) return gpuc_relay_op2(m->ctx, "add", NULL, a, b);
+    gpuc_rexpr *both[] = {a, b};
+    return gpuc_relay_op(m->ctx, "concatenate", gpuc_attrs_int(m->ctx, NULL, "axis", axis), 2, both);
 }
 
 /* ---- Transforms: x is [rows, n, outer, parts, inner], the result [rows, keep, outer * inner, 2] ---- */
@@ -284,14 +293,10 @@ static gpuc_rexpr *row_sums(const maker *m, gpuc_rexpr *x, int64_t keep, double 
 static gpuc_rexpr *joined(const maker *m, gpuc_rexpr *y, const int64_t *of_real, const int64_t *of_complex,
                           int parts)
 {
-    static const double signs[] = {-1, 1};
     if (static_dim(y, 5) == 1) return permuted(m, y, of_real);
-    int64_t dims[MAX_RANK] = {2, 1, 1, 1, 1, 1, 1};
-    gpuc_rexpr *re = permuted(m, cut(m, y, 2, 0, 1), of_complex),
-               *im = permuted(m, cut(m, y, 2, 1, 1), of_complex);
-    im = gpuc_relay_op1(m->ctx, "reverse", gpuc_attrs_int(m->ctx, NULL, "axis", parts), im);
-    im = gpuc_relay_op2(m->ctx, "multiply", NULL, im, constant(m, 7 - parts, dims, signs));
-    return gpuc_relay_op2(m->ctx, "add", NULL, re, im);
+    gpuc_rexpr *cosines = permuted(m, cut(m, y, 2, 0, 1), of_complex),
+               *sines = permuted(m, cut(m, y, 2, 1, 1), of_complex);
+    return gpuc_relay_op2(m->ctx, "add", NULL, cosines, times_i(m, sines, parts));
 }
 
 static gpuc_rexpr *product(const maker *m, gpuc_rexpr *x, int64_t keep, double scale)
@@ -313,12 +318,12 @@ static gpuc_rexpr *split(const maker *m, gpuc_rexpr *x, int64_t n1, int64_t keep
     static const int64_t of_real[] = {0, 3, 2, 1, 4, 5, 6}, of_complex[] = {0, 3, 5, 1, 4, 2, 6};
     gpuc_expr rows = dim_of(x, 0);
     int64_t n = static_dim(x, 1), a = static_dim(x, 2), p = static_dim(x, 3), b = static_dim(x, 4);
-    int64_t n2 = n / n1, keep2 = (keep + n1 - 1) / n1, dims[] = {n1, n2, a, p, b}, table[] = {n2, 2, n1, 1, 1, 1},
+    int64_t n2 = n / n1, keep2 = (keep + n1 - 1) / n1, dims[] = {n1, n2, a, p, b}, table[] = {n2, 1, n1, 1, 1, 1},
             next[] = {n2, 1, 2, n1 * a * b}, all[] = {keep2 * n1, a * b, 2};
     gpuc_rexpr *y = joined(m, sums(m, shaped(m, x, rows, 5, dims), n1, 1), of_real, of_complex, 2);
     complex *by = gpuc_new_array(m->ctx, complex, n);
     for (int64_t i = 0; i < n; i++) by[i] = root(m->sign, (i / n1) * (i % n1), n);
-    y = transform(m, shaped(m, turned(m, y, false, by, 6, table, 1), rows, 4, next), keep2, scale);
+    y = transform(m, shaped(m, turned(m, y, by, 6, table, 1), rows, 4, next), keep2, scale);
     return resized(m, shaped(m, y, rows, 3, all), 1, keep);
 }
 
@@ -337,13 +342,13 @@ static gpuc_rexpr *convolved(const maker *m, gpuc_rexpr *x, int64_t length, int6
     }
     transform_now(length, 1, back, by, spare);
     maker forth = {m->ctx, m->type, -1}, home = {m->ctx, m->type, 1};
-    int64_t first[] = {n, 1, 2, 1}, between[] = {length, 1, 2}, last[] = {keep, 1, 2},
+    int64_t first[] = {n, 1, 1, 1}, between[] = {length, 1, 1}, last[] = {keep, 1, 1},
             dims[] = {length, numbers, 2, 1};
-    x = resized(m, turned(m, x, static_dim(x, 3) == 1, chirp, 4, first, 2), 1, length);
-    x = turned(m, transform(&forth, x, length, 1), false, by, 3, between, 2);
+    x = resized(m, turned(m, x, chirp, 4, first, 2), 1, length);
+    x = turned(m, transform(&forth, x, length, 1), by, 3, between, 2);
     x = transform(&home, shaped(m, x, dim_of(x, 0), 4, dims), keep, 1);
     for (int64_t i = 0; i < keep; i++) chirp[i] = (complex){scale * chirp[i].re, scale * chirp[i].im};
-    return turned(m, x, false, chirp, 3, last, 2);
+    return turned(m, x, chirp, 3, last, 2);
 }
 
 /* The first `keep` numbers of the transform, times scale. */
