@@ -78,7 +78,8 @@ static double ragged(int64_t columns)
 
 static plan product_of(int64_t n, int parts, int64_t columns)
 {
-    double even = columns < GPUC_COMMON_fourier_columns ? 1 : ragged(columns); /* few ones: a product of rows */
+    double even =
+        columns < GPUC_COMMON_fourier_columns ? 1 : ragged(columns); /* few ones: a product of rows */
     return (plan){.cost = n <= GPUC_COMMON_fourier_matrix ? 2.0 * parts * (double)n * even : INFINITY};
 }
 
@@ -89,7 +90,8 @@ static plan plan_factors(int64_t n, int parts, int64_t columns, int levels)
     for (int64_t f = 2; levels > 1 && f <= GPUC_COMMON_fourier_factor && f * 2 <= n; f++) {
         if (n % f) continue;
         int64_t next = columns / parts * f;
-        double cost = 2.0 * parts * (double)f * ragged(n / f * columns) + GPUC_COMMON_fourier_pass * ragged(next);
+        double cost =
+            2.0 * parts * (double)f * ragged(n / f * columns) + GPUC_COMMON_fourier_pass * ragged(next);
         if (cost < best.cost) cost += plan_factors(n / f, 2, 2 * next, levels - 1).cost;
         if (cost < best.cost) best = (plan){.cost = cost, .factor = f};
     }
@@ -224,7 +226,8 @@ static gpuc_rexpr *times_i(const maker *m, gpuc_rexpr *x, int parts)
 
 /* Each number times its own of `by`, a table for the last dimensions of x, of which `parts` is that of the parts: 1
  * (real) or 2. In dims it is 1. */
-static gpuc_rexpr *turned(const maker *m, gpuc_rexpr *x, const complex *by, int ndim, int64_t *dims, int parts)
+static gpuc_rexpr *turned(const maker *m, gpuc_rexpr *x, const complex *by, int ndim, int64_t *dims,
+                          int parts)
 {
     int64_t n = 1;
     int axis = gpuc_relay_tensor_type(x)->ndim - ndim + parts;
@@ -268,8 +271,9 @@ static gpuc_rexpr *sums(const maker *m, gpuc_rexpr *x, int64_t keep, double scal
 /* The same of few columns, as a product of rows: its sums are those of real numbers, others is 1. */
 static gpuc_rexpr *row_sums(const maker *m, gpuc_rexpr *x, int64_t keep, double scale)
 {
-    int64_t n = static_dim(x, 1), outer = static_dim(x, 2), parts = static_dim(x, 3), inner = static_dim(x, 4);
-    double *w = gpuc_new_array(m->ctx, double, n * parts * keep * 2);
+    int64_t n = static_dim(x, 1), outer = static_dim(x, 2), parts = static_dim(x, 3),
+            inner = static_dim(x, 4);
+    double *w = gpuc_new_array(m->ctx, double, n *parts *keep * 2);
     for (int64_t i = 0; i < n; i++)
         for (int64_t k = 0; k < keep; k++) {
             complex r = root(m->sign, i * k, n);
@@ -305,8 +309,9 @@ static gpuc_rexpr *product(const maker *m, gpuc_rexpr *x, int64_t keep, double s
     gpuc_expr rows = dim_of(x, 0);
     int64_t n = static_dim(x, 1), a = static_dim(x, 2), p = static_dim(x, 3), b = static_dim(x, 4);
     int64_t dims[] = {n, 1, a, p, b}, out[] = {keep, a * b, 2};
-    gpuc_rexpr *y = a * p * b < GPUC_COMMON_fourier_columns ? row_sums(m, x, keep, scale)
-                                                            : sums(m, shaped(m, x, rows, 5, dims), keep, scale);
+    gpuc_rexpr *y = a * p * b < GPUC_COMMON_fourier_columns
+                        ? row_sums(m, x, keep, scale)
+                        : sums(m, shaped(m, x, rows, 5, dims), keep, scale);
     return shaped(m, joined(m, y, of_real, of_complex, 6), rows, 3, out);
 }
 
@@ -318,8 +323,8 @@ static gpuc_rexpr *split(const maker *m, gpuc_rexpr *x, int64_t n1, int64_t keep
     static const int64_t of_real[] = {0, 3, 2, 1, 4, 5, 6}, of_complex[] = {0, 3, 5, 1, 4, 2, 6};
     gpuc_expr rows = dim_of(x, 0);
     int64_t n = static_dim(x, 1), a = static_dim(x, 2), p = static_dim(x, 3), b = static_dim(x, 4);
-    int64_t n2 = n / n1, keep2 = (keep + n1 - 1) / n1, dims[] = {n1, n2, a, p, b}, table[] = {n2, 1, n1, 1, 1, 1},
-            next[] = {n2, 1, 2, n1 * a * b}, all[] = {keep2 * n1, a * b, 2};
+    int64_t n2 = n / n1, keep2 = (keep + n1 - 1) / n1, dims[] = {n1, n2, a, p, b},
+            table[] = {n2, 1, n1, 1, 1, 1}, next[] = {n2, 1, 2, n1 * a * b}, all[] = {keep2 * n1, a * b, 2};
     gpuc_rexpr *y = joined(m, sums(m, shaped(m, x, rows, 5, dims), n1, 1), of_real, of_complex, 2);
     complex *by = gpuc_new_array(m->ctx, complex, n);
     for (int64_t i = 0; i < n; i++) by[i] = root(m->sign, (i / n1) * (i % n1), n);
@@ -433,7 +438,8 @@ static gpuc_rexpr *stft(gpuc_ctx *ctx, const gpuc_rcall *c, const gpuc_tensor_ty
     int64_t keep, parts = 1, length = gpuc_attrs_get_int(c->attrs, "length", 0);
     gpuc_expr_is_int(in->dims[2], &parts);
     gpuc_expr_is_int(out->dims[2], &keep);
-    int64_t window[] = {length, parts}, frame[] = {length, 1, parts, 1}, steps[] = {gpuc_attrs_get_int(c->attrs, "step", 1), 1};
+    int64_t window[] = {length, parts}, frame[] = {length, 1, parts, 1},
+            steps[] = {gpuc_attrs_get_int(c->attrs, "step", 1), 1};
     maker m = {ctx, work_type(in->dtype), -1};
     const gpuc_attrs *a =
         gpuc_attrs_ints(ctx, gpuc_attrs_int(ctx, NULL, "axis", 1), "window_shape", 2, window);

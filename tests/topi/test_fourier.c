@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fourier transforms of random shapes as packages on the device of a target, against the plain sum: lengths with small
- * factors, with large ones, primes; every axis; open extents. Arguments: target, how many transforms, the first seed. */
+ * factors, with large ones, primes; every axis; open extents. Arguments: target, how many packages, the first seed. */
 #include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -66,8 +66,8 @@ static void random_dft(gpuc_ctx *ctx, fx_rng *r, random_call *call)
     for (int i = 0; i < ndim; i++) text = gpuc_ctx_printf(ctx, "%s%s%d", text, i ? ", " : "", (int)dims[i]);
     call->c = (op_case){.op = "dft",
                         .in = gpuc_ctx_printf(ctx, "%s[%s]", type, text),
-                        .attrs = gpuc_ctx_printf(ctx, "length=%d axis=%d inverse=%d onesided=%d", (int)n, axis,
-                                                 inverse, onesided),
+                        .attrs = gpuc_ctx_printf(ctx, "length=%d axis=%d inverse=%d onesided=%d", (int)n,
+                                                 axis, inverse, onesided),
                         .tolerance = tolerance(type, n)};
     call->open = fx_below(r, 4) ? -1 : fx_below(r, ndim - 1);
 }
@@ -78,12 +78,12 @@ static void random_stft(gpuc_ctx *ctx, fx_rng *r, random_call *call)
         frames = 1 + fx_below(r, 1 + MAX_NUMBERS / 2 / n), batch = 1 + fx_below(r, 2);
     const char *type = random_type(ctx, r);
     const char *window = fx_below(r, 2) ? gpuc_ctx_printf(ctx, " %s[%d]", type, n) : "";
-    call->c = (op_case){.op = "stft",
-                        .in = gpuc_ctx_printf(ctx, "%s[%d, %d, %d]%s", type, batch,
-                                              n + (frames - 1) * step + fx_below(r, step), parts, window),
-                        .attrs = gpuc_ctx_printf(ctx, "length=%d step=%d onesided=%d", n, step,
-                                                 parts == 1 && fx_below(r, 2)),
-                        .tolerance = 2 * tolerance(type, n)};
+    call->c = (op_case){
+        .op = "stft",
+        .in = gpuc_ctx_printf(ctx, "%s[%d, %d, %d]%s", type, batch,
+                              n + (frames - 1) * step + fx_below(r, step), parts, window),
+        .attrs = gpuc_ctx_printf(ctx, "length=%d step=%d onesided=%d", n, step, parts == 1 && fx_below(r, 2)),
+        .tolerance = 2 * tolerance(type, n)};
     call->open = fx_below(r, 4) ? -1 : fx_below(r, 2);
 }
 
@@ -114,8 +114,8 @@ static void build(gpuc_ctx *ctx, const package *p)
     }
     gpuc_rexpr *body = gpuc_relay_tuple(ctx, OF_PACKAGE, (gpuc_rexpr *const *)outs.at);
     gpuc_relay_infer_type(ctx, NULL, body);
-    gpuc_build_package(ctx, fx_module(ctx, body, (int)params.count, (gpuc_rexpr *const *)params.at), 1, &target,
-                       &options, p->path, &report);
+    gpuc_build_package(ctx, fx_module(ctx, body, (int)params.count, (gpuc_rexpr *const *)params.at), 1,
+                       &target, &options, p->path, &report);
 }
 
 static void check(gpuc_ctx *ctx, void *arg)
@@ -126,8 +126,8 @@ static void check(gpuc_ctx *ctx, void *arg)
         random_call *call = &p->calls[i];
         (fx_below(&r, 3) ? random_dft : random_stft)(ctx, &r, call);
         op_trial_make(ctx, &call->c, GPUC_FLOAT32, &r, &call->trial);
-        call->trial.text = gpuc_ctx_printf(ctx, "seed %llu: %s, open dimension %d", (unsigned long long)p->seed,
-                                           call->trial.text, call->open);
+        call->trial.text = gpuc_ctx_printf(ctx, "seed %llu: %s, open dimension %d",
+                                           (unsigned long long)p->seed, call->trial.text, call->open);
         if (getenv("GPUC_TEST_VERBOSE")) print_message("  %s\n", call->trial.text);
     }
     build(ctx, p);
@@ -143,7 +143,7 @@ static void check(gpuc_ctx *ctx, void *arg)
     for (int i = 0; i < OF_PACKAGE; i++) op_trial_free(&p->calls[i].trial);
 }
 
-static int cases = 16;
+static int packages = 4;
 static uint64_t first = 1;
 
 static void at_random(void **state)
@@ -153,18 +153,18 @@ static void at_random(void **state)
     int fd = mkstemp(path);
     assert_true(fd >= 0);
     close(fd);
-    for (int i = 0; i < cases / OF_PACKAGE; i++) {
+    for (int i = 0; i < packages; i++) {
         package p = {.path = path, .seed = first + (uint64_t)i};
         run_in_ctx(check, &p);
     }
     unlink(path);
-    print_message("cases: %d\n", cases);
+    print_message("cases: %d\n", packages * OF_PACKAGE);
 }
 
 int main(int argc, char **argv)
 {
     if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
-    if (argc > 2) cases = atoi(argv[2]);
+    if (argc > 2) packages = atoi(argv[2]);
     if (argc > 3) first = strtoull(argv[3], NULL, 10);
     const struct CMUnitTest tests[] = {cmocka_unit_test(at_random)};
     return run_end(cmocka_run_group_tests(tests, NULL, NULL));
