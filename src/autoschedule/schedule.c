@@ -130,6 +130,12 @@ static bool is_read_through(const gpuc_rules *r, const gpuc_te_op *op, const gpu
     return all;
 }
 
+static bool is_table(const gpuc_rules *r, const gpuc_te_op *op)
+{
+    gpuc_rules_tag tag = gpuc_rules_tag_of(op->outputs[0]);
+    return (tag == GPUC_TAG_TABLE || tag == GPUC_TAG_SHARED_TABLE) && !gpuc_rules_is_inlined(r->kind, op);
+}
+
 /* The last reduction that may live inside of the output's loops. */
 static gpuc_te_op *find_anchor(gpuc_ctx *ctx, const gpuc_ptrs *ops, int num_outputs,
                                gpuc_tensor *const *outputs)
@@ -176,7 +182,7 @@ static void schedule_stages(const gpuc_rules *r, const gpuc_ptrs *ops, const gpu
             reduce(r, op->outputs[0], op->outputs[0]);
         else if (gpuc_rules_tag_of(op->outputs[0]) == GPUC_TAG_PAD && !is_read_through(r, op, ops))
             gpuc_rules_copy_rows(r, st);
-        else if (is_read_by_extern(op, ops) || gpuc_rules_tag_of(op->outputs[0]) == GPUC_TAG_TABLE)
+        else if (is_read_by_extern(op, ops) || is_table(r, op))
             gpuc_rules_injective(r, st);
         else
             gpuc_stage_compute_inline(st);

@@ -139,8 +139,8 @@ static const gpuc_helper_row rows[] = {
     {.name = "dotu8i8", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_U8I8_VECTORS},
     {.name = "dotu8", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_U8_VECTORS},
     {.name = "doti16", .to = "i32", .sig = "TTTT", .vector = true, .body = DOT_I16_VECTORS},
-    /* -- Functions of float32 vectors, after Cephes (Moshier) and Eigen: within a few units of the last
-       place. Without them each lane would be a call. -- */
+    /* -- Functions of vectors, after Cephes (Moshier) and Eigen: within a few units of the last place. Without
+       them each lane would be a call. -- */
     {.name = "exp", .to = "f32", .sig = "TT", .vector = true, .body = EXP("89.0f", "n")},
     {.name = "halfexp",
      .to = "f32",
@@ -315,6 +315,13 @@ static const gpuc_helper_row rows[] = {
              "    }\n"
              "    memcpy(&a, x, sizeof x);\n"
              "    return a;\n"},
+    {.name = "exp",
+     .to = "f64",
+     .sig = "TT",
+     .vector = true,
+     .body = EXP_DOUBLE("a", "-746.0", "710.0") "    return r;\n"},
+    {.name = "log", .to = "f64", .sig = "TT", .vector = true, .body = LOG_DOUBLE},
+    {.name = "tanh", .to = "f64", .sig = "TT", .vector = true, .body = TANH_DOUBLE},
     /* -- Atomics, between the iterations of parallel loops -- */
     {.name = "atomicadd",
      .to = "iu",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bodies of helper functions: elementary functions of vectors of float32, within a few units of the last place.
- * Polynomials are Cephes' (Moshier). */
+/* Bodies of helper functions: elementary functions of vectors of float32 and float64, within a few units of the last
+ * place. Polynomials are Cephes' (Moshier). */
 #ifndef GPUC_CODEGEN_C_VECTOR_FUNCTIONS_H
 #define GPUC_CODEGEN_C_VECTOR_FUNCTIONS_H
 
@@ -113,5 +113,58 @@
     "    p = p * z + 1.99782164500e-1f;\n"                                                                   \
     "    p = p * z + 3.33337300303e-1f;\n"                                                                   \
     "    return ($T)(($M)gpuc_select_$S(x < 0.5f, p * z * x + x, far) | (($M)a & INT32_MIN));\n"
+
+/* ---- float64 ---- */
+
+/* r is exp(|a|) or exp(a), by a quotient of polynomials times 2^n. */
+#define EXP_DOUBLE(of, lo, hi)                                                                               \
+    "    $T x = gpuc_select_$S(" of " > " hi ", ($T){0} + " hi ", " of ");\n"                                \
+    "    x = gpuc_select_$S(x < " lo ", ($T){0} + " lo ", x);\n"                                             \
+    "    const $T k = x * 1.4426950408889634 + 0x1.8p52, n = k - 0x1.8p52;\n"                                \
+    "    const $T y = (x - n * 6.93145751953125e-1) - n * 1.42860682030941723212e-6, z = y * y;\n"           \
+    "    $T p = z * 1.26177193074810590878e-4 + 3.02994407707441961300e-2;\n"                                \
+    "    p = (p * z + 9.99999999999999999910e-1) * y;\n"                                                     \
+    "    $T q = z * 3.00198505138664455042e-6 + 2.52448340349684104192e-3;\n"                                \
+    "    q = q * z + 2.27265548208155028766e-1;\n"                                                           \
+    "    q = q * z + 2.00000000000000000009;\n"                                                              \
+    "    const $T e = p / (q - p);\n"                                                                        \
+    "    const $M i = ($M)k - ($M)(($T){0} + 0x1.8p52), half = i >> 1;\n"                                    \
+    "    const $T r = (e + e + 1.0) * ($T)(($U)(half + 1023) << 52) * ($T)(($U)(i - half + 1023) << 52);\n"
+/* Near 0 a quotient of polynomials, else of an exponential. */
+#define TANH_DOUBLE                                                                                          \
+    "    const $T m = ($T)(($M)a & INT64_MAX), s = m * m, twice = m + m;\n" EXP_DOUBLE(                      \
+        "twice", "0.0",                                                                                      \
+        "50.0") "    const $T far = 1.0 - 2.0 / (r + 1.0);\n"                                                \
+                "    $T u = s * -9.64399179425052238628e-1 - 9.92877231001918586564e1;\n"                    \
+                "    u = u * s - 1.61468768441708447952e3;\n"                                                \
+                "    $T v = s + 1.12811678491632931402e2;\n"                                                 \
+                "    v = v * s + 2.23548839060100448583e3;\n"                                                \
+                "    v = v * s + 4.84406305325125486048e3;\n"                                                \
+                "    const $T near = u / v * s * m + m;\n"                                                   \
+                "    return ($T)(($M)gpuc_select_$S(m < 0.625, near, far) | (($M)a & INT64_MIN));\n"
+#define LOG_DOUBLE                                                                                           \
+    "    const $M tiny = a < 0x1p-1022;\n"                                                                   \
+    "    const $M bits = ($M)gpuc_select_$S(tiny, a * 0x1p54, a);\n"                                         \
+    "    $T m = ($T)((bits & 0x000fffffffffffff) | 0x3fe0000000000000);\n"                                   \
+    "    const $M low = m < 7.0710678118654752440e-1;\n"                                                     \
+    "    const $M whole = (($M)(($U)bits >> 52) & 0x7ff) - 1022 - (tiny & 54) + low;\n"                      \
+    "    const $T e = ($T)(whole + ($M)(($T){0} + 0x1.8p52)) - 0x1.8p52;\n"                                  \
+    "    m = gpuc_select_$S(low, m + m, m) - 1.0;\n"                                                         \
+    "    const $T z = m * m;\n"                                                                              \
+    "    $T p = m * 1.01875663804580931796e-4 + 4.97494994976747001425e-1;\n"                                \
+    "    p = p * m + 4.70579119878881725854;\n"                                                              \
+    "    p = p * m + 1.44989225341610930846e1;\n"                                                            \
+    "    p = p * m + 1.79368678507819816313e1;\n"                                                            \
+    "    p = p * m + 7.70838733755885391666;\n"                                                              \
+    "    $T q = m + 1.12873587189167450590e1;\n"                                                             \
+    "    q = q * m + 4.52279145837532221105e1;\n"                                                            \
+    "    q = q * m + 8.29875266912776603211e1;\n"                                                            \
+    "    q = q * m + 7.11544750618563894466e1;\n"                                                            \
+    "    q = q * m + 2.31251620126765340583e1;\n"                                                            \
+    "    $T y = m * (z * p / q) - e * 2.121944400546905827679e-4 - z * 0.5;\n"                               \
+    "    y = m + y + e * 0.693359375;\n"                                                                     \
+    "    y = gpuc_select_$S((a < 0.0) | (a != a), ($T){0} + NAN, y);\n"                                      \
+    "    y = gpuc_select_$S(a == INFINITY, a, y);\n"                                                         \
+    "    return gpuc_select_$S(a == 0.0, ($T){0} - INFINITY, y);\n"
 
 #endif
