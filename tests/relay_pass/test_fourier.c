@@ -58,9 +58,11 @@ static void axes_and_extents(gpuc_ctx *ctx, void *arg)
     static const struct {
         int64_t dims[4], length;
         int axis;
-    } rows[] = {{{7, 3, 5, 1}, 7, 0},    {{2, 12, 3, 2}, 12, 1}, {{2, 3, 20, 2}, 20, -2},
-                {{2, 12, 3, 1}, 9, 1},   {{2, 5, 3, 2}, 30, 1},  {{0, 12, 3, 2}, 12, 1},
-                {{2, 100, 3, 2}, 64, 1}, {{2, 40, 1, 1}, 100, 1}};
+    } rows[] = {{{7, 3, 5, 1}, 7, 0},    {{2, 12, 3, 2}, 12, 1},    {{2, 3, 20, 2}, 20, -2},
+                {{2, 12, 3, 1}, 9, 1},   {{2, 5, 3, 2}, 30, 1},     {{0, 12, 3, 2}, 12, 1},
+                {{2, 100, 3, 2}, 64, 1}, {{2, 40, 1, 1}, 100, 1},   {{2, 12, 8, 2}, 12, 1},
+                {{2, 64, 24, 1}, 64, 1}, {{100, 3, 11, 2}, 100, 0}, {{1, 499, 16, 1}, 499, 1},
+                {{1, 521, 8, 2}, 521, 1}};
     (void)arg;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         gpuc_rexpr *x = signal_of(ctx, GPUC_FLOAT32, 4, rows[i].dims);
@@ -104,7 +106,7 @@ static void frames(gpuc_ctx *ctx, void *arg)
     }
 }
 
-/* What is open stays open; an open length stays a sum. */
+/* What is open stays open; an open signal is cut or filled to the length. */
 static void open_sizes(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -114,7 +116,7 @@ static void open_sizes(gpuc_ctx *ctx, void *arg)
         gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 3, dims));
         gpuc_rexpr *e = dft(ctx, x, 100, 1, false, false);
         gpuc_rexpr *now = body_of(run_pass(ctx, fx_module(ctx, e, 1, &x), gpuc_relay_pass_fourier, NULL));
-        assert_int_equal(count_op(ctx, now, "dft"), k);
+        assert_int_equal(count_op(ctx, now, "dft"), 0);
         assert_ptr_equal(gpuc_relay_tensor_type(now)->dims[0], dims[0]);
     }
 }

@@ -7,7 +7,7 @@
 #include <gpuc/build.h>
 
 #include "../codegen/run.h"
-#include "cases.h"
+#include "package.h"
 
 enum { MAX = 1024 };
 
@@ -73,60 +73,20 @@ static gpuc_rmodule *make_module(gpuc_ctx *ctx, batch *b, int first, int n)
     return fx_module(ctx, body, (int)params.count, (gpuc_rexpr *const *)params.at);
 }
 
-static void set_input(gpuc_ctx *ctx, gpuc_session *s, int number, const gpuc_rexpr *constant)
-{
-    const gpuc_tensor_type *type = gpuc_relay_tensor_type(constant);
-    const gpuc_const_data *data = gpuc_as_rconstant(constant)->data;
-    int64_t dims[64];
-    gpuc_ndarray *a;
-    gpuc_relay_tensor_type_static(type, dims);
-    GPUC_RAISE_IF(ctx, gpuc_ndarray_create(run_runtime(), NULL, type->dtype, type->ndim, dims, &a));
-    GPUC_RAISE_IF(ctx, gpuc_ndarray_write(a, data->bytes, data->size));
-    gpuc_status status = gpuc_session_set_input(s, number, a);
-    gpuc_ndarray_release(a);
-    GPUC_RAISE_IF(ctx, status);
-}
-
-static const gpuc_rexpr *output_of(gpuc_ctx *ctx, gpuc_session *s, int number)
-{
-    gpuc_ndarray *a;
-    GPUC_RAISE_IF(ctx, gpuc_session_get_output(s, number, &a));
-    void *bytes = gpuc_ctx_alloc(ctx, gpuc_ndarray_bytes(a) + 1);
-    GPUC_RAISE_IF(ctx, gpuc_ndarray_read(a, bytes, gpuc_ndarray_bytes(a)));
-    return gpuc_relay_const_bytes(ctx, gpuc_ndarray_dtype(a), gpuc_ndarray_ndim(a), gpuc_ndarray_dims(a),
-                                  bytes);
-}
-
-static gpuc_session *start(gpuc_ctx *ctx, const char *path)
-{
-    gpuc_model_desc desc = GPUC_MODEL_DESC_INIT;
-    gpuc_model *model;
-    gpuc_session *s;
-    desc.path = path;
-    desc.device = run_device();
-    desc.allow_native_code = true;
-    GPUC_RAISE_IF(ctx, gpuc_model_load(run_runtime(), &desc, &model));
-    run_validate(model);
-    gpuc_status status = gpuc_session_create(model, &s);
-    gpuc_model_release(model);
-    GPUC_RAISE_IF(ctx, status);
-    return s;
-}
-
 static void run_package(gpuc_ctx *ctx, batch *b, int first, int n)
 {
-    gpuc_session *s = start(ctx, b->path);
+    gpuc_session *s = package_start(ctx, b->path);
     for (int i = first; i < first + n; i++) {
         const op_trial *t = &b->calls[i].trial;
         for (int k = 0; k < t->n && !t->c->constants; k++)
-            set_input(ctx, s, b->calls[i].first_input + k, t->args[k]);
+            package_set_input(ctx, s, b->calls[i].first_input + k, t->args[k]);
     }
     GPUC_RAISE_IF(ctx, gpuc_session_run(s));
     GPUC_RAISE_IF(ctx, gpuc_session_sync(s));
     for (int i = first; i < first + n; i++) {
         const op_trial *t = &b->calls[i].trial;
         for (int k = 0; k < t->ref.num_out; k++)
-            op_trial_check(ctx, t, k, output_of(ctx, s, b->calls[i].first_output + k), 8);
+            op_trial_check(ctx, t, k, package_output(ctx, s, b->calls[i].first_output + k), 8);
     }
     gpuc_session_release(s);
 }
@@ -213,9 +173,9 @@ static void run_symbols(gpuc_ctx *ctx, const symbols *a)
     static const int64_t kept = KEPT, dims[] = {ROWS, COLUMNS}, left[] = {KEPT, COLUMNS};
     fx_rng r = {(uint64_t)a->t.bits};
     gpuc_rexpr *x = fx_random(ctx, fx_type(ctx, a->t, 2, dims), &r);
-    gpuc_session *s = start(ctx, a->path);
-    set_input(ctx, s, 0, x);
-    set_input(ctx, s, 1, gpuc_relay_const_bytes(ctx, GPUC_INT64, 0, NULL, &kept));
+    gpuc_session *s = package_start(ctx, a->path);
+    package_set_input(ctx, s, 0, x);
+    package_set_input(ctx, s, 1, gpuc_relay_const_bytes(ctx, GPUC_INT64, 0, NULL, &kept));
     GPUC_RAISE_IF(ctx, gpuc_session_run(s));
     GPUC_RAISE_IF(ctx, gpuc_session_sync(s));
     for (int k = 0; k < a->n; k++) {
@@ -228,7 +188,7 @@ static void run_symbols(gpuc_ctx *ctx, const symbols *a)
             memcpy(want.dims, left, sizeof left);
             want.count = KEPT * COLUMNS;
         }
-        op_case_compare(ctx, &c, c.op, output_of(ctx, s, k), &want, 0);
+        op_case_compare(ctx, &c, c.op, package_output(ctx, s, k), &want, 0);
         if (k == 0) free(want.v);
     }
     gpuc_session_release(s);

@@ -29,7 +29,7 @@ static void dft(ref_call *c)
             at[axis] = i;
             at[ndim - 1] = 0;
             int64_t from = ref_at(x, at);
-            double angle = 2 * M_PI * (double)(i * k) / (double)n;
+            double angle = 2 * M_PI * (double)(i * k % n) / (double)n;
             add_turned(y->v + p, x->v[from], complex ? x->v[from + 1] : 0, inverse ? angle : -angle);
         }
         for (int64_t i = 0; i < 2 && inverse; i++) y->v[p + i] /= (double)n;
@@ -48,7 +48,7 @@ static void stft(ref_call *c)
         for (int64_t i = 0; i < n; i++) {
             int64_t from = (at[0] * x->dims[1] + at[1] * step + i) * parts;
             double w = c->num_in > 1 ? c->in[1].v[i] : 1, im = parts == 2 ? x->v[from + 1] : 0;
-            add_turned(y->v + p, w * x->v[from], w * im, -2 * M_PI * (double)(i * at[2]) / (double)n);
+            add_turned(y->v + p, w * x->v[from], w * im, -2 * M_PI * (double)(i * at[2] % n) / (double)n);
         }
     }
 }
