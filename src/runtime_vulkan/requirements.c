@@ -40,6 +40,8 @@ static const struct {
     {GPUC_FEATURE_FLOAT_CONTROLS, GPUC_VULKAN_NEED_PROPERTY, VK_API_VERSION_1_2,
      "VK_KHR_shader_float_controls", "shaderSignedZeroInfNanPreserveFloat32",
      "signs of zeros, infinities and NaN"},
+    {GPUC_FEATURE_FLOAT_CONTROLS, GPUC_VULKAN_NEED_PROPERTY, VK_API_VERSION_1_2,
+     "VK_KHR_shader_float_controls", "shaderRoundingModeRTEFloat16", "float16 to the nearest"},
     {GPUC_FEATURE_IMAGE_ANY_FORMAT, GPUC_VULKAN_NEED_FEATURE, VK_API_VERSION_1_0, "",
      "shaderStorageImageWriteWithoutFormat", "output images of any format, B8G8R8A8_UNORM among them"},
 };
