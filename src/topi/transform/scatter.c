@@ -107,6 +107,14 @@ static gpuc_scatter *keep(const gpuc_scatter *s)
     return kept;
 }
 
+/* For CPUs; else NULL. */
+static gpuc_stmt apply_in_order(const gpuc_scatter *s, const gpuc_target *target)
+{
+    const gpuc_target *cpu = gpuc_topi_par_cpu(target), *lanes = gpuc_topi_par_on_lanes(target);
+    if (cpu) return gpuc_topi_scatter_in_order(s, cpu);
+    return lanes ? gpuc_topi_scatter_on_lanes(s, lanes) : NULL;
+}
+
 /* ---- none: an element of the data, or the last update ---- */
 
 /* out = -1: no update */
@@ -121,9 +129,9 @@ static gpuc_stmt replaced_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *
                                const gpuc_target *target, gpuc_knobs *knobs)
 {
     const gpuc_scatter *s = arg;
+    gpuc_stmt in_order = apply_in_order(s, target);
     (void)op, (void)knobs;
-    if ((target = gpuc_topi_par_cpu(target)))
-        return gpuc_tir_seq2(ctx, begin_without_updates(s), gpuc_topi_scatter_in_order(s, target));
+    if (in_order) return gpuc_tir_seq2(ctx, begin_without_updates(s), in_order);
     gpuc_tir_buffer *order = order_space(s);
     return gpuc_tir_alloc(ctx, order,
                           gpuc_tir_seq2(ctx, sorted_updates(s, order), find_updates(s, order, s->out)));
@@ -234,11 +242,10 @@ static gpuc_stmt reduced_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *a
                               gpuc_knobs *knobs)
 {
     const gpuc_scatter *s = arg;
-    gpuc_stmt body = begin_with_data(s);
+    gpuc_stmt body = begin_with_data(s), in_order;
     (void)op, (void)knobs;
-    if ((target = gpuc_topi_par_cpu(target)))
-        return gpuc_tir_seq2(ctx, body, gpuc_topi_scatter_in_order(s, target));
     if (max_updates(s) == 0) return body;
+    if ((in_order = apply_in_order(s, target))) return gpuc_tir_seq2(ctx, body, in_order);
     gpuc_tir_buffer *order = order_space(s),
                     *begin = gpuc_topi_par_workspace(
                         ctx, "begin", GPUC_INT32,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scatters on CPUs: each task owns a part of the result, goes through all updates in their order, and applies those
+/* Scatters on CPUs: each task, or lane, owns a part of the result, goes through all updates in their order, and applies those
  * that fall into its part. So equal positions give the same result as sorted updates do, without sorting. */
 #include "target/target.h"
 #include "topi/transform/scatter.h"
@@ -112,4 +112,45 @@ gpuc_stmt gpuc_topi_scatter_in_order(const gpuc_scatter *s, const gpuc_target *t
     gpuc_topi_par_unravel(ctx, s->outer, s->extents, rest, p.element);
     gpuc_stmt body = gpuc_topi_par_serial(ctx, i, s->n, apply(&p, i));
     return gpuc_topi_par_tasks(ctx, target, task, gpuc_mul(ctx, outer, split), body);
+}
+
+/* ---- Lanes that are threads ---- */
+
+enum { UPDATES = GPUC_COMMON_scatter_updates };
+
+/* Kernel k of those that go through the updates one after the other. */
+static gpuc_stmt apply_some(const gpuc_scatter *s, const gpuc_target *target, int64_t k)
+{
+    gpuc_ctx *ctx = s->ctx;
+    pass p = {.s = s, .cut = -1};
+    gpuc_expr size = gpuc_int(ctx, 1), i = gpuc_var(ctx, "i", GPUC_INDEX), lane = gpuc_var(ctx, "lane", GPUC_INDEX),
+              rest = lane, from = gpuc_int(ctx, k * UPDATES);
+    for (int d = s->call->out[0].ndim - 1; d >= 0; d--) {
+        bool slots = d >= s->outer && d < s->inner;
+        if (slots || (d >= s->inner && !goes_inside(s))) continue;
+        size = gpuc_mul(ctx, size, s->extents[d]);
+        p.element[d] = gpuc_floormod_(ctx, rest, s->extents[d]);
+        rest = gpuc_floordiv_(ctx, rest, s->extents[d]);
+    }
+    gpuc_expr slot = gpuc_var(ctx, "slot", GPUC_INT32), place = gpuc_topi_par_index(ctx, slot);
+    gpuc_expr update = gpuc_add(ctx, from, i);
+    gpuc_stmt put = s->kind == GPUC_SCATTER_NONE
+                        ? gpuc_tir_store1(ctx, s->out, note_of(&p, place), gpuc_topi_par_to_i32(ctx, update))
+                        : combine(&p, update, place);
+    put = gpuc_tir_if_(ctx, gpuc_le(ctx, gpuc_topi_par_i32(ctx, 0), slot), put, NULL);
+    put = gpuc_tir_let(ctx, slot, s->slot_of(s, p.element, update), put);
+    gpuc_expr count = gpuc_topi_par_clamp(ctx, gpuc_sub(ctx, s->n, from), gpuc_int(ctx, 0), gpuc_int(ctx, UPDATES));
+    return gpuc_topi_par_lanes(ctx, target, lane, size, gpuc_topi_par_serial(ctx, i, count, put));
+}
+
+gpuc_stmt gpuc_topi_scatter_on_lanes(const gpuc_scatter *s, const gpuc_target *target)
+{
+    int64_t max = gpuc_op_max_size(s->ctx, s->n), kernels = max / UPDATES + (max % UPDATES != 0);
+    gpuc_stmt body = NULL;
+    if (kernels > GPUC_COMMON_scatter_kernels) return NULL;
+    for (int64_t k = 0; k < kernels; k++) {
+        gpuc_stmt some = apply_some(s, target, k);
+        body = body ? gpuc_tir_seq2(s->ctx, body, some) : some;
+    }
+    return body;
 }
