@@ -13,9 +13,11 @@ gpuc_stmt gpuc_topi_par_loop(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpu
 gpuc_stmt gpuc_topi_par_tasks(gpuc_ctx *ctx, const gpuc_target *target, gpuc_expr var, gpuc_expr extent,
                               gpuc_stmt body);
 int64_t gpuc_topi_par_cores(const gpuc_target *target); /* a guess where it does not say */
-/* A kernel, for gpuc_topi_par_on_lanes: an iteration is a lane, a work-group a subgroup. */
+/* A kernel, for gpuc_topi_par_on_lanes: an iteration is a lane; a work-group is a subgroup, or many. */
 gpuc_stmt gpuc_topi_par_lanes(gpuc_ctx *ctx, const gpuc_target *target, gpuc_expr var, gpuc_expr extent,
                               gpuc_stmt body);
+gpuc_stmt gpuc_topi_par_many_lanes(gpuc_ctx *ctx, const gpuc_target *target, gpuc_expr var, gpuc_expr extent,
+                                   gpuc_stmt body);
 gpuc_stmt gpuc_topi_par_serial(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body);
 gpuc_tir_buffer *gpuc_topi_par_workspace(gpuc_ctx *ctx, const char *name, gpuc_dtype t, gpuc_expr size);
 /* A variable of an invocation: a local buffer of one element. */

@@ -24,19 +24,25 @@ static gpuc_expr note_of(const pass *p, gpuc_expr slot)
     return gpuc_add(s->ctx, gpuc_mul(s->ctx, row, s->slots), slot);
 }
 
-/* Combines p->element, at the slot, with its value of update i. */
-static gpuc_stmt combine(const pass *p, gpuc_expr i, gpuc_expr slot)
+static gpuc_expr value_of(const pass *p, gpuc_expr i)
+{
+    const gpuc_scatter *s = p->s;
+    gpuc_expr index[2 * GPUC_TOPI_MAX_DIMS];
+    int n = s->update_index(s, p->element, gpuc_int(s->ctx, 0), i, index);
+    return gpuc_cast(s->ctx, s->out->dtype, gpuc_tir_load(s->ctx, s->values, n, index));
+}
+
+/* Combines p->element, at the slot, with a value. */
+static gpuc_stmt combine(const pass *p, gpuc_expr value, gpuc_expr slot)
 {
     const gpuc_scatter *s = p->s;
     gpuc_ctx *ctx = s->ctx;
     const gpuc_expr *dims = s->call->out[0].dims;
-    gpuc_expr at = gpuc_int(ctx, 0), index[2 * GPUC_TOPI_MAX_DIMS];
+    gpuc_expr at = gpuc_int(ctx, 0);
     for (int k = 0; k < s->outer; k++) at = gpuc_add(ctx, gpuc_mul(ctx, at, dims[k]), p->element[k]);
     at = gpuc_add(ctx, gpuc_mul(ctx, at, s->slots), slot);
     for (int k = s->inner; k < s->call->out[0].ndim; k++)
         at = gpuc_add(ctx, gpuc_mul(ctx, at, dims[k]), p->element[k]);
-    int n = s->update_index(s, p->element, gpuc_int(ctx, 0), i, index);
-    gpuc_expr value = gpuc_cast(ctx, s->out->dtype, gpuc_tir_load(ctx, s->values, n, index));
     value = gpuc_topi_scatter_join(s, gpuc_tir_load1(ctx, s->out, at), value);
     return gpuc_tir_store1(ctx, s->out, at, value);
 }
@@ -69,7 +75,7 @@ static gpuc_stmt apply(const pass *p, gpuc_expr i)
     if (p->slots) mine = gpuc_and(ctx, mine, gpuc_lt(ctx, slot, gpuc_topi_par_to_i32(ctx, p->to)));
     gpuc_stmt put = s->kind == GPUC_SCATTER_NONE
                         ? gpuc_tir_store1(ctx, s->out, note_of(p, place), gpuc_topi_par_to_i32(ctx, i))
-                        : combine(p, i, place);
+                        : combine(p, value_of(p, i), place);
     if (!s->own_indices) put = loops_inside(p, put);
     put = gpuc_tir_let(ctx, slot, s->slot_of(s, p->element, i), gpuc_tir_if_(ctx, mine, put, NULL));
     return s->own_indices ? loops_inside(p, put) : put;
@@ -116,15 +122,43 @@ gpuc_stmt gpuc_topi_scatter_in_order(const gpuc_scatter *s, const gpuc_target *t
 
 /* ---- Lanes that are threads ---- */
 
-enum { UPDATES = GPUC_COMMON_scatter_updates };
+enum { UPDATES = GPUC_COMMON_scatter_updates, BLOCK = GPUC_COMMON_scatter_block };
+
+/* Applies updates from `first` on that are in front of `end`. All are read before: memory takes longer than the rest. */
+static gpuc_stmt apply_block(const pass *p, gpuc_expr first, gpuc_expr end)
+{
+    const gpuc_scatter *s = p->s;
+    gpuc_ctx *ctx = s->ctx;
+    bool replaces = s->kind == GPUC_SCATTER_NONE;
+    gpuc_expr slot[BLOCK], value[BLOCK], update[BLOCK], slots[BLOCK];
+    gpuc_stmt put[BLOCK], body;
+    for (int k = 0; k < BLOCK; k++) {
+        gpuc_expr i = gpuc_add(ctx, first, gpuc_int(ctx, k)), last = gpuc_sub(ctx, s->n, gpuc_int(ctx, 1));
+        update[k] = gpuc_min(ctx, i, last);
+        slots[k] = gpuc_select(ctx, gpuc_lt(ctx, i, end), s->slot_of(s, p->element, update[k]),
+                               gpuc_topi_par_i32(ctx, -1));
+        slot[k] = gpuc_var(ctx, "slot", GPUC_INT32);
+        value[k] = gpuc_var(ctx, "value", s->out->dtype);
+        gpuc_expr place = gpuc_topi_par_index(ctx, slot[k]);
+        put[k] = replaces ? gpuc_tir_store1(ctx, s->out, note_of(p, place), gpuc_topi_par_to_i32(ctx, i))
+                          : combine(p, value[k], place);
+        put[k] = gpuc_tir_if_(ctx, gpuc_le(ctx, gpuc_topi_par_i32(ctx, 0), slot[k]), put[k], NULL);
+    }
+    body = gpuc_tir_seq(ctx, BLOCK, put);
+    for (int k = BLOCK - 1; k >= 0; k--) {
+        if (!replaces) body = gpuc_tir_let(ctx, value[k], value_of(p, update[k]), body);
+        body = gpuc_tir_let(ctx, slot[k], slots[k], body);
+    }
+    return body;
+}
 
 /* Kernel k of those that go through the updates one after the other. */
 static gpuc_stmt apply_some(const gpuc_scatter *s, const gpuc_target *target, int64_t k)
 {
     gpuc_ctx *ctx = s->ctx;
     pass p = {.s = s, .cut = -1};
-    gpuc_expr size = gpuc_int(ctx, 1), i = gpuc_var(ctx, "i", GPUC_INDEX), lane = gpuc_var(ctx, "lane", GPUC_INDEX),
-              rest = lane, from = gpuc_int(ctx, k * UPDATES);
+    gpuc_expr size = gpuc_int(ctx, 1), block = gpuc_int(ctx, BLOCK), i = gpuc_var(ctx, "i", GPUC_INDEX),
+              lane = gpuc_var(ctx, "lane", GPUC_INDEX), rest = lane, from = gpuc_int(ctx, k * UPDATES);
     for (int d = s->call->out[0].ndim - 1; d >= 0; d--) {
         bool slots = d >= s->outer && d < s->inner;
         if (slots || (d >= s->inner && !goes_inside(s))) continue;
@@ -132,15 +166,12 @@ static gpuc_stmt apply_some(const gpuc_scatter *s, const gpuc_target *target, in
         p.element[d] = gpuc_floormod_(ctx, rest, s->extents[d]);
         rest = gpuc_floordiv_(ctx, rest, s->extents[d]);
     }
-    gpuc_expr slot = gpuc_var(ctx, "slot", GPUC_INT32), place = gpuc_topi_par_index(ctx, slot);
-    gpuc_expr update = gpuc_add(ctx, from, i);
-    gpuc_stmt put = s->kind == GPUC_SCATTER_NONE
-                        ? gpuc_tir_store1(ctx, s->out, note_of(&p, place), gpuc_topi_par_to_i32(ctx, update))
-                        : combine(&p, update, place);
-    put = gpuc_tir_if_(ctx, gpuc_le(ctx, gpuc_topi_par_i32(ctx, 0), slot), put, NULL);
-    put = gpuc_tir_let(ctx, slot, s->slot_of(s, p.element, update), put);
-    gpuc_expr count = gpuc_topi_par_clamp(ctx, gpuc_sub(ctx, s->n, from), gpuc_int(ctx, 0), gpuc_int(ctx, UPDATES));
-    return gpuc_topi_par_lanes(ctx, target, lane, size, gpuc_topi_par_serial(ctx, i, count, put));
+    gpuc_expr left = gpuc_sub(ctx, s->n, from);
+    gpuc_expr count = gpuc_topi_par_clamp(ctx, left, gpuc_int(ctx, 0), gpuc_int(ctx, UPDATES));
+    gpuc_expr first = gpuc_add(ctx, from, gpuc_mul(ctx, i, block));
+    gpuc_stmt body = apply_block(&p, first, gpuc_min(ctx, s->n, gpuc_add(ctx, from, gpuc_int(ctx, UPDATES))));
+    return gpuc_topi_par_lanes(ctx, target, lane, size,
+                               gpuc_topi_par_serial(ctx, i, gpuc_topi_par_ceildiv(ctx, count, block), body));
 }
 
 gpuc_stmt gpuc_topi_scatter_on_lanes(const gpuc_scatter *s, const gpuc_target *target)

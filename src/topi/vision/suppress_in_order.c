@@ -166,6 +166,14 @@ static gpuc_stmt keep_box(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr t
                          gpuc_topi_par_set(ctx, left, gpuc_add(ctx, count, gpuc_topi_par_i32(ctx, 1))));
 }
 
+static gpuc_stmt with_box(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr box, const gpuc_expr *own,
+                          gpuc_stmt body)
+{
+    for (int i = 0; i < 4; i++) body = gpuc_tir_let(s->s.ctx, own[i], s->corner(s, row, box, i), body);
+    return s->class_of ? gpuc_tir_let(s->s.ctx, own[4], s->class_of(s, row, box), body) : body;
+}
+
+/* A box is read when it is compared, and again when it is left, since most are not. */
 gpuc_stmt gpuc_topi_suppress_on_lanes(const gpuc_suppress_row *s, gpuc_expr row, const gpuc_order_list *list)
 {
     gpuc_ctx *ctx = s->s.ctx;
@@ -175,15 +183,16 @@ gpuc_stmt gpuc_topi_suppress_on_lanes(const gpuc_suppress_row *s, gpuc_expr row,
               number = gpuc_var(ctx, "box", GPUC_INT32), zero = gpuc_topi_par_i32(ctx, 0),
               first = gpuc_eq(ctx, thread, gpuc_int(ctx, 0));
     gpuc_expr count = gpuc_topi_par_get(ctx, left), box = gpuc_topi_par_index(ctx, number);
-    int values = s->class_of ? 5 : 4;
-    for (int i = 0; i < values; i++) own[i] = gpuc_var(ctx, "own", GPUC_FLOAT32);
-    gpuc_stmt look = compare_own(s, row, thread, own, count, hits);
+    for (int i = 0; i < LINES; i++) own[i] = gpuc_var(ctx, "own", GPUC_FLOAT32);
+    gpuc_stmt look = with_box(s, row, box, own, compare_own(s, row, thread, own, count, hits));
     gpuc_stmt sum = gpuc_topi_par_set(ctx, hits, gpuc_topi_par_get(ctx, hits));
     sum = gpuc_tir_attr(ctx, "allreduce", gpuc_thread_tag_name(GPUC_THREAD_X), NULL,
                         gpuc_tir_reducer_get(ctx, "sum", GPUC_INT32), sum);
     gpuc_expr stays = gpuc_eq(ctx, gpuc_topi_par_get(ctx, hits), zero), more = NULL;
     gpuc_stmt drop = s->drop ? gpuc_tir_if_(ctx, first, s->drop(s, row, q, box), NULL) : NULL;
-    gpuc_stmt decide = gpuc_tir_if_(ctx, stays, keep_box(s, row, thread, q, box, own, left), drop);
+    for (int i = 0; i < LINES; i++) own[i] = gpuc_var(ctx, "own", GPUC_FLOAT32);
+    gpuc_stmt keep = with_box(s, row, box, own, keep_box(s, row, thread, q, box, own, left));
+    gpuc_stmt decide = gpuc_tir_if_(ctx, stays, keep, drop);
     if (s->s.max) {
         more = gpuc_lt(ctx, count, s->s.max);
         look = gpuc_tir_if_(ctx, more, look, NULL);
@@ -191,8 +200,6 @@ gpuc_stmt gpuc_topi_suppress_on_lanes(const gpuc_suppress_row *s, gpuc_expr row,
     }
     gpuc_stmt steps[] = {gpuc_topi_par_set(ctx, hits, zero), look, sum, decide};
     gpuc_stmt step = gpuc_tir_seq(ctx, 4, steps);
-    for (int i = 0; i < values; i++)
-        step = gpuc_tir_let(ctx, own[i], i < 4 ? s->corner(s, row, box, i) : s->class_of(s, row, box), step);
     step = gpuc_tir_let(ctx, number, gpuc_tir_load1(ctx, list->positions, gpuc_add(ctx, list->from, q)), step);
     gpuc_stmt all[] = {gpuc_topi_par_set(ctx, left, zero), gpuc_topi_par_serial(ctx, q, list->count, step),
                        s->end ? gpuc_tir_if_(ctx, first, s->end(s, row, count), NULL) : NULL};
