@@ -29,8 +29,8 @@ static gpuc_stmt lanes_of(gpuc_ctx *ctx, int64_t threads, gpuc_expr var, gpuc_ex
     body = gpuc_tir_let(ctx, var, gpuc_add(ctx, gpuc_mul(ctx, group, width), thread),
                         gpuc_tir_if_(ctx, gpuc_lt(ctx, var, extent), body, NULL));
     body = gpuc_tir_for_(ctx, thread, zero, width, GPUC_LOOP_THREAD, GPUC_THREAD_X, body);
-    return gpuc_tir_for_(ctx, group, zero, gpuc_topi_par_ceildiv(ctx, extent, width), GPUC_LOOP_THREAD, GPUC_BLOCK_X,
-                         body);
+    return gpuc_tir_for_(ctx, group, zero, gpuc_topi_par_ceildiv(ctx, extent, width), GPUC_LOOP_THREAD,
+                         GPUC_BLOCK_X, body);
 }
 
 gpuc_stmt gpuc_topi_par_lanes(gpuc_ctx *ctx, const gpuc_target *target, gpuc_expr var, gpuc_expr extent,

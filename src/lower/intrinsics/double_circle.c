@@ -75,7 +75,8 @@ static reduced reduce_any(gpuc_intrin *x, gpuc_expr size)
     halves[0] = exact(x, gpuc_sub(ctx, wide, exact(x, gpuc_sub(ctx, wide, number))));
     halves[1] = exact(x, gpuc_sub(ctx, number, halves[0]));
     for (int d = 0; d < DIGITS; d++) {
-        gpuc_expr mask = gpuc_imm_int(ctx, words[0]->dtype, 0xffff), by = gpuc_imm_int(ctx, words[0]->dtype, 16);
+        gpuc_expr mask = gpuc_imm_int(ctx, words[0]->dtype, 0xffff),
+                  by = gpuc_imm_int(ctx, words[0]->dtype, 16);
         gpuc_expr digit = d % 2 ? gpuc_tir_make(ctx, GPUC_TIR_BITAND, words[d / 2], mask, NULL)
                                 : gpuc_tir_make(ctx, GPUC_TIR_SHR, words[d / 2], by, NULL);
         digit = scaled(x, gpuc_cast(ctx, x->t, digit), ldexp(1, 48 - 16 * d));

@@ -38,7 +38,8 @@ static gpuc_stmt each_lane(const sorter *s, gpuc_stmt body)
     gpuc_ctx *ctx = s->ctx;
     if (s->share) {
         gpuc_expr total = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, s->totals, s->row));
-        gpuc_expr fair = gpuc_topi_par_ceildiv(ctx, total, s->parts), least = gpuc_int(ctx, GPUC_COMMON_digits_part);
+        gpuc_expr fair = gpuc_topi_par_ceildiv(ctx, total, s->parts),
+                  least = gpuc_int(ctx, GPUC_COMMON_digits_part);
         body = gpuc_tir_let(ctx, s->share, gpuc_min(ctx, gpuc_max(ctx, fair, least), s->width), body);
     }
     body = gpuc_tir_let(ctx, s->part, gpuc_floormod_(ctx, s->lane, s->parts), body);
@@ -78,7 +79,8 @@ typedef struct pass {
 } pass;
 
 /* For each element of the lane in order: what `visit` makes of its position and the place of its digit. */
-static gpuc_stmt each_element(const sorter *s, const pass *p, gpuc_expr position, gpuc_expr slot, gpuc_stmt visit)
+static gpuc_stmt each_element(const sorter *s, const pass *p, gpuc_expr position, gpuc_expr slot,
+                              gpuc_stmt visit)
 {
     gpuc_ctx *ctx = s->ctx;
     gpuc_expr j = gpuc_var(ctx, "j", GPUC_INDEX), at = gpuc_add(ctx, first_of(s), j);
@@ -179,12 +181,14 @@ static gpuc_stmt sort_by_digit(const sorter *s, const pass *p)
         return each_lane(s, gpuc_tir_alloc(ctx, s->digits, gpuc_tir_seq(ctx, 3, all)));
     }
     gpuc_expr b = gpuc_var(ctx, "b", GPUC_INDEX), c = gpuc_var(ctx, "b", GPUC_INDEX);
-    gpuc_stmt tell = gpuc_tir_store1(ctx, s->counts, count_at(s, b, s->part), gpuc_tir_load1(ctx, s->digits, b));
+    gpuc_stmt tell =
+        gpuc_tir_store1(ctx, s->counts, count_at(s, b, s->part), gpuc_tir_load1(ctx, s->digits, b));
     gpuc_stmt count = each_lane(
         s, gpuc_tir_alloc(ctx, s->digits, gpuc_tir_seq2(ctx, count_digits(s, p), each_digit(s, b, tell))));
     if (!s->offsets)
         return gpuc_tir_seq2(
-            ctx, count, each_lane(s, gpuc_tir_alloc(ctx, s->digits, gpuc_tir_seq2(ctx, scan_counts(s), move(s, p)))));
+            ctx, count,
+            each_lane(s, gpuc_tir_alloc(ctx, s->digits, gpuc_tir_seq2(ctx, scan_counts(s), move(s, p)))));
     gpuc_expr offset = gpuc_tir_load1(ctx, s->offsets, count_at(s, c, s->part));
     gpuc_stmt hear = gpuc_tir_store1(ctx, s->digits, c, offset);
     gpuc_scan scan = {.ctx = ctx,
@@ -257,14 +261,15 @@ static gpuc_stmt take(const sorter *s, const gate *g, gpuc_expr i, const gpuc_ti
               limit = gpuc_tir_load1(ctx, g->threshold, s->row), ties = gpuc_topi_par_get(ctx, g->ties);
     gpuc_expr before = gpuc_lt(ctx, key, limit);
     gpuc_expr more = gpuc_lt(ctx, ties, gpuc_topi_par_to_i32(ctx, s->o->keep));
-    gpuc_stmt one = gpuc_tir_seq2(
-        ctx, gpuc_tir_if_(ctx, gpuc_or(ctx, before, more), put, NULL),
-        gpuc_tir_if_(ctx, gpuc_eq(ctx, key, limit), gpuc_topi_par_set(ctx, g->ties, plus_one(ctx, ties)), NULL));
+    gpuc_stmt one = gpuc_tir_seq2(ctx, gpuc_tir_if_(ctx, gpuc_or(ctx, before, more), put, NULL),
+                                  gpuc_tir_if_(ctx, gpuc_eq(ctx, key, limit),
+                                               gpuc_topi_par_set(ctx, g->ties, plus_one(ctx, ties)), NULL));
     return gpuc_tir_let(ctx, key, value, gpuc_tir_if_(ctx, gpuc_le(ctx, key, limit), one, NULL));
 }
 
 /* took: from the first element of each lane on, the positions of those of its own that take part; taken: their numbers */
-static gpuc_stmt take_all(const sorter *s, const gate *g, const gpuc_tir_buffer *took, const gpuc_tir_buffer *taken)
+static gpuc_stmt take_all(const sorter *s, const gate *g, const gpuc_tir_buffer *took,
+                          const gpuc_tir_buffer *taken)
 {
     gpuc_ctx *ctx = s->ctx;
     gpuc_tir_buffer *count = gpuc_topi_par_cell(ctx, "count", GPUC_INT32);
@@ -295,8 +300,7 @@ static gpuc_stmt join_taken(const sorter *s, const gpuc_tir_buffer *took, const 
         gpuc_topi_par_serial(ctx, c, s->part, add),
         gpuc_topi_par_serial(ctx, j, gpuc_min(ctx, s->width, gpuc_topi_par_index(ctx, own)), put),
         gpuc_tir_if_(ctx, last, gpuc_tir_store1(ctx, s->totals, s->row, gpuc_add(ctx, so_far, own)), NULL)};
-    gpuc_stmt body =
-        gpuc_tir_let(ctx, own, gpuc_tir_load1(ctx, taken, s->lane), gpuc_tir_seq(ctx, 3, all));
+    gpuc_stmt body = gpuc_tir_let(ctx, own, gpuc_tir_load1(ctx, taken, s->lane), gpuc_tir_seq(ctx, 3, all));
     set_zero(ctx, &body, sum);
     return each_lane(s, body);
 }
@@ -309,11 +313,14 @@ static void make_list(sorter *s)
 }
 
 /* Sorts those that pass the gate, and does `then`, which may read them. */
-static gpuc_stmt sort_taken(sorter *s, const gate *g, const gpuc_tir_buffer *out, bool all_of_row, gpuc_stmt then)
+static gpuc_stmt sort_taken(sorter *s, const gate *g, const gpuc_tir_buffer *out, bool all_of_row,
+                            gpuc_stmt then)
 {
     gpuc_ctx *ctx = s->ctx;
-    gpuc_tir_buffer *took = gpuc_topi_par_workspace(ctx, "took", GPUC_INT32, gpuc_mul(ctx, s->o->rows, s->o->n)),
-                    *taken = gpuc_topi_par_workspace(ctx, "taken", GPUC_INT32, gpuc_mul(ctx, s->o->rows, s->parts));
+    gpuc_tir_buffer *took =
+                        gpuc_topi_par_workspace(ctx, "took", GPUC_INT32, gpuc_mul(ctx, s->o->rows, s->o->n)),
+                    *taken = gpuc_topi_par_workspace(ctx, "taken", GPUC_INT32,
+                                                     gpuc_mul(ctx, s->o->rows, s->parts));
     gpuc_stmt all[] = {take_all(s, g, took, taken), join_taken(s, took, taken), NULL, then};
     s->share = gpuc_var(ctx, "share", GPUC_INDEX);
     all[2] = sort_by_digits(s, out, all_of_row);
@@ -330,7 +337,8 @@ typedef struct pieces {
 } pieces;
 
 /* firsts[row * count + q] = the key of the first element of piece q in the order */
-static gpuc_stmt find_firsts(const gpuc_order *o, const pieces *p, gpuc_dtype type, const gpuc_tir_buffer *firsts)
+static gpuc_stmt find_firsts(const gpuc_order *o, const pieces *p, gpuc_dtype type,
+                             const gpuc_tir_buffer *firsts)
 {
     gpuc_ctx *ctx = o->ctx;
     gpuc_tir_buffer *min = gpuc_topi_par_cell(ctx, "min", type);
@@ -358,15 +366,17 @@ static gpuc_stmt find_threshold(const gpuc_order *o, const pieces *p, const gpuc
               own = gpuc_var(ctx, "own", firsts->dtype), count = gpuc_int(ctx, p->count);
     gpuc_expr row = gpuc_floordiv_(ctx, lane, count), q = gpuc_floormod_(ctx, lane, count);
     gpuc_expr other = gpuc_tir_load1(ctx, firsts, gpuc_add(ctx, gpuc_mul(ctx, row, count), j));
-    gpuc_expr before = gpuc_select(ctx, gpuc_lt(ctx, j, q), gpuc_le(ctx, other, own), gpuc_lt(ctx, other, own));
+    gpuc_expr before =
+        gpuc_select(ctx, gpuc_lt(ctx, j, q), gpuc_le(ctx, other, own), gpuc_lt(ctx, other, own));
     gpuc_expr more = gpuc_add(ctx, gpuc_topi_par_get(ctx, rank), gpuc_cast(ctx, GPUC_INT32, before));
-    gpuc_expr wanted = gpuc_eq(ctx, plus_one(ctx, gpuc_topi_par_get(ctx, rank)),
-                               gpuc_topi_par_to_i32(ctx, o->keep));
+    gpuc_expr wanted =
+        gpuc_eq(ctx, plus_one(ctx, gpuc_topi_par_get(ctx, rank)), gpuc_topi_par_to_i32(ctx, o->keep));
     gpuc_stmt all[] = {gpuc_topi_par_set(ctx, rank, zero_of(ctx)),
                        gpuc_topi_par_serial(ctx, j, count, gpuc_topi_par_set(ctx, rank, more)),
                        gpuc_tir_if_(ctx, wanted, gpuc_tir_store1(ctx, threshold, row, own), NULL)};
     gpuc_stmt body = gpuc_tir_let(ctx, own, gpuc_tir_load1(ctx, firsts, lane), gpuc_tir_seq(ctx, 3, all));
-    return gpuc_topi_par_lanes(ctx, o->lanes, lane, gpuc_mul(ctx, o->rows, count), gpuc_tir_alloc(ctx, rank, body));
+    return gpuc_topi_par_lanes(ctx, o->lanes, lane, gpuc_mul(ctx, o->rows, count),
+                               gpuc_tir_alloc(ctx, rank, body));
 }
 
 /* ---- Sizes ---- */
@@ -410,7 +420,8 @@ static bool selects(const gpuc_order *o, pieces *p)
         return false;
     if (keep < 1 || keep > GPUC_COMMON_digits_few || keep > n / GPUC_COMMON_digits_share) return false;
     p->count = 2 * keep;
-    if (p->count < ceil_of(lanes_of(o), rows > 0 ? rows : 1)) p->count = ceil_of(lanes_of(o), rows > 0 ? rows : 1);
+    if (p->count < ceil_of(lanes_of(o), rows > 0 ? rows : 1))
+        p->count = ceil_of(lanes_of(o), rows > 0 ? rows : 1);
     if (p->count < ceil_of(n, GPUC_COMMON_digits_long)) p->count = ceil_of(n, GPUC_COMMON_digits_long);
     if (p->count > n) p->count = n;
     p->width = n / p->count;
@@ -442,8 +453,7 @@ gpuc_stmt gpuc_topi_order_rows_by_digits(const gpuc_order *o)
     all.keep = o->n;
     sorter s = sorter_of(&all);
     gate g = {NULL, NULL};
-    gpuc_tir_buffer *order =
-        gpuc_topi_par_workspace(ctx, "order", GPUC_INT32, gpuc_mul(ctx, o->rows, o->n));
+    gpuc_tir_buffer *order = gpuc_topi_par_workspace(ctx, "order", GPUC_INT32, gpuc_mul(ctx, o->rows, o->n));
     make_list(&s);
     gpuc_expr row = gpuc_var(ctx, "row", GPUC_INDEX), count = gpuc_tir_load1(ctx, s.totals, row);
     const gpuc_order_list list = {order, gpuc_mul(ctx, row, o->n),

@@ -26,7 +26,7 @@ struct gpuc_suppress_row {
     gpuc_suppress s; /* without corners, there and classes */
     const gpuc_target *target;
     const gpuc_tir_buffer *left; /* by gpuc_topi_suppress_space */
-    int64_t most; /* boxes of a row that may be left; 0: not known */
+    int64_t most;                /* boxes of a row that may be left; 0: not known */
     const void *arg;
     gpuc_expr (*corner)(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr box, int k);
     gpuc_expr (*class_of)(const gpuc_suppress_row *s, gpuc_expr row,

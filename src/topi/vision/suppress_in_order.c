@@ -135,8 +135,8 @@ bool gpuc_topi_suppress_fits_lanes(const gpuc_suppress_row *s)
 
 /* Counts to hits those that overlap a box too much, of the ones that the thread holds: each lanes-th of those that are
  * left. */
-static gpuc_stmt compare_own(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr thread, const gpuc_expr *box,
-                             gpuc_expr count, const gpuc_tir_buffer *hits)
+static gpuc_stmt compare_own(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr thread,
+                             const gpuc_expr *box, gpuc_expr count, const gpuc_tir_buffer *hits)
 {
     gpuc_ctx *ctx = s->s.ctx;
     int64_t width = s->target->simd_lanes;
@@ -153,14 +153,15 @@ static gpuc_stmt compare_own(const gpuc_suppress_row *s, gpuc_expr row, gpuc_exp
 }
 
 /* The box is left: the thread whose turn it is holds it. */
-static gpuc_stmt keep_box(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr thread, gpuc_expr q, gpuc_expr box,
-                          const gpuc_expr *own, const gpuc_tir_buffer *left)
+static gpuc_stmt keep_box(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr thread, gpuc_expr q,
+                          gpuc_expr box, const gpuc_expr *own, const gpuc_tir_buffer *left)
 {
     gpuc_ctx *ctx = s->s.ctx;
     gpuc_expr count = gpuc_topi_par_get(ctx, left), k = gpuc_topi_par_index(ctx, count);
     gpuc_stmt all[1 + LINES] = {s->keep(s, row, q, k, box)};
     int values = s->class_of ? 5 : 4;
-    for (int i = 0; i < values; i++) all[1 + i] = gpuc_tir_store1(ctx, s->left, left_at(s, row, k, i), own[i]);
+    for (int i = 0; i < values; i++)
+        all[1 + i] = gpuc_tir_store1(ctx, s->left, left_at(s, row, k, i), own[i]);
     gpuc_expr turn = gpuc_eq(ctx, gpuc_floormod_(ctx, k, gpuc_int(ctx, s->target->simd_lanes)), thread);
     return gpuc_tir_seq2(ctx, gpuc_tir_if_(ctx, turn, gpuc_tir_seq(ctx, 1 + values, all), NULL),
                          gpuc_topi_par_set(ctx, left, gpuc_add(ctx, count, gpuc_topi_par_i32(ctx, 1))));
@@ -200,10 +201,11 @@ gpuc_stmt gpuc_topi_suppress_on_lanes(const gpuc_suppress_row *s, gpuc_expr row,
     }
     gpuc_stmt steps[] = {gpuc_topi_par_set(ctx, hits, zero), look, sum, decide};
     gpuc_stmt step = gpuc_tir_seq(ctx, 4, steps);
-    step = gpuc_tir_let(ctx, number, gpuc_tir_load1(ctx, list->positions, gpuc_add(ctx, list->from, q)), step);
+    step =
+        gpuc_tir_let(ctx, number, gpuc_tir_load1(ctx, list->positions, gpuc_add(ctx, list->from, q)), step);
     gpuc_stmt all[] = {gpuc_topi_par_set(ctx, left, zero), gpuc_topi_par_serial(ctx, q, list->count, step),
                        s->end ? gpuc_tir_if_(ctx, first, s->end(s, row, count), NULL) : NULL};
     gpuc_stmt body = gpuc_tir_alloc(ctx, left, gpuc_tir_alloc(ctx, hits, gpuc_tir_seq(ctx, 3, all)));
-    return gpuc_tir_for_(ctx, thread, gpuc_int(ctx, 0), gpuc_int(ctx, s->target->simd_lanes), GPUC_LOOP_THREAD,
-                         GPUC_THREAD_X, body);
+    return gpuc_tir_for_(ctx, thread, gpuc_int(ctx, 0), gpuc_int(ctx, s->target->simd_lanes),
+                         GPUC_LOOP_THREAD, GPUC_THREAD_X, body);
 }
