@@ -130,6 +130,7 @@ static gpuc_rexpr *scatter_nd(gpuc_ctx *ctx, fx_rng *r, gpuc_dtype t, const char
     int64_t dims[3], n = lengths[fx_below(r, 20)], at[] = {n, depth}, slices[4] = {n};
     int min = 30;
     for (int k = 0; k < ndim; k++) dims[k] = 1 + fx_below(r, 30);
+    if (fx_below(r, 2)) dims[ndim - 1] = 4 * (1 + fx_below(r, 7));
     for (int k = 0; k < depth; k++) min = dims[k] < min ? (int)dims[k] : min;
     for (int k = depth; k < ndim; k++) slices[1 + k - depth] = dims[k];
     gpuc_rexpr *args[] = {numbers(ctx, r, t, ndim, dims, -3, 3),

@@ -152,24 +152,41 @@ static gpuc_stmt apply_block(const pass *p, gpuc_expr first, gpuc_expr end)
     return body;
 }
 
+/* Elements of a slice that are combined at a time: those of a lane. */
+static int vector_of(const gpuc_scatter *s, const gpuc_target *target)
+{
+    int last = s->call->out[0].ndim - 1, lanes = gpuc_target_lanes(target, s->out->dtype);
+    int64_t extent;
+    bool slices = !s->own_indices && s->kind != GPUC_SCATTER_NONE && last >= s->inner;
+    return slices && gpuc_expr_is_int(s->extents[last], &extent) && extent % lanes == 0 ? lanes : 1;
+}
+
 /* Kernel k of those that go through the updates one after the other. */
 static gpuc_stmt apply_some(const gpuc_scatter *s, const gpuc_target *target, int64_t k)
 {
     gpuc_ctx *ctx = s->ctx;
     pass p = {.s = s, .cut = -1};
     gpuc_expr size = gpuc_int(ctx, 1), block = gpuc_int(ctx, BLOCK), i = gpuc_var(ctx, "i", GPUC_INDEX),
-              lane = gpuc_var(ctx, "lane", GPUC_INDEX), rest = lane, from = gpuc_int(ctx, k * UPDATES);
-    for (int d = s->call->out[0].ndim - 1; d >= 0; d--) {
+              lane = gpuc_var(ctx, "lane", GPUC_INDEX), v = gpuc_var(ctx, "v", GPUC_INDEX), rest = lane,
+              from = gpuc_int(ctx, k * UPDATES);
+    int last = s->call->out[0].ndim - 1, width = vector_of(s, target);
+    for (int d = last; d >= 0; d--) {
         bool slots = d >= s->outer && d < s->inner;
         if (slots || (d >= s->inner && !goes_inside(s))) continue;
-        size = gpuc_mul(ctx, size, s->extents[d]);
-        p.element[d] = gpuc_floormod_(ctx, rest, s->extents[d]);
-        rest = gpuc_floordiv_(ctx, rest, s->extents[d]);
+        gpuc_expr extent = s->extents[d], lanes = gpuc_int(ctx, width);
+        if (d == last && width > 1) extent = gpuc_floordiv_(ctx, extent, lanes);
+        size = gpuc_mul(ctx, size, extent);
+        p.element[d] = gpuc_floormod_(ctx, rest, extent);
+        rest = gpuc_floordiv_(ctx, rest, extent);
+        if (d == last && width > 1) p.element[d] = gpuc_add(ctx, gpuc_mul(ctx, p.element[d], lanes), v);
     }
     gpuc_expr left = gpuc_sub(ctx, s->n, from);
     gpuc_expr count = gpuc_topi_par_clamp(ctx, left, gpuc_int(ctx, 0), gpuc_int(ctx, UPDATES));
     gpuc_expr first = gpuc_add(ctx, from, gpuc_mul(ctx, i, block));
     gpuc_stmt body = apply_block(&p, first, gpuc_min(ctx, s->n, gpuc_add(ctx, from, gpuc_int(ctx, UPDATES))));
+    if (width > 1)
+        body = gpuc_tir_for_(ctx, v, gpuc_int(ctx, 0), gpuc_int(ctx, width), GPUC_LOOP_VECTORIZED,
+                             GPUC_THREAD_NONE, body);
     return gpuc_topi_par_lanes(ctx, target, lane, size,
                                gpuc_topi_par_serial(ctx, i, gpuc_topi_par_ceildiv(ctx, count, block), body));
 }
