@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorts rows by the digits of their keys, the lowest first, where lanes of a CPU are threads: a lane owns a part of a row,
- * and counts its digits in an array of its own. A running sum over all digits, and over the lanes for each, tells where
- * the elements of a lane go; of few lanes each makes that sum for itself, since kernels take as long to launch. Where few elements are wanted, those that cannot be among them are left out before: as many
- * pieces of the row as are wanted have a first element that is no later than the threshold. */
+/* Sorts rows by the digits of their keys, the lowest first, where lanes of a CPU are threads: a lane owns a part of a
+ * row, and counts its digits in an array of its own. A running sum over all digits, and over the lanes for each, tells
+ * where the elements of a lane go. Of few lanes, each makes that sum for itself: a kernel more takes longer. Where few
+ * elements are wanted, those that cannot be among them are left out before: as many pieces of the row as are wanted
+ * have a first element that is no later than the threshold. */
 #include "target/constants.h"
 #include "target/target.h"
 #include "topi/sort/order.h"
@@ -39,8 +40,8 @@ static gpuc_stmt each_lane(const sorter *s, gpuc_stmt body)
     if (s->share) {
         gpuc_expr total = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, s->totals, s->row));
         gpuc_expr fair = gpuc_topi_par_ceildiv(ctx, total, s->parts),
-                  least = gpuc_int(ctx, GPUC_COMMON_digits_part);
-        body = gpuc_tir_let(ctx, s->share, gpuc_min(ctx, gpuc_max(ctx, fair, least), s->width), body);
+                  min = gpuc_int(ctx, GPUC_COMMON_digits_part);
+        body = gpuc_tir_let(ctx, s->share, gpuc_min(ctx, gpuc_max(ctx, fair, min), s->width), body);
     }
     body = gpuc_tir_let(ctx, s->part, gpuc_floormod_(ctx, s->lane, s->parts), body);
     body = gpuc_tir_let(ctx, s->row, gpuc_floordiv_(ctx, s->lane, s->parts), body);
