@@ -100,10 +100,12 @@ static void in_step(const gpuc_rules *r, gpuc_stage *st, int max)
         return;
     }
     bool whole = gpuc_rules_extent(row) > 0 && gpuc_rules_extent(row) % lanes == 0,
-         open = gpuc_iter_extent(row)->kind != GPUC_EXPR_INT;
+         open = gpuc_iter_extent(row)->kind != GPUC_EXPR_INT,
+         on_lanes = gpuc_target_lanes_are_threads(r->target);
+    bool odd = !outer && on_lanes && gpuc_rules_extent(row) > lanes;
     /* Rows of any length may start inside of a vector; then neighbouring threads should load neighbouring
      * elements. But the number of the row takes divisions, which several elements per thread share. */
-    if (lanes > 1 && (whole || (open && (!outer || gpuc_target_lanes_are_threads(r->target))))) {
+    if (lanes > 1 && (whole || odd || (open && (!outer || on_lanes)))) {
         gpuc_stage_split(st, row, lanes, &row, &vector);
         gpuc_stage_vectorize(st, vector);
     }

@@ -35,8 +35,8 @@ static void init(gpuc_spv_kernel *k, gpuc_ctx *ctx, const gpuc_target *t, const 
     if (f->body) gpuc_tir_visit_stmt(ctx, f->body, NULL, find_float_atomics, k);
 }
 
-/* Asks for float controls, without which a driver may assume that there is no NaN and no infinity, and drop
- * the sign of a zero. */
+/* Asks for float controls, without which a driver may assume that there is no NaN and no infinity, drop the sign
+ * of a zero, and round float16 toward zero. */
 static void float_controls(gpuc_spv_kernel *k, uint32_t main_id)
 {
     const struct {
@@ -50,6 +50,10 @@ static void float_controls(gpuc_spv_kernel *k, uint32_t main_id)
         if ((k->meta->features & widths[i].feature) == widths[i].feature)
             gpuc_spv_emit(m, &m->modes, SpvOpExecutionMode, main_id, SpvExecutionModeSignedZeroInfNanPreserve,
                           widths[i].bits);
+    if (k->meta->features & GPUC_FEATURE_FLOAT16) {
+        gpuc_spv_capability(m, SpvCapabilityRoundingModeRTE);
+        gpuc_spv_emit(m, &m->modes, SpvOpExecutionMode, main_id, SpvExecutionModeRoundingModeRTE, 16);
+    }
 }
 
 static void entry_point(gpuc_spv_kernel *k, uint32_t main_id)

@@ -167,6 +167,27 @@ static gpuc_rexpr *slice_all(gpuc_ctx *ctx, gpuc_rexpr *e)
     return all_equal(gpuc_attrs_find(gpuc_as_rcall(e)->attrs, "strides"), 1) ? same_type(ctx, e) : NULL;
 }
 
+/* All elements of a slice of the updates go to the same place along axis 0: an index for each slice says so. */
+static gpuc_rexpr *scatter_slices(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_tensor_type *data = gpuc_relay_tensor_type(c->args[0]),
+                           *at = gpuc_relay_tensor_type(c->args[1]);
+    int64_t axis = gpuc_attrs_get_int(c->attrs, "axis", 0);
+    if ((axis != 0 && axis != -data->ndim) || !gpuc_relay_is_op(c->args[1], "broadcast_to")) return NULL;
+    gpuc_rexpr *rows = gpuc_as_rcall(c->args[1])->args[0];
+    const gpuc_tensor_type *row = gpuc_relay_tensor_type(rows);
+    if (row->ndim != at->ndim || !row->dims[0] || row->dims[0] != at->dims[0]) return NULL;
+    for (int i = 1; i < at->ndim; i++)
+        if (!data->dims[i] || data->dims[i] != at->dims[i] || !gpuc_tir_is_const(row->dims[i], 1))
+            return NULL;
+    gpuc_rexpr *args[] = {
+        c->args[0], gpuc_relay_pass_reshape(ctx, rows, 2, (gpuc_expr[]){row->dims[0], gpuc_int(ctx, 1)}),
+        c->args[2]};
+    const char *reduction = gpuc_attrs_get_string(c->attrs, "reduction", "none");
+    return gpuc_relay_op(ctx, "scatter_nd", gpuc_attrs_string(ctx, NULL, "reduction", reduction), 3, args);
+}
+
 static const struct {
     const char *name;
     const char *op; /* NULL: any that is an alias */
@@ -185,6 +206,7 @@ static const struct {
     {"concatenate_one", "concatenate", join_one},
     {"pad_nothing", "nn.pad", pad_nothing},
     {"slice_all", "strided_slice", slice_all},
+    {"scatter_slices", "scatter_elements", scatter_slices},
 };
 
 const gpuc_rule_table *const *gpuc_relay_pass_simplify_rules(void)

@@ -152,7 +152,8 @@ static void query_properties(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_
     vk->fn.GetPhysicalDeviceProperties2(physical, &props);
 
     bool preserved = floats.shaderSignedZeroInfNanPreserveFloat32 &&
-                     (!f->float16_int8.shaderFloat16 || floats.shaderSignedZeroInfNanPreserveFloat16) &&
+                     (!f->float16_int8.shaderFloat16 || (floats.shaderSignedZeroInfNanPreserveFloat16 &&
+                                                         floats.shaderRoundingModeRTEFloat16)) &&
                      (!f->core.features.shaderFloat64 || floats.shaderSignedZeroInfNanPreserveFloat64);
     caps->features = preserved ? GPUC_FEATURE_FLOAT_CONTROLS : 0;
     caps->max_allocation = maintenance3.maxMemoryAllocationSize;

@@ -9,7 +9,7 @@
 
 /* What must be enabled for a feature of gpuc: an extension, unless the version has it, and members of structures. */
 static const struct {
-    gpuc_feature bit;
+    uint32_t bits; /* a program that has all of them needs it */
     gpuc_vulkan_need_kind kind;
     uint32_t core; /* the version that needs no extension; 0: all do */
     const char *extension, *name, *buys;
@@ -40,6 +40,8 @@ static const struct {
     {GPUC_FEATURE_FLOAT_CONTROLS, GPUC_VULKAN_NEED_PROPERTY, VK_API_VERSION_1_2,
      "VK_KHR_shader_float_controls", "shaderSignedZeroInfNanPreserveFloat32",
      "signs of zeros, infinities and NaN"},
+    {GPUC_FEATURE_FLOAT_CONTROLS | GPUC_FEATURE_FLOAT16, GPUC_VULKAN_NEED_PROPERTY, VK_API_VERSION_1_2,
+     "VK_KHR_shader_float_controls", "shaderRoundingModeRTEFloat16", "float16 to the nearest"},
     {GPUC_FEATURE_IMAGE_ANY_FORMAT, GPUC_VULKAN_NEED_FEATURE, VK_API_VERSION_1_0, "",
      "shaderStorageImageWriteWithoutFormat", "output images of any format, B8G8R8A8_UNORM among them"},
 };
@@ -109,8 +111,8 @@ static void add_features(answer *a, uint32_t bits, bool optional)
 {
     const gpuc_vk_caps *caps = &a->dev->caps;
     for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
-        if (!(bits & features[i].bit)) continue;
-        bool present = (caps->features & features[i].bit) != 0;
+        if ((bits & features[i].bits) != features[i].bits) continue;
+        bool present = (caps->features & features[i].bits) == features[i].bits;
         if (features[i].extension[0] && (!features[i].core || caps->api_version < features[i].core))
             add(a, (gpuc_vulkan_need){.kind = GPUC_VULKAN_NEED_EXTENSION,
                                       .name = features[i].extension,

@@ -22,6 +22,29 @@ gpuc_stmt gpuc_topi_par_tasks(gpuc_ctx *ctx, const gpuc_target *target, gpuc_exp
     return gpuc_tir_for_(ctx, var, gpuc_int(ctx, 0), extent, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
 }
 
+static gpuc_stmt lanes_of(gpuc_ctx *ctx, int64_t threads, gpuc_expr var, gpuc_expr extent, gpuc_stmt body)
+{
+    gpuc_expr width = gpuc_int(ctx, threads), zero = gpuc_int(ctx, 0);
+    gpuc_expr group = gpuc_var(ctx, "group", GPUC_INDEX), thread = gpuc_var(ctx, "thread", GPUC_INDEX);
+    body = gpuc_tir_let(ctx, var, gpuc_add(ctx, gpuc_mul(ctx, group, width), thread),
+                        gpuc_tir_if_(ctx, gpuc_lt(ctx, var, extent), body, NULL));
+    body = gpuc_tir_for_(ctx, thread, zero, width, GPUC_LOOP_THREAD, GPUC_THREAD_X, body);
+    return gpuc_tir_for_(ctx, group, zero, gpuc_topi_par_ceildiv(ctx, extent, width), GPUC_LOOP_THREAD,
+                         GPUC_BLOCK_X, body);
+}
+
+gpuc_stmt gpuc_topi_par_lanes(gpuc_ctx *ctx, const gpuc_target *target, gpuc_expr var, gpuc_expr extent,
+                              gpuc_stmt body)
+{
+    return lanes_of(ctx, target->simd_lanes, var, extent, body);
+}
+
+gpuc_stmt gpuc_topi_par_many_lanes(gpuc_ctx *ctx, const gpuc_target *target, gpuc_expr var, gpuc_expr extent,
+                                   gpuc_stmt body)
+{
+    return lanes_of(ctx, target->simd_lanes * GPUC_COMMON_lanes_subgroups, var, extent, body);
+}
+
 gpuc_stmt gpuc_topi_par_serial(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body)
 {
     return gpuc_tir_for_(ctx, var, gpuc_int(ctx, 0), extent, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, body);
@@ -169,6 +192,11 @@ gpuc_schedule *gpuc_topi_par_schedule(gpuc_ctx *ctx, const gpuc_target *target, 
 const gpuc_target *gpuc_topi_par_cpu(const gpuc_target *target)
 {
     return target && gpuc_target_is_cpu(target) ? target : NULL;
+}
+
+const gpuc_target *gpuc_topi_par_on_lanes(const gpuc_target *target)
+{
+    return target && gpuc_target_lanes_are_threads(target) ? target : NULL;
 }
 
 gpuc_op_call *gpuc_topi_par_keep_call(const gpuc_op_call *call)

@@ -13,6 +13,11 @@ gpuc_stmt gpuc_topi_par_loop(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpu
 gpuc_stmt gpuc_topi_par_tasks(gpuc_ctx *ctx, const gpuc_target *target, gpuc_expr var, gpuc_expr extent,
                               gpuc_stmt body);
 int64_t gpuc_topi_par_cores(const gpuc_target *target); /* a guess where it does not say */
+/* A kernel, for gpuc_topi_par_on_lanes: an iteration is a lane; a work-group is a subgroup, or many. */
+gpuc_stmt gpuc_topi_par_lanes(gpuc_ctx *ctx, const gpuc_target *target, gpuc_expr var, gpuc_expr extent,
+                              gpuc_stmt body);
+gpuc_stmt gpuc_topi_par_many_lanes(gpuc_ctx *ctx, const gpuc_target *target, gpuc_expr var, gpuc_expr extent,
+                                   gpuc_stmt body);
 gpuc_stmt gpuc_topi_par_serial(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr extent, gpuc_stmt body);
 gpuc_tir_buffer *gpuc_topi_par_workspace(gpuc_ctx *ctx, const char *name, gpuc_dtype t, gpuc_expr size);
 /* A variable of an invocation: a local buffer of one element. */
@@ -53,6 +58,8 @@ gpuc_schedule *gpuc_topi_par_schedule(gpuc_ctx *ctx, const gpuc_target *target, 
                                       int num_outputs, gpuc_tensor *const *outputs);
 /* The target if it is a CPU, also one that OpenCL drives; else, and of NULL, NULL. */
 const gpuc_target *gpuc_topi_par_cpu(const gpuc_target *target);
+/* The target if it is a CPU whose lanes are threads; else, and of NULL, NULL. */
+const gpuc_target *gpuc_topi_par_on_lanes(const gpuc_target *target);
 /* A copy of a call that lives as long as the context. */
 gpuc_op_call *gpuc_topi_par_keep_call(const gpuc_op_call *call);
 
@@ -84,18 +91,20 @@ struct gpuc_order {
     gpuc_expr n, keep; /* elements of a row; those of them that are wanted: the first keep */
     gpuc_order_less less;
     void *arg;
-    /* For a CPU: the key of an element, by gpuc_topi_order_key of a value of type `value`, in whose order the elements
+    /* For CPUs: the key of an element, by gpuc_topi_order_key of a value of type `value`, in whose order the elements
      * go as they do by less. NULL: there is none. */
     gpuc_expr (*key)(const gpuc_order *o, gpuc_expr row, gpuc_expr i);
     gpuc_dtype value;
-    const gpuc_target *target; /* NULL: not known */
+    const gpuc_target *target; /* the CPU, */
+    const gpuc_target *lanes;  /* or that whose lanes are threads; both NULL: neither, or not known */
     /* For gpuc_topi_order_sort_rows: whether an element takes part, and what is done with those of a row in order. */
     gpuc_expr (*takes)(const gpuc_order *o, gpuc_expr row, gpuc_expr i);
     gpuc_stmt (*use)(const gpuc_order *o, gpuc_expr row, const gpuc_order_list *list);
 };
 /* out[row * keep + k] is the position of the element that is k-th in the order; equal ones by position. */
 gpuc_stmt gpuc_topi_order_emit(const gpuc_order *o, const gpuc_tir_buffer *out);
-/* On a CPU: sorts the elements of each row that take part, and uses them. */
+/* On a CPU: sorts the elements of each row that take part, and uses them. Where lanes are threads, a work-group uses
+ * those of a row: `use` has its threads. */
 gpuc_stmt gpuc_topi_order_sort_rows(const gpuc_order *o);
 /* a < b, where NaN is greater than any number. */
 gpuc_expr gpuc_topi_order_below(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b);

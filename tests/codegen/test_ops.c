@@ -440,6 +440,7 @@ static bool cast_is_close(gpuc_dtype from, gpuc_dtype to, double got, double wan
 {
     if (isnan(want)) return isnan(got);
     if (got == want) return true;
+    if (gpuc_same_element(from, GPUC_FLOAT32) && gpuc_same_element(to, GPUC_FLOAT16)) return false;
     bool narrow =
         to.bits <= 16 || (to.bits == 32 && from.bits == 64 && run_device_type() == GPUC_DEVICE_VULKAN);
     if (narrow && isinf(want)) return fabs(got) >= gpuc_float_largest(to);

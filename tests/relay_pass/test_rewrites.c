@@ -132,6 +132,34 @@ static void neutral_operators(gpuc_ctx *ctx, void *arg)
     SAME(simplify_expr, fx_op2(ctx, "power", x, fx_floats(ctx, FX_DIMS(3), (float[]){2, 2, 2})));
 }
 
+/* Updates go to places along an axis that all of a slice have in common: a negative one and equal ones among them. */
+static gpuc_rexpr *scattered(gpuc_ctx *ctx, gpuc_rexpr *updates, const char *attrs, const char *indices,
+                             const char *all)
+{
+    static const float zeros[12];
+    gpuc_rexpr *at = fx_ints(ctx, 3, (const int64_t[]){-1, 0, -1});
+    at = fx_op1(ctx, "broadcast_to", all, fx_op1(ctx, "reshape", indices, at));
+    gpuc_rexpr *args[] = {fx_floats(ctx, FX_DIMS(3, 4), zeros), at, updates};
+    return fx_op(ctx, "scatter_elements", attrs, 3, args);
+}
+
+static void scattered_slices(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(3, 4));
+    const char *rows = "newshape=[3, 1]", *all = "shape=[3, 4]";
+    AFTER(simplify_expr, scattered(ctx, x, "axis=0 reduction=\"add\"", rows, all),
+          "%0 = reshape(const([-1, 0, -1], Tensor[(3), int64]), newshape=[3, 1]); /* Tensor[(3, 1), int64] */"
+          "scatter_nd(const(Tensor[(3, 4), float32]), %0, %x, reduction=\"add\")");
+    AFTER(simplify_expr, scattered(ctx, x, "axis=-2 reduction=\"none\"", rows, all),
+          "%0 = reshape(const([-1, 0, -1], Tensor[(3), int64]), newshape=[3, 1]); /* Tensor[(3, 1), int64] */"
+          "scatter_nd(const(Tensor[(3, 4), float32]), %0, %x, reduction=\"none\")");
+    x = fx_var(ctx, "x", FX_DIMS(3, 3));
+    SAME(simplify_expr, scattered(ctx, x, "axis=0", rows, "shape=[3, 3]"));
+    SAME(simplify_expr, scattered(ctx, x, "axis=0", "newshape=[1, 3]", "shape=[3, 3]"));
+    SAME(simplify_expr, scattered(ctx, x, "axis=1", rows, "shape=[3, 3]"));
+}
+
 /* ---- eliminate_common_subexpr, dead_code ---- */
 
 static void common_subexpressions(gpuc_ctx *ctx, void *arg)
@@ -460,6 +488,7 @@ static void every_rule_fires(gpuc_ctx *ctx, void *arg)
     aliases(ctx, arg);
     transposes(ctx, arg);
     neutral_operators(ctx, arg);
+    scattered_slices(ctx, arg);
     rule_totals_add(&rules, ctx);
     assert_int_equal(rule_totals_print(&rules, "the tests of simplify_expr"), 0);
 }
@@ -473,6 +502,7 @@ int main(void)
         fx_test(aliases),
         fx_test(transposes),
         fx_test(neutral_operators),
+        fx_test(scattered_slices),
         fx_test(every_rule_fires),
         fx_test(common_subexpressions),
         fx_test(dead_lets_and_functions),

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_topi_sort_random TARGET [CASES [SEED]]: operators that have bodies of their own for CPUs, beside the bodies that other
- * targets get: the same bytes, for random types, extents, axes and values. */
+/* test_topi_sort_random TARGET [CASES [SEED]]: operators that have bodies of their own for CPUs, llvmpipe among them, beside the
+ * bodies that other targets get: the same bytes, for random types, extents, axes and values. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,40 @@ static void sorting(gpuc_ctx *ctx, random_case *c)
     on_device_check_same(ctx, fx_op(ctx, ops[op], attrs[op], 1, &x), open, text);
 }
 
+/* Elements at places of their own, of any number. */
+static gpuc_rexpr *scatter_elements(gpuc_ctx *ctx, fx_rng *r, gpuc_dtype t, const char *way,
+                                    const char **attrs)
+{
+    int ndim = 1 + fx_below(r, 3), axis = fx_below(r, ndim);
+    bool is_long = ndim == 1 && fx_below(r, 2);
+    int64_t dims[3], at[3];
+    for (int k = 0; k < ndim; k++) dims[k] = at[k] = 1 + fx_below(r, 30);
+    at[axis] = is_long ? lengths[LENGTHS - LONG + fx_below(r, LONG)] : lengths[fx_below(r, 20)];
+    int n = (int)dims[axis];
+    gpuc_rexpr *args[] = {numbers(ctx, r, t, ndim, dims, -3, 3),
+                          numbers(ctx, r, fx_below(r, 2) ? GPUC_INT64 : GPUC_INT32, ndim, at, -n, n - 1),
+                          numbers(ctx, r, t, ndim, at, -3, 3)};
+    *attrs = gpuc_ctx_printf(ctx, "axis=%d reduction=\"%s\"", axis, way);
+    return fx_op(ctx, "scatter_elements", *attrs, 3, args);
+}
+
+/* Slices, of the last dimensions. */
+static gpuc_rexpr *scatter_nd(gpuc_ctx *ctx, fx_rng *r, gpuc_dtype t, const char *way, const char **attrs)
+{
+    int ndim = 1 + fx_below(r, 3), depth = 1 + fx_below(r, ndim);
+    int64_t dims[3], n = lengths[fx_below(r, 20)], at[] = {n, depth}, slices[4] = {n};
+    int min = 30;
+    for (int k = 0; k < ndim; k++) dims[k] = 1 + fx_below(r, 30);
+    if (fx_below(r, 2)) dims[ndim - 1] = 4 * (1 + fx_below(r, 7));
+    for (int k = 0; k < depth; k++) min = dims[k] < min ? (int)dims[k] : min;
+    for (int k = depth; k < ndim; k++) slices[1 + k - depth] = dims[k];
+    gpuc_rexpr *args[] = {numbers(ctx, r, t, ndim, dims, -3, 3),
+                          numbers(ctx, r, GPUC_INT64, 2, at, -min, min - 1),
+                          numbers(ctx, r, t, 1 + ndim - depth, slices, -3, 3)};
+    *attrs = gpuc_ctx_printf(ctx, "reduction=\"%s\"", way);
+    return fx_op(ctx, "scatter_nd", *attrs, 3, args);
+}
+
 static void scattering(gpuc_ctx *ctx, random_case *c)
 {
     static const char *const ways[] = {"none", "add", "mul", "min", "max"};
@@ -113,19 +148,20 @@ static void scattering(gpuc_ctx *ctx, random_case *c)
                                        {GPUC_DTYPE_INT, 8, 1},
                                        {GPUC_DTYPE_FLOAT, 16, 1}};
     fx_rng *r = &c->rng;
-    int ndim = 1 + fx_below(r, 3), axis = fx_below(r, ndim);
-    int64_t dims[3], at[3];
-    for (int k = 0; k < ndim; k++) dims[k] = at[k] = 1 + fx_below(r, 30);
-    at[axis] = lengths[1 + fx_below(r, 20)];
-    gpuc_dtype t = types[fx_below(r, 4)];
-    int n = (int)dims[axis];
-    gpuc_rexpr *args[] = {numbers(ctx, r, t, ndim, dims, -3, 3),
-                          numbers(ctx, r, fx_below(r, 2) ? GPUC_INT64 : GPUC_INT32, ndim, at, -n, n - 1),
-                          numbers(ctx, r, t, ndim, at, -3, 3)};
-    const char *attrs = gpuc_ctx_printf(ctx, "axis=%d reduction=\"%s\"", axis, ways[fx_below(r, 5)]);
-    on_device_check_same(
-        ctx, fx_op(ctx, "scatter_elements", attrs, 3, args), NULL,
-        gpuc_ctx_printf(ctx, "seed %llu: scatter_elements(%s)", (unsigned long long)c->seed, attrs));
+    bool slices = fx_below(r, 2);
+    const char *way = ways[fx_below(r, 5)], *attrs;
+    gpuc_rexpr *call = (slices ? scatter_nd : scatter_elements)(ctx, r, types[fx_below(r, 4)], way, &attrs);
+    const gpuc_tensor_type *u = &gpuc_as_rcall(call)->args[2]->type->tensor, *x = &call->type->tensor;
+    char size[128] = "";
+    for (int k = 0; k < x->ndim + u->ndim; k++) {
+        int64_t d = 0;
+        (void)gpuc_expr_is_int(k < x->ndim ? x->dims[k] : u->dims[k - x->ndim], &d);
+        snprintf(size + strlen(size), sizeof size - strlen(size), "%s%lld", k == x->ndim ? " by " : " ",
+                 (long long)d);
+    }
+    on_device_check_same(ctx, call, NULL,
+                         gpuc_ctx_printf(ctx, "seed %llu: scatter_%s(%s),%s", (unsigned long long)c->seed,
+                                         slices ? "nd" : "elements", attrs, size));
 }
 
 static gpuc_rexpr *scalar(gpuc_ctx *ctx, gpuc_dtype t, double value)

@@ -175,33 +175,7 @@ static gpuc_expr remainder_of(gpuc_intrin *x, gpuc_expr a, gpuc_expr b)
     return gpuc_select(ctx, is_minus(x, a), negated(x, r), r);
 }
 
-/* ---- Circular ---- */
-
-static void sine_cosine(gpuc_intrin *x, gpuc_expr a, gpuc_expr *sine, gpuc_expr *cosine)
-{
-    static const double s[] = {1.58962301576546568060e-10, -2.50507477628578072866e-8,
-                               2.75573136213857245213e-6,  -1.98412698295895385996e-4,
-                               8.33333333332211858878e-3,  -1.66666666666666307295e-1};
-    static const double c[] = {-1.13585365213876817300e-11, 2.08757008419747316778e-9,
-                               -2.75573141792967388112e-7,  2.48015872888517045348e-5,
-                               -1.38888888888730564116e-3,  4.16666666666665929218e-2};
-    /* pi/2 in parts whose products with n are exact up to 2^30 */
-    static const double parts[] = {2 * 7.85398125648498535156e-1, 2 * 3.77489470793079817668e-8,
-                                   2 * 2.69515142907905952645e-15};
-    gpuc_ctx *ctx = x->ctx;
-    gpuc_expr n = op1(x, GPUC_TIR_ROUND, scaled(x, a, 0.63661977236758134308)), r = a;
-    for (int i = 0; i < 3; i++) r = gpuc_sub(ctx, r, scaled(x, n, parts[i]));
-    gpuc_expr quadrant = gpuc_sub(ctx, n, scaled(x, op1(x, GPUC_TIR_FLOOR, scaled(x, n, 0.25)), 4));
-    gpuc_expr z = gpuc_mul(ctx, r, r);
-    gpuc_expr p = gpuc_add(ctx, gpuc_mul(ctx, gpuc_mul(ctx, POLYNOMIAL(x, z, s), z), r), r);
-    gpuc_expr q = gpuc_mul(ctx, gpuc_mul(ctx, POLYNOMIAL(x, z, c), z), z);
-    q = plus(x, gpuc_sub(ctx, q, scaled(x, z, 0.5)), 1);
-    gpuc_expr first = gpuc_eq(ctx, quadrant, num(x, 1)), third = gpuc_eq(ctx, quadrant, num(x, 3));
-    gpuc_expr second = gpuc_eq(ctx, quadrant, num(x, 2)), swap = gpuc_or(ctx, first, third);
-    gpuc_expr one = gpuc_select(ctx, swap, q, p), other = gpuc_select(ctx, swap, p, q);
-    *sine = gpuc_select(ctx, gpuc_or(ctx, second, third), negated(x, one), one);
-    *cosine = gpuc_select(ctx, gpuc_or(ctx, first, second), negated(x, other), other);
-}
+/* ---- Arcs ---- */
 
 static gpuc_expr arc_tangent(gpuc_intrin *x, gpuc_expr a)
 {
@@ -387,11 +361,8 @@ static gpuc_expr error_function(gpuc_intrin *x, gpuc_expr a)
 
 gpuc_expr gpuc_lower_intrin_double(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
 {
-    gpuc_expr sine, cosine;
-    if (op == GPUC_TIR_SIN || op == GPUC_TIR_COS || op == GPUC_TIR_TAN) {
-        sine_cosine(x, a, &sine, &cosine);
-        return op == GPUC_TIR_SIN ? sine : op == GPUC_TIR_COS ? cosine : gpuc_div(x->ctx, sine, cosine);
-    }
+    if (op == GPUC_TIR_SIN || op == GPUC_TIR_COS || op == GPUC_TIR_TAN)
+        return gpuc_lower_intrin_double_circular(x, op, a);
     if (op == GPUC_TIR_EXP) return exponential(x, a);
     if (op == GPUC_TIR_EXPM1) return exponential_minus_1(x, a);
     if (op == GPUC_TIR_LOG1P) return logarithm_plus_1(x, a);

@@ -45,5 +45,7 @@ gpuc_expr gpuc_lower_intrin_remainder(gpuc_intrin *x, gpuc_expr a, gpuc_expr b);
 
 /* double.c: the same for float64, of which Vulkan has arithmetic and roots only. */
 gpuc_expr gpuc_lower_intrin_double(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b);
+/* double_circle.c: sin, cos or tan of float64 */
+gpuc_expr gpuc_lower_intrin_double_circular(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a);
 
 #endif

@@ -58,7 +58,7 @@ static inline gpuc_expr polynomial(gpuc_intrin *x, gpuc_expr z, int n, const dou
 }
 #define POLYNOMIAL(x, z, c) polynomial((x), (z), (int)(sizeof(c) / sizeof(c)[0]), (c))
 
-/* r >= 0 with the sign of a; -0 has one in float32. */
+/* r >= 0 with the sign of a, which -0 has, too. In float64 r is 0 where a is. */
 static inline gpuc_expr with_sign(gpuc_intrin *x, gpuc_expr r, gpuc_expr a)
 {
     if (x->t.bits == 32) {
@@ -67,7 +67,8 @@ static inline gpuc_expr with_sign(gpuc_intrin *x, gpuc_expr r, gpuc_expr a)
         return gpuc_intrin_of_bits(x,
                                    gpuc_tir_make(x->ctx, GPUC_TIR_BITOR, gpuc_intrin_bits(x, r), sign, NULL));
     }
-    return gpuc_select(x->ctx, gpuc_lt(x->ctx, a, num(x, 0)), negated(x, r), r);
+    r = gpuc_select(x->ctx, gpuc_lt(x->ctx, a, num(x, 0)), negated(x, r), r);
+    return gpuc_select(x->ctx, gpuc_eq(x->ctx, a, num(x, 0)), a, r);
 }
 
 #endif

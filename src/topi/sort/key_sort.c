@@ -7,7 +7,7 @@
 #include "target/target.h"
 #include "topi/sort/order.h"
 
-enum { BLOCK = GPUC_COMMON_sort_block, LIST = GPUC_COMMON_sort_list, DIGITS = 256 };
+enum { BLOCK = GPUC_COMMON_sort_block, LIST = GPUC_COMMON_sort_list, DIGITS = GPUC_TOPI_ORDER_DIGITS };
 
 /* ---- Keys ---- */
 
@@ -38,8 +38,7 @@ gpuc_expr gpuc_topi_order_key(gpuc_ctx *ctx, gpuc_expr x, bool descending)
     return descending ? gpuc_call1(ctx, "bitnot", key) : key;
 }
 
-/* Digits of the keys of values, the last of which has a sign. */
-static int digits_of(gpuc_dtype value)
+int gpuc_topi_order_digits(gpuc_dtype value)
 {
     if (gpuc_is_float(value) && value.bits < 32) return 4;
     int bits = value.bits;
@@ -47,7 +46,7 @@ static int digits_of(gpuc_dtype value)
     return bits <= 32 ? (bits + 7) / 8 : 8;
 }
 
-static gpuc_expr digit(gpuc_ctx *ctx, gpuc_expr key, int d, int digits)
+gpuc_expr gpuc_topi_order_digit(gpuc_ctx *ctx, gpuc_expr key, int d, int digits)
 {
     gpuc_dtype t = gpuc_expr_dtype(key);
     gpuc_expr part = gpuc_call2(ctx, "shr", key, gpuc_imm_int(ctx, t, 8 * d));
@@ -224,7 +223,7 @@ static gpuc_stmt count_digits(const tile *t, int digits)
               key = gpuc_var(ctx, "key", t->type);
     gpuc_stmt counts = NULL;
     for (int d = 0; d < digits; d++) {
-        gpuc_expr at = gpuc_add(ctx, gpuc_int(ctx, d * DIGITS), digit(ctx, key, d, digits));
+        gpuc_expr at = gpuc_add(ctx, gpuc_int(ctx, d * DIGITS), gpuc_topi_order_digit(ctx, key, d, digits));
         gpuc_expr more = gpuc_add(ctx, gpuc_tir_load1(ctx, t->digits, at), one_of(ctx));
         gpuc_stmt put = gpuc_tir_store1(ctx, t->digits, at, more);
         counts = counts ? gpuc_tir_seq2(ctx, counts, put) : put;
@@ -243,7 +242,7 @@ static gpuc_stmt sort_by_digit(const tile *t, int d, int digits)
     gpuc_expr key = gpuc_var(ctx, "key", t->type), first = gpuc_var(ctx, "first", t->type),
               n = gpuc_var(ctx, "n", GPUC_INT32), to = gpuc_var(ctx, "to", GPUC_INT32);
     gpuc_expr slot = gpuc_add(ctx, gpuc_int(ctx, d * DIGITS), b),
-              at = gpuc_add(ctx, gpuc_int(ctx, d * DIGITS), digit(ctx, key, d, digits));
+              at = gpuc_add(ctx, gpuc_int(ctx, d * DIGITS), gpuc_topi_order_digit(ctx, key, d, digits));
     gpuc_expr sum = gpuc_topi_par_get(ctx, t->sum);
     gpuc_stmt begin = gpuc_tir_seq2(ctx, gpuc_tir_store1(ctx, t->digits, slot, sum),
                                     gpuc_topi_par_set(ctx, t->sum, gpuc_add(ctx, sum, n)));
@@ -259,7 +258,7 @@ static gpuc_stmt sort_by_digit(const tile *t, int d, int digits)
                        gpuc_topi_par_serial(ctx, b, gpuc_int(ctx, DIGITS), begin),
                        gpuc_topi_par_serial(ctx, i, cell(t, t->count), moves),
                        gpuc_topi_par_set(ctx, t->part, flipped)};
-    gpuc_expr same = gpuc_add(ctx, gpuc_int(ctx, d * DIGITS), digit(ctx, first, d, digits));
+    gpuc_expr same = gpuc_add(ctx, gpuc_int(ctx, d * DIGITS), gpuc_topi_order_digit(ctx, first, d, digits));
     gpuc_expr differs = gpuc_ne(ctx, gpuc_tir_load1(ctx, t->digits, same), gpuc_topi_par_get(ctx, t->count));
     return gpuc_tir_let(ctx, first, gpuc_tir_load1(ctx, t->keys, held(t, zero)),
                         gpuc_tir_if_(ctx, differs, gpuc_tir_seq(ctx, 4, all), NULL));
@@ -383,7 +382,7 @@ gpuc_stmt gpuc_topi_order_sort_keys(const gpuc_order *o, int64_t tile_size, cons
         if (o->use) space = gpuc_max(ctx, space, one); /* tasks have rows without elements, too */
         t.keys = keys = gpuc_topi_par_workspace(ctx, "keys", t.type, space);
         t.places = places = gpuc_topi_par_workspace(ctx, "places", GPUC_INT32, space);
-        gathered = sort_many(t, digits_of(o->value));
+        gathered = sort_many(t, gpuc_topi_order_digits(o->value));
     }
     gpuc_stmt body = known ? (is_few ? list : gathered) : gpuc_tir_if_(ctx, few, list, gathered);
     gpuc_expr rest = gpuc_sub(ctx, o->n, t.start);
@@ -402,6 +401,7 @@ gpuc_stmt gpuc_topi_order_sort_keys(const gpuc_order *o, int64_t tile_size, cons
 
 gpuc_stmt gpuc_topi_order_sort_rows(const gpuc_order *o)
 {
+    if (o->lanes) return gpuc_topi_order_rows_by_digits(o);
     gpuc_order all = *o;
     all.keep = o->n;
     return gpuc_topi_order_sort_keys(&all, INT64_MAX, NULL);

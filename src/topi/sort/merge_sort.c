@@ -2,7 +2,8 @@
 /* Sorts positions by a stable merge sort. In tiles, each element counts those of its tile that go before it;
  * then runs are merged in pairs. Each invocation makes a piece of the merged run: bisection finds how many
  * elements come from either run (Green, McColl, Bader, "GPU merge path", 2012), and it merges these. Where
- * only the first elements are wanted, runs are cut to that length. CPUs sort large tiles by keys instead. */
+ * only the first elements are wanted, runs are cut to that length. CPUs sort large tiles by keys
+ * instead, and those whose lanes are threads by digits of keys. */
 #include "target/constants.h"
 #include "topi/sort/order.h"
 
@@ -191,6 +192,7 @@ gpuc_stmt gpuc_topi_order_emit(const gpuc_order *o, const gpuc_tir_buffer *out)
                    : max <= GPUC_COMMON_sort_one_tile ? GPUC_COMMON_sort_one_tile
                                                       : GPUC_COMMON_sort_tile;
     if (max == 0 || gpuc_op_max_size(ctx, o->keep) == 0) return NULL;
+    if (o->lanes && o->key && max > GPUC_COMMON_sort_one_tile) return gpuc_topi_order_by_digits(o, out);
     if (max > INT32_MAX) max = INT32_MAX;
     gpuc_expr size = gpuc_mul(ctx, o->rows, o->n);
     gpuc_tir_buffer *const runs[] = {gpuc_topi_par_workspace(ctx, "runs", GPUC_INT32, size),

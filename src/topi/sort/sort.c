@@ -99,7 +99,8 @@ static gpuc_stmt order_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg
                     .arg = &k,
                     .key = element_key,
                     .value = k.value,
-                    .target = gpuc_topi_par_cpu(target)};
+                    .target = gpuc_topi_par_cpu(target),
+                    .lanes = gpuc_topi_par_on_lanes(target)};
     return gpuc_topi_order_emit(&o, op->output_buffers[0]);
 }
 

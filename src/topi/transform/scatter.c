@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "target/target.h"
 #include "topi/accumulate.h"
 
 static const char *const reductions[] = {"none", "add", "mul", "min", "max"};
@@ -107,6 +108,14 @@ static gpuc_scatter *keep(const gpuc_scatter *s)
     return kept;
 }
 
+/* For CPUs; else NULL. */
+static gpuc_stmt apply_in_order(const gpuc_scatter *s, const gpuc_target *target)
+{
+    const gpuc_target *cpu = gpuc_topi_par_cpu(target), *lanes = gpuc_topi_par_on_lanes(target);
+    if (cpu) return gpuc_topi_scatter_in_order(s, cpu);
+    return lanes ? gpuc_topi_scatter_on_lanes(s, lanes) : NULL;
+}
+
 /* ---- none: an element of the data, or the last update ---- */
 
 /* out = -1: no update */
@@ -121,9 +130,9 @@ static gpuc_stmt replaced_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *
                                const gpuc_target *target, gpuc_knobs *knobs)
 {
     const gpuc_scatter *s = arg;
+    gpuc_stmt in_order = apply_in_order(s, target);
     (void)op, (void)knobs;
-    if ((target = gpuc_topi_par_cpu(target)))
-        return gpuc_tir_seq2(ctx, begin_without_updates(s), gpuc_topi_scatter_in_order(s, target));
+    if (in_order) return gpuc_tir_seq2(ctx, begin_without_updates(s), in_order);
     gpuc_tir_buffer *order = order_space(s);
     return gpuc_tir_alloc(ctx, order,
                           gpuc_tir_seq2(ctx, sorted_updates(s, order), find_updates(s, order, s->out)));
@@ -218,27 +227,34 @@ static gpuc_dtype sum_type(gpuc_dtype t)
     return gpuc_topi_accumulator(t);
 }
 
-/* out = the data */
-static gpuc_stmt begin_with_data(const gpuc_scatter *s)
+/* out = the data, in vectors where lanes are threads */
+static gpuc_stmt begin_with_data(const gpuc_scatter *s, const gpuc_target *target)
 {
     gpuc_ctx *ctx = s->ctx;
     const gpuc_tensor_type *t = &s->call->out[0];
-    gpuc_expr size = gpuc_int(ctx, 1), e = gpuc_var(ctx, "e", GPUC_INDEX), vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_expr size = gpuc_int(ctx, 1), e = gpuc_var(ctx, "e", GPUC_INDEX), v = gpuc_var(ctx, "v", GPUC_INDEX);
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], at = e;
     for (int k = 0; k < t->ndim; k++) size = gpuc_mul(ctx, size, t->dims[k]);
-    gpuc_topi_par_unravel(ctx, t->ndim, t->dims, e, vars);
+    int64_t n, lanes = gpuc_topi_par_on_lanes(target) ? gpuc_target_lanes(target, s->out->dtype) : 1;
+    if (!gpuc_expr_is_int(size, &n) || n % lanes) lanes = 1;
+    gpuc_expr width = gpuc_int(ctx, lanes);
+    if (lanes > 1) at = gpuc_add(ctx, gpuc_mul(ctx, e, width), v);
+    gpuc_topi_par_unravel(ctx, t->ndim, t->dims, at, vars);
     gpuc_expr old = gpuc_cast(ctx, s->out->dtype, gpuc_tir_load(ctx, s->old, t->ndim, vars));
-    return gpuc_topi_par_loop(ctx, e, size, gpuc_tir_store1(ctx, s->out, e, old));
+    gpuc_stmt put = gpuc_tir_store1(ctx, s->out, at, old);
+    if (lanes == 1) return gpuc_topi_par_loop(ctx, e, size, put);
+    put = gpuc_tir_for_(ctx, v, gpuc_int(ctx, 0), width, GPUC_LOOP_VECTORIZED, GPUC_THREAD_NONE, put);
+    return gpuc_topi_par_many_lanes(ctx, target, e, gpuc_int(ctx, n / lanes), put);
 }
 
 static gpuc_stmt reduced_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, const gpuc_target *target,
                               gpuc_knobs *knobs)
 {
     const gpuc_scatter *s = arg;
-    gpuc_stmt body = begin_with_data(s);
+    gpuc_stmt body = begin_with_data(s, target), in_order;
     (void)op, (void)knobs;
-    if ((target = gpuc_topi_par_cpu(target)))
-        return gpuc_tir_seq2(ctx, body, gpuc_topi_scatter_in_order(s, target));
     if (max_updates(s) == 0) return body;
+    if ((in_order = apply_in_order(s, target))) return gpuc_tir_seq2(ctx, body, in_order);
     gpuc_tir_buffer *order = order_space(s),
                     *begin = gpuc_topi_par_workspace(
                         ctx, "begin", GPUC_INT32,

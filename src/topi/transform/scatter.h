@@ -47,5 +47,8 @@ gpuc_expr gpuc_topi_scatter_join(const gpuc_scatter *s, gpuc_expr a, gpuc_expr b
 /* The body of the operation for CPUs: each task goes through all updates in order, and applies those to its part of
  * the rows, or of the slots where there are few rows. The loops of tasks are those of topi/parallel.h. */
 gpuc_stmt gpuc_topi_scatter_in_order(const gpuc_scatter *s, const gpuc_target *target);
+/* The same where lanes are threads: each lane has the elements of the result that are at one place beside the slots.
+ * NULL: there may be too many updates. */
+gpuc_stmt gpuc_topi_scatter_on_lanes(const gpuc_scatter *s, const gpuc_target *target);
 
 #endif

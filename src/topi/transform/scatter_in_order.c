@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scatters on CPUs: each task owns a part of the result, goes through all updates in their order, and applies those
+/* Scatters on CPUs: each task, or lane, owns a part of the result, goes through all updates in their order, and applies those
  * that fall into its part. So equal positions give the same result as sorted updates do, without sorting. */
 #include "target/target.h"
 #include "topi/transform/scatter.h"
@@ -24,19 +24,25 @@ static gpuc_expr note_of(const pass *p, gpuc_expr slot)
     return gpuc_add(s->ctx, gpuc_mul(s->ctx, row, s->slots), slot);
 }
 
-/* Combines p->element, at the slot, with its value of update i. */
-static gpuc_stmt combine(const pass *p, gpuc_expr i, gpuc_expr slot)
+static gpuc_expr value_of(const pass *p, gpuc_expr i)
+{
+    const gpuc_scatter *s = p->s;
+    gpuc_expr index[2 * GPUC_TOPI_MAX_DIMS];
+    int n = s->update_index(s, p->element, gpuc_int(s->ctx, 0), i, index);
+    return gpuc_cast(s->ctx, s->out->dtype, gpuc_tir_load(s->ctx, s->values, n, index));
+}
+
+/* Combines p->element, at the slot, with a value. */
+static gpuc_stmt combine(const pass *p, gpuc_expr value, gpuc_expr slot)
 {
     const gpuc_scatter *s = p->s;
     gpuc_ctx *ctx = s->ctx;
     const gpuc_expr *dims = s->call->out[0].dims;
-    gpuc_expr at = gpuc_int(ctx, 0), index[2 * GPUC_TOPI_MAX_DIMS];
+    gpuc_expr at = gpuc_int(ctx, 0);
     for (int k = 0; k < s->outer; k++) at = gpuc_add(ctx, gpuc_mul(ctx, at, dims[k]), p->element[k]);
     at = gpuc_add(ctx, gpuc_mul(ctx, at, s->slots), slot);
     for (int k = s->inner; k < s->call->out[0].ndim; k++)
         at = gpuc_add(ctx, gpuc_mul(ctx, at, dims[k]), p->element[k]);
-    int n = s->update_index(s, p->element, gpuc_int(ctx, 0), i, index);
-    gpuc_expr value = gpuc_cast(ctx, s->out->dtype, gpuc_tir_load(ctx, s->values, n, index));
     value = gpuc_topi_scatter_join(s, gpuc_tir_load1(ctx, s->out, at), value);
     return gpuc_tir_store1(ctx, s->out, at, value);
 }
@@ -69,7 +75,7 @@ static gpuc_stmt apply(const pass *p, gpuc_expr i)
     if (p->slots) mine = gpuc_and(ctx, mine, gpuc_lt(ctx, slot, gpuc_topi_par_to_i32(ctx, p->to)));
     gpuc_stmt put = s->kind == GPUC_SCATTER_NONE
                         ? gpuc_tir_store1(ctx, s->out, note_of(p, place), gpuc_topi_par_to_i32(ctx, i))
-                        : combine(p, i, place);
+                        : combine(p, value_of(p, i), place);
     if (!s->own_indices) put = loops_inside(p, put);
     put = gpuc_tir_let(ctx, slot, s->slot_of(s, p->element, i), gpuc_tir_if_(ctx, mine, put, NULL));
     return s->own_indices ? loops_inside(p, put) : put;
@@ -112,4 +118,87 @@ gpuc_stmt gpuc_topi_scatter_in_order(const gpuc_scatter *s, const gpuc_target *t
     gpuc_topi_par_unravel(ctx, s->outer, s->extents, rest, p.element);
     gpuc_stmt body = gpuc_topi_par_serial(ctx, i, s->n, apply(&p, i));
     return gpuc_topi_par_tasks(ctx, target, task, gpuc_mul(ctx, outer, split), body);
+}
+
+/* ---- Lanes that are threads ---- */
+
+enum { UPDATES = GPUC_COMMON_scatter_updates, BLOCK = GPUC_COMMON_scatter_block };
+
+/* Applies updates from `first` on that are in front of `end`. All are read before: memory takes longer than the rest. */
+static gpuc_stmt apply_block(const pass *p, gpuc_expr first, gpuc_expr end)
+{
+    const gpuc_scatter *s = p->s;
+    gpuc_ctx *ctx = s->ctx;
+    bool replaces = s->kind == GPUC_SCATTER_NONE;
+    gpuc_expr slot[BLOCK], value[BLOCK], update[BLOCK], slots[BLOCK];
+    gpuc_stmt put[BLOCK], body;
+    for (int k = 0; k < BLOCK; k++) {
+        gpuc_expr i = gpuc_add(ctx, first, gpuc_int(ctx, k)), last = gpuc_sub(ctx, s->n, gpuc_int(ctx, 1));
+        update[k] = gpuc_min(ctx, i, last);
+        slots[k] = gpuc_select(ctx, gpuc_lt(ctx, i, end), s->slot_of(s, p->element, update[k]),
+                               gpuc_topi_par_i32(ctx, -1));
+        slot[k] = gpuc_var(ctx, "slot", GPUC_INT32);
+        value[k] = gpuc_var(ctx, "value", s->out->dtype);
+        gpuc_expr place = gpuc_topi_par_index(ctx, slot[k]);
+        put[k] = replaces ? gpuc_tir_store1(ctx, s->out, note_of(p, place), gpuc_topi_par_to_i32(ctx, i))
+                          : combine(p, value[k], place);
+        put[k] = gpuc_tir_if_(ctx, gpuc_le(ctx, gpuc_topi_par_i32(ctx, 0), slot[k]), put[k], NULL);
+    }
+    body = gpuc_tir_seq(ctx, BLOCK, put);
+    for (int k = BLOCK - 1; k >= 0; k--) {
+        if (!replaces) body = gpuc_tir_let(ctx, value[k], value_of(p, update[k]), body);
+        body = gpuc_tir_let(ctx, slot[k], slots[k], body);
+    }
+    return body;
+}
+
+/* Elements of a slice that are combined at a time: those of a lane. */
+static int vector_of(const gpuc_scatter *s, const gpuc_target *target)
+{
+    int last = s->call->out[0].ndim - 1, lanes = gpuc_target_lanes(target, s->out->dtype);
+    int64_t extent;
+    bool slices = !s->own_indices && s->kind != GPUC_SCATTER_NONE && last >= s->inner;
+    return slices && gpuc_expr_is_int(s->extents[last], &extent) && extent % lanes == 0 ? lanes : 1;
+}
+
+/* Kernel k of those that go through the updates one after the other. */
+static gpuc_stmt apply_some(const gpuc_scatter *s, const gpuc_target *target, int64_t k)
+{
+    gpuc_ctx *ctx = s->ctx;
+    pass p = {.s = s, .cut = -1};
+    gpuc_expr size = gpuc_int(ctx, 1), block = gpuc_int(ctx, BLOCK), i = gpuc_var(ctx, "i", GPUC_INDEX),
+              lane = gpuc_var(ctx, "lane", GPUC_INDEX), v = gpuc_var(ctx, "v", GPUC_INDEX), rest = lane,
+              from = gpuc_int(ctx, k * UPDATES);
+    int last = s->call->out[0].ndim - 1, width = vector_of(s, target);
+    for (int d = last; d >= 0; d--) {
+        bool slots = d >= s->outer && d < s->inner;
+        if (slots || (d >= s->inner && !goes_inside(s))) continue;
+        gpuc_expr extent = s->extents[d], lanes = gpuc_int(ctx, width);
+        if (d == last && width > 1) extent = gpuc_floordiv_(ctx, extent, lanes);
+        size = gpuc_mul(ctx, size, extent);
+        p.element[d] = gpuc_floormod_(ctx, rest, extent);
+        rest = gpuc_floordiv_(ctx, rest, extent);
+        if (d == last && width > 1) p.element[d] = gpuc_add(ctx, gpuc_mul(ctx, p.element[d], lanes), v);
+    }
+    gpuc_expr left = gpuc_sub(ctx, s->n, from);
+    gpuc_expr count = gpuc_topi_par_clamp(ctx, left, gpuc_int(ctx, 0), gpuc_int(ctx, UPDATES));
+    gpuc_expr first = gpuc_add(ctx, from, gpuc_mul(ctx, i, block));
+    gpuc_stmt body = apply_block(&p, first, gpuc_min(ctx, s->n, gpuc_add(ctx, from, gpuc_int(ctx, UPDATES))));
+    if (width > 1)
+        body = gpuc_tir_for_(ctx, v, gpuc_int(ctx, 0), gpuc_int(ctx, width), GPUC_LOOP_VECTORIZED,
+                             GPUC_THREAD_NONE, body);
+    return gpuc_topi_par_lanes(ctx, target, lane, size,
+                               gpuc_topi_par_serial(ctx, i, gpuc_topi_par_ceildiv(ctx, count, block), body));
+}
+
+gpuc_stmt gpuc_topi_scatter_on_lanes(const gpuc_scatter *s, const gpuc_target *target)
+{
+    int64_t max = gpuc_op_max_size(s->ctx, s->n), kernels = max / UPDATES + (max % UPDATES != 0);
+    gpuc_stmt body = NULL;
+    if (kernels > GPUC_COMMON_scatter_kernels) return NULL;
+    for (int64_t k = 0; k < kernels; k++) {
+        gpuc_stmt some = apply_some(s, target, k);
+        body = body ? gpuc_tir_seq2(s->ctx, body, some) : some;
+    }
+    return body;
 }

@@ -26,6 +26,7 @@ struct gpuc_suppress_row {
     gpuc_suppress s; /* without corners, there and classes */
     const gpuc_target *target;
     const gpuc_tir_buffer *left; /* by gpuc_topi_suppress_space */
+    int64_t most;                /* boxes of a row that may be left; 0: not known */
     const void *arg;
     gpuc_expr (*corner)(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr box, int k);
     gpuc_expr (*class_of)(const gpuc_suppress_row *s, gpuc_expr row,
@@ -39,5 +40,9 @@ struct gpuc_suppress_row {
 /* A workspace for the corners and classes of those that are left. */
 gpuc_tir_buffer *gpuc_topi_suppress_space(gpuc_ctx *ctx, const gpuc_target *cpu, gpuc_expr rows, gpuc_expr n);
 gpuc_stmt gpuc_topi_suppress_in_order(const gpuc_suppress_row *s, gpuc_expr row, const gpuc_order_list *list);
+/* The same where lanes are threads: those of the work-group that has the row share the boxes that are left. */
+gpuc_stmt gpuc_topi_suppress_on_lanes(const gpuc_suppress_row *s, gpuc_expr row, const gpuc_order_list *list);
+/* Whether lanes can: drivers end loops. */
+bool gpuc_topi_suppress_fits_lanes(const gpuc_suppress_row *s);
 
 #endif

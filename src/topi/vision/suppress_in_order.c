@@ -118,3 +118,94 @@ gpuc_stmt gpuc_topi_suppress_in_order(const gpuc_suppress_row *s, gpuc_expr row,
     gpuc_stmt body = gpuc_tir_alloc(ctx, left, gpuc_tir_alloc(ctx, hits, gpuc_tir_seq(ctx, 3, all)));
     return gpuc_tir_alloc(ctx, sums, body);
 }
+
+/* ---- Lanes that are threads ---- */
+
+static int64_t most_left(const gpuc_suppress_row *s)
+{
+    int64_t n = gpuc_op_max_size(s->s.ctx, s->s.n);
+    return s->most > 0 && s->most < n ? s->most : n;
+}
+
+bool gpuc_topi_suppress_fits_lanes(const gpuc_suppress_row *s)
+{
+    int64_t n = gpuc_op_max_size(s->s.ctx, s->s.n), each = most_left(s) / s->target->simd_lanes + 4;
+    return n <= GPUC_COMMON_boxes_iterations / each;
+}
+
+/* Counts to hits those that overlap a box too much, of the ones that the thread holds: each lanes-th of those that are
+ * left. */
+static gpuc_stmt compare_own(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr thread,
+                             const gpuc_expr *box, gpuc_expr count, const gpuc_tir_buffer *hits)
+{
+    gpuc_ctx *ctx = s->s.ctx;
+    int64_t width = s->target->simd_lanes;
+    gpuc_expr c = gpuc_var(ctx, "c", GPUC_INDEX), lanes = gpuc_int(ctx, width), other[LINES];
+    gpuc_expr k = gpuc_add(ctx, gpuc_mul(ctx, c, lanes), thread);
+    for (int i = 0; i < LINES; i++) other[i] = gpuc_tir_load1(ctx, s->left, left_at(s, row, k, i));
+    gpuc_expr hit = gpuc_topi_suppress_overlap(&s->s, other, box);
+    if (s->class_of) hit = gpuc_and(ctx, hit, gpuc_eq(ctx, other[4], box[4]));
+    gpuc_expr sum = gpuc_add(ctx, gpuc_topi_par_get(ctx, hits), gpuc_cast(ctx, GPUC_INT32, hit));
+    gpuc_expr left = gpuc_sub(ctx, gpuc_topi_par_index(ctx, count), thread);
+    gpuc_expr own = gpuc_topi_par_clamp(ctx, gpuc_topi_par_ceildiv(ctx, left, lanes), gpuc_int(ctx, 0),
+                                        gpuc_int(ctx, (most_left(s) + width - 1) / width));
+    return gpuc_topi_par_serial(ctx, c, own, gpuc_topi_par_set(ctx, hits, sum));
+}
+
+/* The box is left: the thread whose turn it is holds it. */
+static gpuc_stmt keep_box(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr thread, gpuc_expr q,
+                          gpuc_expr box, const gpuc_expr *own, const gpuc_tir_buffer *left)
+{
+    gpuc_ctx *ctx = s->s.ctx;
+    gpuc_expr count = gpuc_topi_par_get(ctx, left), k = gpuc_topi_par_index(ctx, count);
+    gpuc_stmt all[1 + LINES] = {s->keep(s, row, q, k, box)};
+    int values = s->class_of ? 5 : 4;
+    for (int i = 0; i < values; i++)
+        all[1 + i] = gpuc_tir_store1(ctx, s->left, left_at(s, row, k, i), own[i]);
+    gpuc_expr turn = gpuc_eq(ctx, gpuc_floormod_(ctx, k, gpuc_int(ctx, s->target->simd_lanes)), thread);
+    return gpuc_tir_seq2(ctx, gpuc_tir_if_(ctx, turn, gpuc_tir_seq(ctx, 1 + values, all), NULL),
+                         gpuc_topi_par_set(ctx, left, gpuc_add(ctx, count, gpuc_topi_par_i32(ctx, 1))));
+}
+
+static gpuc_stmt with_box(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr box, const gpuc_expr *own,
+                          gpuc_stmt body)
+{
+    for (int i = 0; i < 4; i++) body = gpuc_tir_let(s->s.ctx, own[i], s->corner(s, row, box, i), body);
+    return s->class_of ? gpuc_tir_let(s->s.ctx, own[4], s->class_of(s, row, box), body) : body;
+}
+
+/* A box is read when it is compared, and again when it is left, since most are not. */
+gpuc_stmt gpuc_topi_suppress_on_lanes(const gpuc_suppress_row *s, gpuc_expr row, const gpuc_order_list *list)
+{
+    gpuc_ctx *ctx = s->s.ctx;
+    gpuc_tir_buffer *left = gpuc_topi_par_cell(ctx, "left", GPUC_INT32),
+                    *hits = gpuc_topi_par_cell(ctx, "hits", GPUC_INT32);
+    gpuc_expr q = gpuc_var(ctx, "q", GPUC_INDEX), thread = gpuc_var(ctx, "thread", GPUC_INDEX), own[LINES],
+              number = gpuc_var(ctx, "box", GPUC_INT32), zero = gpuc_topi_par_i32(ctx, 0),
+              first = gpuc_eq(ctx, thread, gpuc_int(ctx, 0));
+    gpuc_expr count = gpuc_topi_par_get(ctx, left), box = gpuc_topi_par_index(ctx, number);
+    for (int i = 0; i < LINES; i++) own[i] = gpuc_var(ctx, "own", GPUC_FLOAT32);
+    gpuc_stmt look = with_box(s, row, box, own, compare_own(s, row, thread, own, count, hits));
+    gpuc_stmt sum = gpuc_topi_par_set(ctx, hits, gpuc_topi_par_get(ctx, hits));
+    sum = gpuc_tir_attr(ctx, "allreduce", gpuc_thread_tag_name(GPUC_THREAD_X), NULL,
+                        gpuc_tir_reducer_get(ctx, "sum", GPUC_INT32), sum);
+    gpuc_expr stays = gpuc_eq(ctx, gpuc_topi_par_get(ctx, hits), zero), more = NULL;
+    gpuc_stmt drop = s->drop ? gpuc_tir_if_(ctx, first, s->drop(s, row, q, box), NULL) : NULL;
+    for (int i = 0; i < LINES; i++) own[i] = gpuc_var(ctx, "own", GPUC_FLOAT32);
+    gpuc_stmt keep = with_box(s, row, box, own, keep_box(s, row, thread, q, box, own, left));
+    gpuc_stmt decide = gpuc_tir_if_(ctx, stays, keep, drop);
+    if (s->s.max) {
+        more = gpuc_lt(ctx, count, s->s.max);
+        look = gpuc_tir_if_(ctx, more, look, NULL);
+        decide = gpuc_tir_if_(ctx, more, decide, NULL);
+    }
+    gpuc_stmt steps[] = {gpuc_topi_par_set(ctx, hits, zero), look, sum, decide};
+    gpuc_stmt step = gpuc_tir_seq(ctx, 4, steps);
+    step =
+        gpuc_tir_let(ctx, number, gpuc_tir_load1(ctx, list->positions, gpuc_add(ctx, list->from, q)), step);
+    gpuc_stmt all[] = {gpuc_topi_par_set(ctx, left, zero), gpuc_topi_par_serial(ctx, q, list->count, step),
+                       s->end ? gpuc_tir_if_(ctx, first, s->end(s, row, count), NULL) : NULL};
+    gpuc_stmt body = gpuc_tir_alloc(ctx, left, gpuc_tir_alloc(ctx, hits, gpuc_tir_seq(ctx, 3, all)));
+    return gpuc_tir_for_(ctx, thread, gpuc_int(ctx, 0), gpuc_int(ctx, s->target->simd_lanes),
+                         GPUC_LOOP_THREAD, GPUC_THREAD_X, body);
+}

@@ -174,7 +174,7 @@ static gpuc_stmt all_class_together(gpuc_ctx *ctx, all_class *x)
     return gpuc_tir_alloc(ctx, corners, gpuc_tir_alloc(ctx, there, gpuc_tir_seq(ctx, 5, steps)));
 }
 
-/* ---- The same on CPUs: a task sorts the boxes of a row that score enough, and goes through them ---- */
+/* ---- The same on CPUs: a task, or a subgroup, goes through the boxes of a row that score enough in order ---- */
 
 static const all_class *all_class_in(const gpuc_order *o)
 {
@@ -194,7 +194,8 @@ static gpuc_expr scores_enough(const gpuc_order *o, gpuc_expr row, gpuc_expr i)
 
 static gpuc_stmt suppress_row(const gpuc_order *o, gpuc_expr row, const gpuc_order_list *list)
 {
-    return gpuc_topi_suppress_in_order(o->arg, row, list);
+    return o->lanes ? gpuc_topi_suppress_on_lanes(o->arg, row, list)
+                    : gpuc_topi_suppress_in_order(o->arg, row, list);
 }
 
 static gpuc_expr all_class_corner(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr box, int k)
@@ -234,29 +235,54 @@ static gpuc_stmt join_rows(gpuc_ctx *ctx, const all_class *x, const gpuc_target 
     return gpuc_topi_par_tasks(ctx, target, task, one, gpuc_tir_alloc(ctx, sum, gpuc_tir_seq(ctx, 3, all)));
 }
 
-static gpuc_stmt all_class_in_order(gpuc_ctx *ctx, all_class *x, const gpuc_target *target)
+/* The same: each row has a lane, and one more adds up all. */
+static gpuc_stmt join_rows_on_lanes(gpuc_ctx *ctx, const all_class *x, const gpuc_target *lanes)
+{
+    gpuc_expr row = gpuc_var(ctx, "row", GPUC_INDEX), r = gpuc_var(ctx, "r", GPUC_INDEX),
+              k = gpuc_var(ctx, "k", GPUC_INDEX), one = gpuc_int(ctx, 1);
+    gpuc_tir_buffer *sum = gpuc_topi_par_cell(ctx, "sum", GPUC_INT32);
+    gpuc_expr so_far = gpuc_topi_par_get(ctx, sum);
+    gpuc_expr count = gpuc_min(ctx, x->n, gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, x->counts, row)));
+    gpuc_stmt add = gpuc_topi_par_set(ctx, sum, gpuc_add(ctx, so_far, gpuc_tir_load1(ctx, x->counts, r)));
+    gpuc_stmt put = gpuc_tir_store1(ctx, x->at, gpuc_add(ctx, gpuc_topi_par_index(ctx, so_far), k),
+                                    gpuc_topi_par_to_i32(ctx, gpuc_add(ctx, gpuc_mul(ctx, row, x->n), k)));
+    gpuc_stmt all[] = {gpuc_topi_par_set(ctx, sum, gpuc_topi_par_i32(ctx, 0)),
+                       gpuc_topi_par_serial(ctx, r, row, add),
+                       gpuc_tir_if_(ctx, gpuc_lt(ctx, row, x->rows), gpuc_topi_par_serial(ctx, k, count, put),
+                                    gpuc_tir_store1(ctx, x->number, gpuc_int(ctx, 0), so_far))};
+    return gpuc_topi_par_lanes(ctx, lanes, row, gpuc_add(ctx, x->rows, one),
+                               gpuc_tir_alloc(ctx, sum, gpuc_tir_seq(ctx, 3, all)));
+}
+
+/* NULL: there are too many boxes. */
+static gpuc_stmt all_class_in_order(gpuc_ctx *ctx, all_class *x, int64_t most, const gpuc_target *target)
 {
     gpuc_tir_buffer *counts = gpuc_topi_par_workspace(ctx, "counts", GPUC_INT32, x->rows),
                     *left = gpuc_topi_suppress_space(ctx, target, x->rows, x->n);
+    const gpuc_target *lanes = gpuc_topi_par_on_lanes(target);
     x->counts = counts;
     const gpuc_suppress_row s = {
         .s = {.ctx = ctx, .rows = x->rows, .n = x->n, .threshold = x->threshold, .max = x->max},
         .target = target,
+        .most = most,
         .left = left,
         .arg = x,
         .corner = all_class_corner,
         .keep = all_class_keep,
         .end = all_class_end};
+    if (lanes && !gpuc_topi_suppress_fits_lanes(&s)) return NULL;
     gpuc_order o = {.ctx = ctx,
                     .rows = x->rows,
                     .n = x->n,
                     .arg = (void *)&s,
                     .key = score_key,
                     .value = GPUC_FLOAT32,
-                    .target = target,
+                    .target = gpuc_topi_par_cpu(target),
+                    .lanes = lanes,
                     .takes = scores_enough,
                     .use = suppress_row};
-    gpuc_stmt body = gpuc_tir_seq2(ctx, gpuc_topi_order_sort_rows(&o), join_rows(ctx, x, target));
+    gpuc_stmt join = lanes ? join_rows_on_lanes(ctx, x, lanes) : join_rows(ctx, x, target);
+    gpuc_stmt body = gpuc_tir_seq2(ctx, gpuc_topi_order_sort_rows(&o), join);
     return gpuc_tir_alloc(ctx, counts, gpuc_tir_alloc(ctx, left, body));
 }
 
@@ -264,9 +290,11 @@ static gpuc_stmt all_class_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void 
                                 const gpuc_target *target, gpuc_knobs *knobs)
 {
     all_class x = all_class_of(arg, op);
+    bool software = gpuc_topi_par_cpu(target) || gpuc_topi_par_on_lanes(target);
+    int64_t most = gpuc_attrs_get_int(((const gpuc_op_call *)arg)->attrs, "max_output_size", 0);
+    gpuc_stmt in_order = software ? all_class_in_order(ctx, &x, most, target) : NULL;
     (void)knobs;
-    target = gpuc_topi_par_cpu(target);
-    return target ? all_class_in_order(ctx, &x, target) : all_class_together(ctx, &x);
+    return in_order ? in_order : all_class_together(ctx, &x);
 }
 
 static void all_class_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -472,9 +500,19 @@ static gpuc_stmt suppress_first(const gpuc_order *o, gpuc_expr row, const gpuc_o
                          x->on ? gpuc_topi_suppress_in_order(s, row, &first) : keep);
 }
 
+static gpuc_stmt suppress_first_on_lanes(const gpuc_order *o, gpuc_expr row, const gpuc_order_list *list)
+{
+    const gpuc_suppress_row *s = o->arg;
+    gpuc_order_list first = *list;
+    first.count = gpuc_min(o->ctx, list->count, ((const row_nms *)s->arg)->top);
+    return gpuc_topi_suppress_on_lanes(s, row, &first);
+}
+
+/* NULL: there are too many boxes, or they are only sorted. */
 static gpuc_stmt nms_in_order(gpuc_ctx *ctx, const row_nms *x, const gpuc_target *target)
 {
     gpuc_tir_buffer *left = gpuc_topi_suppress_space(ctx, target, x->rows, x->n);
+    const gpuc_target *lanes = gpuc_topi_par_on_lanes(target);
     const gpuc_suppress_row s = {.s = {.ctx = ctx,
                                        .rows = x->rows,
                                        .n = x->n,
@@ -487,16 +525,25 @@ static gpuc_stmt nms_in_order(gpuc_ctx *ctx, const row_nms *x, const gpuc_target
                                  .class_of = x->any_class ? NULL : nms_class,
                                  .keep = nms_keep,
                                  .drop = nms_drop};
+    if (lanes && (!x->on || !gpuc_topi_suppress_fits_lanes(&s))) return NULL;
     gpuc_order o = {.ctx = ctx,
                     .rows = x->rows,
                     .n = x->n,
                     .arg = (void *)&s,
                     .key = detection_key,
                     .value = x->call->in[0].dtype,
-                    .target = target,
+                    .target = gpuc_topi_par_cpu(target),
+                    .lanes = lanes,
                     .takes = is_valid,
-                    .use = suppress_first};
+                    .use = lanes ? suppress_first_on_lanes : suppress_first};
     gpuc_stmt body = gpuc_topi_order_sort_rows(&o);
+    if (lanes) {
+        gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX);
+        body = gpuc_tir_seq2(ctx,
+                             gpuc_topi_par_loop(ctx, e, gpuc_mul(ctx, x->rows, x->n),
+                                                gpuc_tir_store1(ctx, x->out, e, gpuc_topi_par_i32(ctx, 0))),
+                             body);
+    }
     return x->on ? gpuc_tir_alloc(ctx, left, body) : body;
 }
 
@@ -504,9 +551,10 @@ static gpuc_stmt nms_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, 
                           gpuc_knobs *knobs)
 {
     row_nms x = row_nms_of(arg, op);
+    bool software = gpuc_topi_par_cpu(target) || gpuc_topi_par_on_lanes(target);
+    gpuc_stmt in_order = software ? nms_in_order(ctx, &x, target) : NULL;
     (void)knobs;
-    target = gpuc_topi_par_cpu(target);
-    return target ? nms_in_order(ctx, &x, target) : nms_together(ctx, &x);
+    return in_order ? in_order : nms_together(ctx, &x);
 }
 
 static void nms_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
