@@ -66,9 +66,8 @@ GPUC_API void gpuc_stage_unroll(gpuc_stage *st, gpuc_iter *iter);
 GPUC_API void gpuc_stage_vectorize(gpuc_stage *st, gpuc_iter *iter);
 /* Runs the iterations on the threads of a CPU. Reduce loops cannot: use rfactor. */
 GPUC_API void gpuc_stage_parallel(gpuc_stage *st, gpuc_iter *iter);
-/* Attaches a note to the body of the loop, for passes that know the key; others ignore it.
- * "auto_unroll_max_step": innermost loops of up to so many steps become straight code; 0: only the loops that
- * unroll names do. */
+/* Attaches a note to the body of the loop. "auto_unroll_max_step": innermost loops of up to so many steps become
+ * straight code; 0: only the loops that unroll names do. A key that no pass knows is an error. */
 GPUC_API void gpuc_stage_pragma(gpuc_stage *st, gpuc_iter *iter, const char *key, int64_t value);
 /* Computes, in the body of that loop of parent, the part that its readers need there (all of them must be
  * inside of the loop). The stage stays with the loop when it is split (the inner part) or fused. Unless
@@ -92,8 +91,9 @@ GPUC_API void gpuc_stage_require_scope(gpuc_stage *st);
 GPUC_API void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t offset);
 /* Stores the elements in that order: a capital letter is an axis (A the first), and a factor with a small
  * letter is the inner part of a split axis. "BA32b" keeps a matrix [k, n] as [n / 32, k, 32], the last panel
- * filled up (transform_layout of TVM). storage_align then applies to the axis, or its outer part. */
-GPUC_API void gpuc_stage_storage_layout(gpuc_stage *st, const char *layout);
+ * filled up. storage_align then applies to the axis, or its outer part. The loops stay as they are: split and reorder
+ * make them run in the order of the elements. */
+GPUC_API void gpuc_stage_transform_layout(gpuc_stage *st, const char *layout);
 /* Rounds the extent along an axis of the part that compute_at gives up to a multiple of factor, as far as the
  * tensor reaches, so that loops over it have whole vectors (align_bounds of Halide). */
 GPUC_API void gpuc_stage_align_bounds(gpuc_stage *st, int axis, int64_t factor);
@@ -147,7 +147,7 @@ GPUC_API gpuc_tensor_intrin *gpuc_tensor_intrin_declare(gpuc_ctx *ctx, const cha
  * bits. Every target computes them, some in one instruction.
  * "coopmat_f16_f32", "coopmat_f16": 16 x 16 += 16 x 16 times 16 x 16, of float16, summed in float32 or
  * float16; both factors and the sums lie in storage of scope coopmat, which the threads along x hold
- * together, one block of 16 x 16 behind the other (gpuc_stage_storage_layout "AB16a16b"). "coopmat_load_f16"
+ * together, one block of 16 x 16 behind the other (gpuc_stage_transform_layout "AB16a16b"). "coopmat_load_f16"
  * copies such a block into it, "coopmat_store_f32" and "coopmat_store_f16" out of it; loops over the same
  * threads compute them where the target has no cooperative matrices, or the storage is not as they need it:
  * rows or columns side by side, at multiples of 16 bytes. NULL: there is no such intrinsic. */

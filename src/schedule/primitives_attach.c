@@ -136,13 +136,13 @@ void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t 
     st->align[axis] = (gpuc_align){.factor = factor, .offset = offset};
 }
 
-void gpuc_stage_storage_layout(gpuc_stage *st, const char *layout)
+void gpuc_stage_transform_layout(gpuc_stage *st, const char *layout)
 {
-    need_intermediate(st, "storage_layout");
-    gpuc_stage_need(st, layout, "storage_layout", "layout");
-    refuse_extern_readers(st, "storage_layout");
+    need_intermediate(st, "transform_layout");
+    gpuc_stage_need(st, layout, "transform_layout", "layout");
+    refuse_extern_readers(st, "transform_layout");
     if (st->op->kind == GPUC_TE_EXTERN)
-        gpuc_stage_fail(st, "storage_layout: an extern operation writes its result as it is");
+        gpuc_stage_fail(st, "transform_layout: an extern operation writes its result as it is");
     st->layout = gpuc_te_layout_parse(st->schedule->ctx, layout, st->op->outputs[0]->ndim);
 }
 

@@ -262,6 +262,9 @@ void gpuc_stage_pragma(gpuc_stage *st, gpuc_iter *iter, const char *key, int64_t
     gpuc_stage_need_leaf(st, iter, "pragma");
     if (!key || !key[0])
         gpuc_stage_fail(st, "pragma: '%s' gets a pragma without a name", gpuc_schedule_iter_name(iter));
+    if (strcmp(key, "auto_unroll_max_step") != 0)
+        gpuc_stage_fail(st, "pragma: '%s' gets the pragma '%s', which has no effect; there is auto_unroll_max_step",
+                        gpuc_schedule_iter_name(iter), key);
     gpuc_pragma *p = gpuc_new(ctx, gpuc_pragma);
     p->key = gpuc_ctx_strdup(ctx, key);
     p->value = value;

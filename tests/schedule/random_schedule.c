@@ -21,7 +21,7 @@ const char *const random_primitive_names[RANDOM_PRIMITIVE_COUNT] = {
     [RANDOM_COMPUTE_ROOT] = "compute_root",
     [RANDOM_SET_SCOPE] = "set_scope",
     [RANDOM_STORAGE_ALIGN] = "storage_align",
-    [RANDOM_STORAGE_LAYOUT] = "storage_layout",
+    [RANDOM_TRANSFORM_LAYOUT] = "transform_layout",
     [RANDOM_DOUBLE_BUFFER] = "double_buffer",
     [RANDOM_ROUND_UP] = "round_up",
     [RANDOM_OVERLAP] = "overlap",
@@ -104,7 +104,7 @@ static void run_call(gpuc_ctx *ctx, void *arg)
     case RANDOM_COMPUTE_ROOT: gpuc_stage_compute_root(st); break;
     case RANDOM_SET_SCOPE: gpuc_stage_set_scope(st, c->text); break;
     case RANDOM_STORAGE_ALIGN: gpuc_stage_storage_align(st, c->n, c->x, c->y); break;
-    case RANDOM_STORAGE_LAYOUT: gpuc_stage_storage_layout(st, c->text); break;
+    case RANDOM_TRANSFORM_LAYOUT: gpuc_stage_transform_layout(st, c->text); break;
     case RANDOM_ROUND_UP: gpuc_stage_round_up(st); break;
     case RANDOM_OVERLAP: gpuc_stage_overlap(st, c->a); break;
     case RANDOM_NON_TEMPORAL: gpuc_stage_non_temporal(st); break;
@@ -480,7 +480,7 @@ static void annotate(maker *m, gpuc_stage *st)
         apply(m, &c);
     }
     if (!st->is_output && st->op->kind == GPUC_TE_COMPUTE && ndim > 0 && chance(m, 20))
-        apply(m, &(call){.p = RANDOM_STORAGE_LAYOUT, .st = st, .text = any_layout(m, ndim)});
+        apply(m, &(call){.p = RANDOM_TRANSFORM_LAYOUT, .st = st, .text = any_layout(m, ndim)});
     if (!st->is_output && st->attach == GPUC_ATTACH_AT && chance(m, 20))
         apply(m, &(call){.p = RANDOM_DOUBLE_BUFFER, .st = st});
     if (!st->is_output && chance(m, m->rounded)) apply(m, &(call){.p = RANDOM_ROUND_UP, .st = st});
