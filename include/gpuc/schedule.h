@@ -115,6 +115,46 @@ GPUC_API void gpuc_stage_double_buffer(gpuc_stage *st);
  * the caches or not read soon. It has an effect in global memory only. */
 GPUC_API void gpuc_stage_non_temporal(gpuc_stage *st);
 
+/* Launches threads around all loops of the stage, and of what is computed in them: threads[i] ("threadIdx.x",
+ * "blockIdx.x", ...) of extents[i]. Loops in them that are bound to the same thread share it out; what no loop is bound
+ * for is stored by the first thread where threads share the storage. A serial stage whose inputs are computed by threads
+ * in its loops is one kernel then. out (may be NULL) gets the n thread loops, whose variables set_store_predicate may
+ * use. Errors: virtual threads, a thread given twice, extents below 1. */
+GPUC_API void gpuc_stage_env_threads(gpuc_stage *st, int n, const char *const *threads,
+                                     const int64_t *extents, gpuc_iter **out);
+/* Stores elements only where the condition holds: for threads that compute the same elements, of which one shall store
+ * them. It is made of symbols and of the variables of loops and axes (gpuc_iter_var) of the stage, of its env_threads,
+ * and of the loops that it is computed in; reduce axes are no part of it, nor are tensors. Where it uses the variable of
+ * a thread it chooses the thread that stores to shared storage. This one may change the result: every element that is
+ * read must be stored by some iteration, and nothing checks that. Errors: no bool; lowering names a variable that
+ * is no loop around the store. */
+GPUC_API void gpuc_stage_set_store_predicate(gpuc_stage *st, gpuc_expr predicate);
+/* Asks the caches for the part of t that the body of the loop reads `offset` iterations later, a request per line of 64
+ * bytes. t is read by the stage and lies in global memory; the loop is serial or unrolled. In C it is
+ * __builtin_prefetch, in OpenCL C prefetch(); SPIR-V has nothing for it, so that other targets drop it. Errors: t is
+ * not read there, another kind of loop, a vectorized loop around it, an offset below 1. */
+GPUC_API void gpuc_stage_prefetch(gpuc_stage *st, gpuc_tensor *t, gpuc_iter *iter, int64_t offset);
+/* Keeps the storage of a stage through the iterations of the loop that it is computed in, as a ring: an iteration
+ * computes only what the ones before have not. The part must move along one axis, by a fixed step that is shorter than
+ * the part; the loop is serial or unrolled. Errors (of lowering): computed at root, another kind of loop, a part that
+ * does not move so, and double_buffer together with it. */
+GPUC_API void gpuc_stage_rolling_buffer(gpuc_stage *st);
+
+/* Stages that are placed together. */
+typedef struct gpuc_stage_group gpuc_stage_group;
+/* A group of the stages on the ways from the inputs to the outputs: the outputs are in it, the inputs if
+ * include_inputs says so; it stays the schedule's. Root of a stage in a group is where the group is computed; stages
+ * that cache_write, rfactor or cache_read make for a group belong to it. Errors: no way leads from an input to an
+ * output, a stage that is in a group already, an output or placeholder of the schedule in it is refused when the group is
+ * moved. */
+GPUC_API gpuc_stage_group *gpuc_schedule_create_group(gpuc_schedule *s, int num_outputs,
+                                                      gpuc_tensor *const *outputs, int num_inputs,
+                                                      gpuc_tensor *const *inputs, bool include_inputs);
+/* compute_at for every stage of the group that is at root; those that are computed in one another stay so. */
+GPUC_API void gpuc_stage_group_compute_at(gpuc_stage_group *g, gpuc_stage *parent, gpuc_iter *iter);
+/* Undoes it: stages of the group that are at the group's place go to root. */
+GPUC_API void gpuc_stage_group_compute_root(gpuc_stage_group *g);
+
 /* ---- Intrinsics that a schedule may put in the place of loops ---- */
 /* The part of a buffer that one run of the intrinsic reads or writes; its elements are those of the pattern's
  * tensor. */

@@ -241,7 +241,9 @@ static void loops(gpuc_ctx *ctx, misuse *m)
     case 6: gpuc_stage_bind(st, i, some_word(m)); break;
     case 7: gpuc_stage_unroll(st, i); break;
     case 8: gpuc_stage_vectorize(st, i); break;
-    case 9: gpuc_stage_pragma(st, i, seldom(m) ? some_name(m) : "auto_unroll_max_step", some_number(m)); break;
+    case 9:
+        gpuc_stage_pragma(st, i, seldom(m) ? some_name(m) : "auto_unroll_max_step", some_number(m));
+        break;
     case 10: gpuc_stage_overlap(st, i); break;
     }
     for (int k = 0; k < 4; k++) add_iter(m, out[k]);

@@ -317,7 +317,8 @@ static gpuc_stmt add_part(const layer *l, const sums *s, gpuc_expr first, int64_
         fetch = gpuc_tir_seq2(ctx, fetch, gpuc_tir_store1(ctx, l->near[i], place, state));
     }
     if (n % l->lanes == 0) place = gpuc_tir_substitute(ctx, place, 1, &l->lane, &zero);
-    if (n < gpuc_topi_rnn_panel(l)) fetch = gpuc_tir_if_(ctx, gpuc_lt(ctx, place, gpuc_int(ctx, n)), fetch, NULL);
+    if (n < gpuc_topi_rnn_panel(l))
+        fetch = gpuc_tir_if_(ctx, gpuc_lt(ctx, place, gpuc_int(ctx, n)), fetch, NULL);
     gpuc_expr from = gpuc_mul(ctx, block, gpuc_int(ctx, TIMES)), rest = gpuc_int(ctx, n / TIMES * TIMES);
     gpuc_stmt all[] = {by_lanes(l, l->lanes, fetch),
                        gpuc_topi_par_serial(ctx, block, gpuc_int(ctx, n / TIMES),
