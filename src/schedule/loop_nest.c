@@ -123,7 +123,9 @@ static void guard_store(emitter *e, gpuc_ptrs *list)
     guard_lead(e, list);
     if (n->rolls) {
         gpuc_expr first = gpuc_eq(ctx, n->parent->loops[n->parent_loop].var, gpuc_int(ctx, 0));
-        guard(e, list, gpuc_or(ctx, first, gpuc_le(ctx, n->fresh, e->index[n->rolling_axis])));
+        const gpuc_range *r = gpuc_map_get(&n->dom, n->op->axes[n->rolling_axis]);
+        gpuc_expr at = gpuc_arith_simplify(e->l->analyzer, gpuc_sub(ctx, e->index[n->rolling_axis], r->min));
+        guard(e, list, gpuc_or(ctx, first, gpuc_le(ctx, n->held, at)));
     }
     gpuc_schedule_lowering_predicate(e->l, n, &e->value, list);
 }

@@ -37,7 +37,7 @@ struct gpuc_nest {
     gpuc_past_end past_end;
     bool rolls; /* storage lives through the parent loop's iterations */
     int rolling_axis;
-    gpuc_expr fresh; /* indices of that axis from here on were not computed before */
+    gpuc_expr held; /* so many of its part were computed before */
     int num_loops;
     gpuc_nest_loop *loops; /* outermost first, in the order that they are emitted in: first the stage's env */
 };

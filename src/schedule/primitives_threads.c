@@ -202,6 +202,9 @@ static gpuc_stmt request(ahead *a, const gpuc_interval *part)
     for (int k = 0; k < ndim; k++) {
         gpuc_expr last = gpuc_sub(ctx, part[k].max, part[k].min);
         bool lines = k == ndim - 1;
+        last = gpuc_arith_simplify(a->l->analyzer, last);
+        if (last->kind != GPUC_EXPR_INT)
+            gpuc_ptrs_push(ctx, &a->guards, gpuc_le(ctx, gpuc_int(ctx, 0), last));
         if (lines) last = gpuc_floordiv_(ctx, gpuc_sub(ctx, gpuc_add(ctx, last, line), one), line);
         counts[k] = gpuc_arith_simplify(a->l->analyzer, gpuc_add(ctx, last, one));
         vars[k] = gpuc_var(ctx, gpuc_ctx_printf(ctx, "%s.ahead%d", a->t->name, k), GPUC_INDEX);

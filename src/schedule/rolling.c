@@ -66,5 +66,5 @@ void gpuc_schedule_lowering_roll(gpuc_lowering *l, gpuc_nest *n)
             name);
     n->rolls = true;
     n->rolling_axis = axis;
-    n->fresh = gpuc_arith_simplify(l->analyzer, gpuc_add(ctx, r->min, gpuc_int(ctx, extent - step)));
+    n->held = gpuc_int(ctx, extent - step);
 }
