@@ -280,7 +280,7 @@ static void group_in_itself(around *x)
 
 static void group_with_output(around *x)
 {
-    gpuc_tensor *from = expr_tensor(&x->g, "e"), *to = x->g.args[x->g.num_args - 1];
+    gpuc_tensor *from = expr_tensor(&x->g, "s"), *to = x->g.args[x->g.num_args - 1];
     gpuc_stage_group *g = gpuc_schedule_create_group(x->s, 1, &to, 1, &from, false);
     gpuc_stage_group_compute_at(g, stage(x, "top"), axis_of(stage(x, "top"), 0));
 }
