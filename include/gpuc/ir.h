@@ -30,7 +30,7 @@ extern "C" {
 
 /* Memory that a function reads and writes. Unique by identity. */
 typedef struct gpuc_tir_buffer gpuc_tir_buffer;
-/* How a reduction joins two values: internal. */
+/* How a reduction joins two tuples of values: gpuc_te_comm_reducer of gpuc/te.h makes one. */
 typedef struct gpuc_tir_reducer gpuc_tir_reducer;
 struct gpuc_iter;
 struct gpuc_te_tensor;

@@ -66,9 +66,8 @@ GPUC_API void gpuc_stage_unroll(gpuc_stage *st, gpuc_iter *iter);
 GPUC_API void gpuc_stage_vectorize(gpuc_stage *st, gpuc_iter *iter);
 /* Runs the iterations on the threads of a CPU. Reduce loops cannot: use rfactor. */
 GPUC_API void gpuc_stage_parallel(gpuc_stage *st, gpuc_iter *iter);
-/* Attaches a note to the body of the loop, for passes that know the key; others ignore it.
- * "auto_unroll_max_step": innermost loops of up to so many steps become straight code; 0: only the loops that
- * unroll names do. */
+/* Attaches a note to the body of the loop. "auto_unroll_max_step": innermost loops of up to so many steps become
+ * straight code; 0: only the loops that unroll names do. A key that no pass knows is an error. */
 GPUC_API void gpuc_stage_pragma(gpuc_stage *st, gpuc_iter *iter, const char *key, int64_t value);
 /* Computes, in the body of that loop of parent, the part that its readers need there (all of them must be
  * inside of the loop). The stage stays with the loop when it is split (the inner part) or fused. Unless
@@ -92,8 +91,9 @@ GPUC_API void gpuc_stage_require_scope(gpuc_stage *st);
 GPUC_API void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t offset);
 /* Stores the elements in that order: a capital letter is an axis (A the first), and a factor with a small
  * letter is the inner part of a split axis. "BA32b" keeps a matrix [k, n] as [n / 32, k, 32], the last panel
- * filled up (transform_layout of TVM). storage_align then applies to the axis, or its outer part. */
-GPUC_API void gpuc_stage_storage_layout(gpuc_stage *st, const char *layout);
+ * filled up. storage_align then applies to the axis, or its outer part. The loops stay as they are: split and reorder
+ * make them run in the order of the elements. */
+GPUC_API void gpuc_stage_transform_layout(gpuc_stage *st, const char *layout);
 /* Rounds the extent along an axis of the part that compute_at gives up to a multiple of factor, as far as the
  * tensor reaches, so that loops over it have whole vectors (align_bounds of Halide). */
 GPUC_API void gpuc_stage_align_bounds(gpuc_stage *st, int axis, int64_t factor);
@@ -114,6 +114,46 @@ GPUC_API void gpuc_stage_double_buffer(gpuc_stage *st);
 /* Stores whole vectors of the result past the caches, where the target can, for results that are larger than
  * the caches or not read soon. It has an effect in global memory only. */
 GPUC_API void gpuc_stage_non_temporal(gpuc_stage *st);
+
+/* Launches threads around all loops of the stage, and of what is computed in them: threads[i] ("threadIdx.x",
+ * "blockIdx.x", ...) of extents[i]. Loops in them that are bound to the same thread share it out; what no loop is bound
+ * for is stored by the first thread where threads share the storage. A serial stage whose inputs are computed by threads
+ * in its loops is one kernel then. out (may be NULL) gets the n thread loops, whose variables set_store_predicate may
+ * use. Errors: virtual threads, a thread given twice, extents below 1. */
+GPUC_API void gpuc_stage_env_threads(gpuc_stage *st, int n, const char *const *threads,
+                                     const int64_t *extents, gpuc_iter **out);
+/* Stores elements only where the condition holds: for threads that compute the same elements, of which one shall store
+ * them. It is made of symbols and of the variables of loops and axes (gpuc_iter_var) of the stage, of its env_threads,
+ * and of the loops that it is computed in; reduce axes are no part of it, nor are tensors. Where it uses the variable of
+ * a thread it chooses the thread that stores to shared storage. This one may change the result: every element that is
+ * read must be stored by some iteration, and nothing checks that. Errors: no bool; lowering names a variable that
+ * is no loop around the store. */
+GPUC_API void gpuc_stage_set_store_predicate(gpuc_stage *st, gpuc_expr predicate);
+/* Asks the caches for the part of t that the body of the loop reads `offset` iterations later, a request per line of 64
+ * bytes. t is read by the stage and lies in global memory; the loop is serial or unrolled. In C it is
+ * __builtin_prefetch, in OpenCL C prefetch(); SPIR-V has nothing for it, so that other targets drop it. Errors: t is
+ * not read there, another kind of loop, a vectorized loop around it, an offset below 1. */
+GPUC_API void gpuc_stage_prefetch(gpuc_stage *st, gpuc_tensor *t, gpuc_iter *iter, int64_t offset);
+/* Keeps the storage of a stage through the iterations of the loop that it is computed in, as a ring: an iteration
+ * computes only what the ones before have not. The part must move along one axis, by a fixed step that is shorter than
+ * the part; the loop is serial or unrolled. Errors (of lowering): computed at root, another kind of loop, a part that
+ * does not move so, and double_buffer together with it. */
+GPUC_API void gpuc_stage_rolling_buffer(gpuc_stage *st);
+
+/* Stages that are placed together. */
+typedef struct gpuc_stage_group gpuc_stage_group;
+/* A group of the stages on the ways from the inputs to the outputs: the outputs are in it, the inputs if
+ * include_inputs says so; it stays the schedule's. Root of a stage in a group is where the group is computed; stages
+ * that cache_write, rfactor or cache_read make for a group belong to it. Errors: no way leads from an input to an
+ * output, a stage that is in a group already, an output or placeholder of the schedule in it is refused when the group is
+ * moved. */
+GPUC_API gpuc_stage_group *gpuc_schedule_create_group(gpuc_schedule *s, int num_outputs,
+                                                      gpuc_tensor *const *outputs, int num_inputs,
+                                                      gpuc_tensor *const *inputs, bool include_inputs);
+/* compute_at for every stage of the group that is at root; those that are computed in one another stay so. */
+GPUC_API void gpuc_stage_group_compute_at(gpuc_stage_group *g, gpuc_stage *parent, gpuc_iter *iter);
+/* Undoes it: stages of the group that are at the group's place go to root. */
+GPUC_API void gpuc_stage_group_compute_root(gpuc_stage_group *g);
 
 /* ---- Intrinsics that a schedule may put in the place of loops ---- */
 /* The part of a buffer that one run of the intrinsic reads or writes; its elements are those of the pattern's
@@ -147,7 +187,7 @@ GPUC_API gpuc_tensor_intrin *gpuc_tensor_intrin_declare(gpuc_ctx *ctx, const cha
  * bits. Every target computes them, some in one instruction.
  * "coopmat_f16_f32", "coopmat_f16": 16 x 16 += 16 x 16 times 16 x 16, of float16, summed in float32 or
  * float16; both factors and the sums lie in storage of scope coopmat, which the threads along x hold
- * together, one block of 16 x 16 behind the other (gpuc_stage_storage_layout "AB16a16b"). "coopmat_load_f16"
+ * together, one block of 16 x 16 behind the other (gpuc_stage_transform_layout "AB16a16b"). "coopmat_load_f16"
  * copies such a block into it, "coopmat_store_f32" and "coopmat_store_f16" out of it; loops over the same
  * threads compute them where the target has no cooperative matrices, or the storage is not as they need it:
  * rows or columns side by side, at multiples of 16 bytes. NULL: there is no such intrinsic. */

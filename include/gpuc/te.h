@@ -25,8 +25,16 @@ GPUC_API gpuc_tensor *gpuc_te_placeholder(gpuc_ctx *ctx, const char *name, int n
                                           gpuc_dtype dtype);
 GPUC_API gpuc_iter *gpuc_te_axis(gpuc_ctx *ctx, gpuc_expr extent, const char *name);        /* [0, extent) */
 GPUC_API gpuc_iter *gpuc_te_reduce_axis(gpuc_ctx *ctx, gpuc_expr extent, const char *name); /* [0, extent) */
-/* The variable that stands for the axis in expressions. */
+/* Axes whose variable runs from min, an integer of constants and symbols that may be negative, to min + extent - 1. The
+ * dimension of a compute has extent elements all the same: element 0 is that of min. */
+GPUC_API gpuc_iter *gpuc_te_axis_from(gpuc_ctx *ctx, gpuc_expr min, gpuc_expr extent, const char *name);
+GPUC_API gpuc_iter *gpuc_te_reduce_axis_from(gpuc_ctx *ctx, gpuc_expr min, gpuc_expr extent,
+                                             const char *name);
+/* The variable that stands for the axis in expressions. Schedules know the axis by gpuc_stage_axis and
+ * gpuc_stage_reduce_axis: an operation has copies, from 0, of axes that another has, or that begin elsewhere. */
 GPUC_API gpuc_expr gpuc_iter_var(const gpuc_iter *iter);
+/* The first value of the variable; NULL for NULL. */
+GPUC_API gpuc_expr gpuc_iter_min(const gpuc_iter *iter);
 /* The number of iterations of the axis. */
 GPUC_API gpuc_expr gpuc_iter_extent(const gpuc_iter *iter);
 
@@ -36,6 +44,22 @@ GPUC_API gpuc_expr gpuc_te_read(gpuc_ctx *ctx, gpuc_tensor *t, int n, const gpuc
 /* "sum", "prod", "min", "max", "all", "any" over the axes; must be the whole body of a compute. */
 GPUC_API gpuc_expr gpuc_te_reduce(gpuc_ctx *ctx, const char *reducer, gpuc_expr value, int num_axes,
                                   gpuc_iter *const *axes);
+
+/* A reducer of `count` values at once, as te.comm_reducer of TVM: an index with its maximum, a count with a mean and a sum
+ * of squares, a maximum with a sum of exponentials. lhs[i] and rhs[i] are scalar variables (gpuc_var) of one type per i;
+ * result[i], of the same type, is what joining the tuples gives; it uses these variables and constants only. identity[i]
+ * are constants that change nothing. Loops, threads and rfactor join parts in any order: the laws for that are tried on
+ * a few values, and an error says which does not hold: commutative, associative, the identity on either side, and with
+ * itself (a sum of no elements: so no -inf that is subtracted from -inf). Types may differ between values; the arrays are
+ * copied, and the reducer is the context's. */
+GPUC_API const gpuc_tir_reducer *gpuc_te_comm_reducer(gpuc_ctx *ctx, const char *name, int count,
+                                                      const gpuc_expr *lhs, const gpuc_expr *rhs,
+                                                      const gpuc_expr *result, const gpuc_expr *identity);
+/* A reduction of tuples: values[i] of the type of the reducer's value i, for each point of the axes where the condition
+ * (bool; NULL: always) holds. outs[0 .. count) get its parts, which are the bodies of one gpuc_te_compute_n, in order; a
+ * reducer of one value gives the body of a gpuc_te_compute. Errors: types that do not fit, axes that are no reduce axes. */
+GPUC_API void gpuc_te_reduce_n(gpuc_ctx *ctx, const gpuc_tir_reducer *reducer, const gpuc_expr *values,
+                               int num_axes, gpuc_iter *const *axes, gpuc_expr condition, gpuc_expr *outs);
 
 /* A tensor with one dimension per axis (none: 0-D); its shape is the axes' extents. */
 GPUC_API gpuc_tensor *gpuc_te_compute(gpuc_ctx *ctx, const char *name, int ndim, gpuc_iter *const *axes,

@@ -131,7 +131,7 @@ static void hold_weights(const gpuc_rules *r, gpuc_tensor *weight, int channels,
     order[m] = gpuc_stage_axis(st, channels);
     gpuc_stage_reorder(st, n, order);
     gpuc_stage_vectorize(st, order[m]);
-    gpuc_stage_storage_layout(st, gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + channels));
+    gpuc_stage_transform_layout(st, gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + channels));
 }
 
 /* ---- Dense ---- */

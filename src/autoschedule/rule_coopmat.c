@@ -170,7 +170,7 @@ static void lay_out(const gpuc_rules *r, gpuc_stage *st, int n, int first, int s
     const char *layout = "";
     for (int i = 0; i < n; i++) layout = gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + i);
     layout = gpuc_ctx_printf(r->ctx, "%s%d%c%d%c", layout, SIDE, 'a' + first, SIDE, 'a' + second);
-    gpuc_stage_storage_layout(st, layout);
+    gpuc_stage_transform_layout(st, layout);
 }
 
 /* order: the axes that are in no block, then blocks, then rows and columns within; unrolled but for these.

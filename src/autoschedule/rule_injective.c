@@ -149,7 +149,7 @@ static void whole_vectors(const gpuc_rules *r, gpuc_stage *st, int lanes)
         layout = gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + i);
         loops[i] = gpuc_stage_axis(st, i);
     }
-    gpuc_stage_storage_layout(st, gpuc_ctx_printf(r->ctx, "%s%d%c", layout, lanes, 'a' + n - 1));
+    gpuc_stage_transform_layout(st, gpuc_ctx_printf(r->ctx, "%s%d%c", layout, lanes, 'a' + n - 1));
     gpuc_stage_round_up(st);
     gpuc_stage_split(st, loops[n - 1], lanes, &loops[n - 1], &vector);
     gpuc_stage_vectorize(st, vector);

@@ -303,6 +303,6 @@ int gpuc_rules_panels(const gpuc_rules *r, gpuc_stage *copy, int across, int alo
     layout = gpuc_ctx_printf(r->ctx, "%s%c%c%lld%c", layout, 'A' + across, 'A' + along, (long long)width,
                              'a' + across);
     if (steps > 1) layout = gpuc_ctx_printf(r->ctx, "%s%lld%c", layout, (long long)steps, 'a' + along);
-    gpuc_stage_storage_layout(copy, layout);
+    gpuc_stage_transform_layout(copy, layout);
     return m;
 }

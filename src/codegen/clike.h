@@ -128,6 +128,8 @@ void gpuc_clike_cast(gpuc_clike *p, gpuc_dtype to, gpuc_expr a, int prec,
                      void (*print)(gpuc_clike *, gpuc_expr, int)); /* "(T)a" */
 /* buffer[index] of a scalar access, or the variable that the buffer is. */
 void gpuc_clike_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index);
+/* A pointer to type ("const char") at the first byte of an element. */
+void gpuc_clike_byte(gpuc_clike *p, const char *type, const gpuc_tir_buffer *b, gpuc_expr index);
 /* The vector of a contiguous access if the buffer is declared in vectors; true if it was printed. */
 bool gpuc_clike_vector_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index);
 /* A load of a scalar, of a vector of a buffer that is declared in vectors, or of elements that do not lie side

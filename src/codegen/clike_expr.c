@@ -417,6 +417,13 @@ void gpuc_clike_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index
     p->lang->lane(p, (int)(at % vec));
 }
 
+void gpuc_clike_byte(gpuc_clike *p, const char *type, const gpuc_tir_buffer *b, gpuc_expr index)
+{
+    gpuc_expr bytes = gpuc_imm_int(p->ctx, index->dtype, (int64_t)gpuc_dtype_bytes(b->dtype));
+    gpuc_put(p, "(%s *)%s + ", type, gpuc_clike_buf(p, b));
+    gpuc_clike_expr(p, gpuc_mul(p->ctx, index, bytes), GPUC_PREC_UNARY);
+}
+
 bool gpuc_clike_vector_element(gpuc_clike *p, const gpuc_tir_buffer *b, gpuc_expr index)
 {
     const gpuc_clike_buffer *plan = gpuc_clike_buffer_of(p, b);

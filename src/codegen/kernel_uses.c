@@ -164,6 +164,7 @@ static void use_call(walker *w, gpuc_expr e)
         return;
     case GPUC_TIR_CALL_BARRIER: w->uses->has_barrier = true; return;
     case GPUC_TIR_CALL_THREAD_DECIDES: w->uses->has_decision = true; return;
+    case GPUC_TIR_CALL_PREFETCH: use_of(w, n->buffer)->read = true; return;
     case GPUC_TIR_CALL_ATOMIC_ADD:
     case GPUC_TIR_CALL_ATOMIC_MIN:
     case GPUC_TIR_CALL_ATOMIC_MAX:

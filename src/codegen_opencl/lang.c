@@ -425,6 +425,11 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
     switch (n->fn) {
     case GPUC_TIR_CALL_REINTERPRET: reinterpret(p, e, prec); return;
     case GPUC_TIR_CALL_BARRIER: gpuc_put(p, "barrier(CLK_LOCAL_MEM_FENCE)"); return;
+    case GPUC_TIR_CALL_PREFETCH:
+        gpuc_put(p, "prefetch(");
+        gpuc_clike_byte(p, "const global char", n->buffer, n->args[0]);
+        gpuc_put(p, ", 64)");
+        return;
     case GPUC_TIR_CALL_THREAD_DECIDES: gpuc_put(p, "%s", gpuc_opencl_decision(p)); return;
     case GPUC_TIR_CALL_SUBGROUP_LANE:
         subgroup(p, e, "(int)get_sub_group_local_id", GPUC_OPENCL_SUBGROUPS);

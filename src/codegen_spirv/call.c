@@ -261,6 +261,8 @@ uint32_t gpuc_spv_call(gpuc_spv_kernel *k, gpuc_expr e)
         return gpuc_spv_reinterpret(k, e->dtype, n->args[0]->dtype, gpuc_spv_expr(k, n->args[0]));
     case GPUC_TIR_CALL_EXACT: return exact(k, e);
     case GPUC_TIR_CALL_BARRIER: return barrier(k);
+    case GPUC_TIR_CALL_PREFETCH:
+        return gpuc_spv_expr(k, gpuc_imm_int(k->ctx, e->dtype, 0)); /* there is none */
     case GPUC_TIR_CALL_THREAD_DECIDES: return gpuc_spv_expr(k, gpuc_imm_int(k->ctx, e->dtype, 1));
     case GPUC_TIR_CALL_ATOMIC_ADD:
     case GPUC_TIR_CALL_ATOMIC_MIN:

@@ -283,7 +283,9 @@ static gpuc_expr legal_call(legalizer *l, gpuc_expr e)
     gpuc_expr *args = gpuc_new_array(ctx, gpuc_expr, n->n + 1);
     for (int i = 0; i < n->n; i++) args[i] = gpuc_tir_map(&l->m, n->args[i]);
     const gpuc_tir_buffer *b = n->buffer ? legal_buffer(l, n->buffer) : NULL;
-    if (b && !gpuc_dtype_equal(b->dtype, n->buffer->dtype)) {
+    bool other = b && !gpuc_dtype_equal(b->dtype, n->buffer->dtype);
+    if (other && n->fn == GPUC_TIR_CALL_PREFETCH) return gpuc_imm_int(ctx, e->dtype, 0);
+    if (other) {
         char name[24];
         gpuc_raise(ctx, GPUC_UNSUPPORTED,
                    "kernel '%s': '%s' on '%s' of type %s, which the target does not have", l->f->name,

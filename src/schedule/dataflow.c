@@ -121,6 +121,10 @@ gpuc_tensor *gpuc_cache_read(gpuc_schedule *s, gpuc_tensor *tensor, const char *
     gpuc_dataflow d = {.schedule = s, .added = cache, .beside = st, .after = true};
     gpuc_schedule_dataflow_carry(&d, t, op->outputs[0], num_readers, readers);
     gpuc_schedule_dataflow_commit(&d);
+    gpuc_stage_group *group = readers[0]->group;
+    for (int i = 1; i < num_readers; i++)
+        if (readers[i]->group != group) group = NULL;
+    gpuc_stage_group_join(group, cache);
     return op->outputs[0];
 }
 
@@ -269,6 +273,7 @@ gpuc_tensor *gpuc_cache_write(gpuc_schedule *s, gpuc_tensor *tensor, const char 
     gpuc_schedule_dataflow_replace(&d, st, copy_op);
     gpuc_schedule_dataflow_carry(&d, NULL, NULL, 0, NULL);
     gpuc_schedule_dataflow_commit(&d);
+    gpuc_stage_group_join(st->group, cache);
     st->leaves = fresh->leaves;
     st->num_leaves = fresh->num_leaves;
     return cache_op->outputs[tensor->value_index];

@@ -383,14 +383,38 @@ static void infer_region(gpuc_lowering *l, gpuc_nest *n)
     if (n->stage->round_up && !n->parent) fill_blocks(l, n);
     for (int k = 0; k < op->num_reduce; k++)
         set_range(l, n, op->reduce[k], op->reduce[k]->min, op->reduce[k]->extent);
+    for (int k = 0; k < n->stage->num_env; k++)
+        set_range(l, n, n->stage->env[k], gpuc_int(ctx, 0), n->stage->env[k]->extent);
+}
+
+bool gpuc_schedule_lowering_read_part(gpuc_lowering *l, const gpuc_nest *m, int level, const gpuc_tensor *t,
+                                      gpuc_interval *region)
+{
+    /* As if it were computed in the body, by each thread for itself. */
+    gpuc_nest at = {.stage = gpuc_schedule_find(l->schedule, t->op),
+                    .op = t->op,
+                    .parent = (gpuc_nest *)(uintptr_t)m,
+                    .parent_loop = level,
+                    .scope = GPUC_SCOPE_LOCAL};
+    need d = {.l = l, .n = &at, .region = region, .known = gpuc_new_array(l->ctx, bool, t->ndim)};
+    gpuc_map_init(&d.spans, l->ctx);
+    gpuc_schedule_lowering_reader_spans(l, &at, m, &d.spans);
+    fill_spans(l->ctx, m->op, &d.spans);
+    for (int k = 0; k < m->op->num_outputs; k++) gpuc_tir_visit(l->ctx, m->op->bodies[k], note_read, &d);
+    bool known = true;
+    for (int k = 0; k < t->ndim; k++) known = known && d.known[k] && region[k].min && region[k].max;
+    return known;
 }
 
 /* ---- Loops ------------------------------------------------------------------------------------------ */
 
-static const gpuc_nest_loop *find_open(const gpuc_nest *n, gpuc_thread_tag tag)
+/* The loop around loop number i that launches the threads of the tag; NULL: none does. */
+static const gpuc_nest_loop *find_open(const gpuc_nest *n, int i, gpuc_thread_tag tag)
 {
     if (tag == GPUC_THREAD_NONE || tag == GPUC_VTHREAD) return NULL;
     const gpuc_nest_loop *found = NULL;
+    for (int k = 0; k < i && k < n->stage->num_env; k++)
+        if (n->loops[k].note.tag == tag) found = n->loops[k].opened ? n->loops[k].opened : &n->loops[k];
     gpuc_path p = gpuc_path_start(n);
     for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));)
         if (loop->note.tag == tag) found = loop->opened ? loop->opened : loop;
@@ -414,7 +438,8 @@ static void check_thread(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_l
         gpuc_stage_fail(
             n->stage, "'%s' is bound to %s with extent %s inside of a loop of that thread with extent %s",
             name, tag, gpuc_expr_text(l->ctx, loop->extent), gpuc_expr_text(l->ctx, loop->opened->extent));
-    if (loop->iter->kind == GPUC_ITER_DATA && n->parent && !one &&
+    bool env = loop < n->loops + n->stage->num_env;
+    if (loop->iter->kind == GPUC_ITER_DATA && n->parent && !one && !env &&
         gpuc_schedule_scope_is_per_thread(n->scope, loop->note.tag))
         gpuc_stage_fail(
             n->stage,
@@ -448,11 +473,11 @@ static void make_loops(gpuc_lowering *l, gpuc_nest *n)
     gpuc_ctx *ctx = l->ctx;
     const gpuc_stage *st = n->stage;
     gpuc_iter **order = loop_order(l, st);
-    n->num_loops = st->num_leaves;
+    n->num_loops = st->num_env + st->num_leaves;
     n->loops = gpuc_new_array(ctx, gpuc_nest_loop, n->num_loops);
     for (int i = 0; i < n->num_loops; i++) {
         gpuc_nest_loop *loop = &n->loops[i];
-        loop->iter = order[i];
+        loop->iter = i < st->num_env ? st->env[i] : order[i - st->num_env];
         loop->note = gpuc_stage_note(st, loop->iter);
         loop->extent = ((const gpuc_range *)gpuc_map_get(&n->dom, loop->iter))->extent;
         int64_t extent;
@@ -469,7 +494,7 @@ static void make_loops(gpuc_lowering *l, gpuc_nest *n)
             loop->note.kind = GPUC_LOOP_SERIAL;
             loop->note.tag = GPUC_THREAD_NONE;
         }
-        loop->opened = find_open(n, loop->note.tag);
+        loop->opened = find_open(n, i, loop->note.tag);
         if (loop->opened) {
             loop->var = loop->opened->var;
         } else {
@@ -670,6 +695,7 @@ void gpuc_schedule_lowering_infer(gpuc_lowering *l)
         check_storage(l, n);
         check_divergence(l, n);
         gpuc_schedule_lowering_round_up(l, n);
+        gpuc_schedule_lowering_roll(l, n);
         if (n->parent) gpuc_ptrs_push(l->ctx, &n->parent->loops[n->parent_loop].inside, n);
     }
 }

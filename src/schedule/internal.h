@@ -14,11 +14,19 @@ typedef struct gpuc_pragma {
     struct gpuc_pragma *next;
 } gpuc_pragma;
 
+/* What is asked for in the body of a loop, so many iterations before it is read. */
+typedef struct gpuc_prefetch {
+    gpuc_tensor *tensor;
+    int64_t offset;
+    struct gpuc_prefetch *next;
+} gpuc_prefetch;
+
 /* How a leaf runs; a leaf without one is serial. */
 typedef struct gpuc_loop_note {
     gpuc_loop_kind kind;
     gpuc_thread_tag tag;
     gpuc_pragma *pragmas;
+    gpuc_prefetch *prefetches;
     const gpuc_tensor_intrin *intrin; /* in the place of this loop and those inside of it, or NULL */
 } gpuc_loop_note;
 
@@ -40,14 +48,28 @@ struct gpuc_stage {
     gpuc_iter *attach_iter;
     bool has_scope;
     gpuc_scope scope;
-    bool double_buffer, round_up, non_temporal, require_scope;
+    bool double_buffer, round_up, non_temporal, require_scope, rolling;
+    int num_env; /* threads around all loops; their tags are in notes */
+    gpuc_iter **env;
+    gpuc_expr predicate; /* of stores, in the variables of loops, or NULL */
+    gpuc_stage_group *group;
     gpuc_align *align;            /* per dimension, or NULL */
     const gpuc_te_layout *layout; /* of the storage, or NULL */
     int64_t *parts;               /* per dimension: extents of parts are multiples of it (0: any), or NULL */
 };
 
+struct gpuc_stage_group {
+    gpuc_schedule *schedule;
+    const char *name; /* of the first output */
+    gpuc_ptrs stages;
+    gpuc_attach attach; /* ROOT or AT */
+    gpuc_stage *attach_stage;
+    gpuc_iter *attach_iter;
+};
+
 struct gpuc_schedule {
     gpuc_ctx *ctx;
+    gpuc_ptrs groups; /* gpuc_stage_group */
     gpuc_ptrs stages; /* producers first */
     gpuc_map of_op;   /* every operation that a stage has had -> stage */
 };
@@ -69,6 +91,10 @@ int gpuc_stage_find_leaf(const gpuc_stage *st, const gpuc_iter *iter); /* -1: no
 int gpuc_stage_need_leaf(const gpuc_stage *st, const gpuc_iter *iter, const char *primitive);
 gpuc_loop_note gpuc_stage_note(const gpuc_stage *st, const gpuc_iter *iter);
 gpuc_loop_note *gpuc_stage_note_make(gpuc_stage *st, gpuc_iter *iter);
+/* Puts a stage that a primitive has made into a group (NULL: none), and to its place. */
+void gpuc_stage_group_join(gpuc_stage_group *g, gpuc_stage *st);
+/* Raises where st cannot be computed in that loop of parent. */
+void gpuc_stage_need_place(const gpuc_stage *st, const gpuc_stage *parent, const gpuc_iter *iter);
 bool gpuc_schedule_op_reads(const gpuc_te_op *op, const gpuc_te_op *producer);
 bool gpuc_schedule_op_is_reduction(const gpuc_te_op *op);
 

@@ -90,21 +90,44 @@ static void guard_domain(emitter *e, gpuc_ptrs *list)
     }
 }
 
+/* Adds the guard of one loop of threads unless one of the nest's loops from first on is bound to them, or the
+ * predicate chooses among them. */
+static void guard_lead_of(emitter *e, const gpuc_nest_loop *loop, int first, gpuc_ptrs *list)
+{
+    gpuc_ctx *ctx = e->l->ctx;
+    const gpuc_nest *n = e->n;
+    if (loop->opened || n->scope == GPUC_SCOPE_COOPMAT) return;
+    if (gpuc_schedule_scope_is_per_thread(n->scope, loop->note.tag)) return;
+    bool bound = n->stage->predicate && gpuc_tir_uses_var(ctx, n->stage->predicate, loop->iter->var);
+    for (int i = first; i < n->num_loops; i++) bound |= n->loops[i].note.tag == loop->note.tag;
+    if (!bound) guard(e, list, gpuc_eq(ctx, loop->var, gpuc_int(ctx, 0)));
+}
+
 /* Adds guards so that one thread writes storage that the threads of an enclosing loop share; all threads that
  * hold a cooperative matrix write it. */
 static void guard_lead(emitter *e, gpuc_ptrs *list)
 {
+    const gpuc_nest *n = e->n;
+    int num_env = n->stage->num_env;
+    gpuc_path p = gpuc_path_start(n);
+    for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));)
+        if (gpuc_is_thread_tag(loop->note.tag)) guard_lead_of(e, loop, 0, list);
+    for (int i = 0; i < num_env; i++) guard_lead_of(e, &n->loops[i], num_env, list);
+}
+
+/* Adds guards that keep a ring from computing what it holds, and the predicate of the schedule. */
+static void guard_store(emitter *e, gpuc_ptrs *list)
+{
     gpuc_ctx *ctx = e->l->ctx;
     const gpuc_nest *n = e->n;
-    gpuc_path p = gpuc_path_start(n);
-    for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));) {
-        if (!gpuc_is_thread_tag(loop->note.tag) || loop->opened) continue;
-        if (gpuc_schedule_scope_is_per_thread(n->scope, loop->note.tag)) continue;
-        if (n->scope == GPUC_SCOPE_COOPMAT) continue;
-        bool bound = false;
-        for (int i = 0; i < n->num_loops; i++) bound |= n->loops[i].note.tag == loop->note.tag;
-        if (!bound) guard(e, list, gpuc_eq(ctx, loop->var, gpuc_int(ctx, 0)));
+    guard_lead(e, list);
+    if (n->rolls) {
+        gpuc_expr first = gpuc_eq(ctx, n->parent->loops[n->parent_loop].var, gpuc_int(ctx, 0));
+        const gpuc_range *r = gpuc_map_get(&n->dom, n->op->axes[n->rolling_axis]);
+        gpuc_expr at = gpuc_arith_simplify(e->l->analyzer, gpuc_sub(ctx, e->index[n->rolling_axis], r->min));
+        guard(e, list, gpuc_or(ctx, first, gpuc_le(ctx, n->held, at)));
     }
+    gpuc_schedule_lowering_predicate(e->l, n, &e->value, list);
 }
 
 static gpuc_expr all_of(gpuc_ctx *ctx, const gpuc_ptrs *list)
@@ -163,6 +186,7 @@ static gpuc_stmt close_loop(gpuc_lowering *l, const gpuc_nest_loop *loop, gpuc_s
 {
     gpuc_ctx *ctx = l->ctx;
     if (!body) return NULL;
+    body = gpuc_tir_seq2(ctx, loop->ahead, body);
     for (const gpuc_pragma *p = loop->note.pragmas; p; p = p->next)
         body = gpuc_tir_attr(ctx, "pragma", p->key, gpuc_int(ctx, p->value), NULL, body);
     bool once = gpuc_tir_is_const(loop->extent, 1) && loop->note.kind != GPUC_LOOP_THREAD;
@@ -198,6 +222,15 @@ static int guard_level(gpuc_lowering *l, const gpuc_nest_loop *loops, int n, gpu
     return -1;
 }
 
+static gpuc_stmt allocate(const gpuc_lowering *l, const gpuc_nest *n, gpuc_stmt body)
+{
+    for (int k = n->op->num_outputs - 1; k >= 0; k--) {
+        const gpuc_tir_buffer *b = gpuc_map_get(&l->allocs, n->op->outputs[k]);
+        if (b && body) body = gpuc_tir_alloc(l->ctx, b, body);
+    }
+    return body;
+}
+
 /* Loops from first to before end around body, with the nests that are computed in them, each guard as
  * far out as it may be. */
 static gpuc_stmt close_loops(gpuc_lowering *l, const gpuc_nest_loop *loops, int first, int end,
@@ -210,8 +243,12 @@ static gpuc_stmt close_loops(gpuc_lowering *l, const gpuc_nest_loop *loops, int 
             if (level == i) gpuc_ptrs_push(l->ctx, &here, guards->at[k]);
         }
         body = guarded(l->ctx, &here, body);
-        if (i >= first)
-            body = close_loop(l, &loops[i], gpuc_schedule_lowering_produce(l, &loops[i].inside, body));
+        if (i < first) continue;
+        body = close_loop(l, &loops[i], gpuc_schedule_lowering_produce(l, &loops[i].inside, body));
+        for (size_t k = loops[i].inside.count; k > 0; k--) {
+            const gpuc_nest *n = loops[i].inside.at[k - 1];
+            if (n->rolls) body = allocate(l, n, body);
+        }
     }
     return body;
 }
@@ -274,7 +311,7 @@ static gpuc_stmt emit_plain(gpuc_lowering *l, const gpuc_nest *n)
     gpuc_schedule_pass_up_guards(l->ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
     guard_threads(&e, n->loops, n->num_loops, &guards);
     guard_domain(&e, &guards);
-    guard_lead(&e, &guards);
+    guard_store(&e, &guards);
     int level = intrin_level(n);
     gpuc_stmt body =
         level < n->num_loops ? run_intrin(&e, level, &guards) : gpuc_te_emit_plain(l->ctx, &e.emit);
@@ -291,6 +328,7 @@ static gpuc_nest_loop *init_loops(gpuc_lowering *l, const gpuc_nest *n, int firs
         gpuc_nest_loop loop = n->loops[i];
         loop.inside = (gpuc_ptrs){0};
         loop.note.pragmas = NULL;
+        loop.ahead = NULL;
         if (i >= first && !loop.opened) {
             bool once = loop.value != loop.var;
             loop.var = gpuc_var(l->ctx, gpuc_as_var(loop.var)->name, GPUC_INDEX);
@@ -336,14 +374,14 @@ static gpuc_stmt emit_reduction(gpuc_lowering *l, const gpuc_nest *n)
     start(&e, l, n, loops, num_init);
     gpuc_schedule_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &init_guards);
     guard_threads(&e, loops, num_init, &init_guards);
-    guard_lead(&e, &init_guards);
+    guard_store(&e, &init_guards);
     gpuc_stmt init = tidy(l, gpuc_te_emit_init(ctx, &e.emit));
 
     start(&e, l, n, n->loops, n->num_loops);
     gpuc_schedule_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
     guard_threads(&e, n->loops, n->num_loops, &guards);
     guard_domain(&e, &guards);
-    guard_lead(&e, &guards);
+    guard_store(&e, &guards);
     int level = intrin_level(n);
     gpuc_stmt update =
         level < n->num_loops ? run_intrin(&e, level, &guards) : gpuc_te_emit_update(ctx, &e.emit);
@@ -463,7 +501,7 @@ static gpuc_stmt emit_allreduce(gpuc_lowering *l, const gpuc_nest *n)
     gpuc_schedule_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &store_guards);
     guard_threads(&e, data, num_data, &store_guards);
     guard_domain(&e, &store_guards);
-    guard_lead(&e, &store_guards);
+    guard_store(&e, &store_guards);
 
     start(&e, l, n, n->loops, n->num_loops);
     gpuc_schedule_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
@@ -512,10 +550,7 @@ gpuc_stmt gpuc_schedule_lowering_produce(gpuc_lowering *l, const gpuc_ptrs *nest
     for (size_t i = nests->count; i > 0; i--) {
         const gpuc_nest *n = nests->at[i - 1];
         body = gpuc_tir_seq2(l->ctx, gpuc_schedule_lowering_emit(l, n), body);
-        for (int k = n->op->num_outputs - 1; k >= 0; k--) {
-            const gpuc_tir_buffer *b = gpuc_map_get(&l->allocs, n->op->outputs[k]);
-            if (b && body) body = gpuc_tir_alloc(l->ctx, b, body);
-        }
+        if (!n->rolls) body = allocate(l, n, body);
     }
     return body;
 }

@@ -74,6 +74,7 @@ static void make_storage(gpuc_lowering *l, const gpuc_nest *n, const gpuc_tensor
         }
         shape = part;
         if (moved) place->origin = origin;
+        if (n->rolls) place->rolling = part[n->rolling_axis], place->rolling_axis = n->rolling_axis;
     }
     if ((place->layout = n->stage->layout)) {
         ndim = place->layout->n;
@@ -126,7 +127,8 @@ gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_a
     gpuc_lowering l = {.ctx = ctx,
                        .schedule = s,
                        .analyzer = gpuc_arith_analyzer_create(ctx),
-                       .sizes = gpuc_arith_analyzer_create(ctx)};
+                       .sizes = gpuc_arith_analyzer_create(ctx),
+                       .scalars = &params.scalars};
     gpuc_map_init(&l.of_op, ctx);
     gpuc_map_init(&l.places, ctx);
     gpuc_map_init(&l.allocs, ctx);
@@ -140,6 +142,7 @@ gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_a
     gpuc_schedule_lowering_infer(&l);
     make_places(&l, &params, num_args, current);
 
+    for (size_t i = 0; i < l.nests.count; i++) gpuc_schedule_lowering_prefetch(&l, l.nests.at[i]);
     gpuc_ptrs roots = {0};
     for (size_t i = 0; i < l.nests.count; i++)
         if (!((const gpuc_nest *)l.nests.at[i])->parent) gpuc_ptrs_push(ctx, &roots, l.nests.at[i]);

@@ -16,6 +16,7 @@ typedef struct gpuc_nest_loop {
     gpuc_expr value;  /* var, or 0 if there is one iteration */
     const struct gpuc_nest_loop *opened; /* that enclosing loop, or NULL: the loop opens itself */
     gpuc_ptrs inside;                    /* gpuc_nest computed in its body, producers first */
+    gpuc_stmt ahead;                     /* prefetches at the begin of the body, or NULL */
 } gpuc_nest_loop;
 
 /* How a stage treats elements of its part beyond the end of the tensor. */
@@ -34,19 +35,23 @@ struct gpuc_nest {
     bool is_parameter; /* an output lies in an argument of the function */
     gpuc_map dom;      /* iter -> gpuc_range: what has to be computed */
     gpuc_past_end past_end;
+    bool rolls; /* storage lives through the parent loop's iterations */
+    int rolling_axis;
+    gpuc_expr held; /* so many of its part were computed before */
     int num_loops;
-    gpuc_nest_loop *loops; /* outermost first, in the order that they are emitted in */
+    gpuc_nest_loop *loops; /* outermost first, in the order that they are emitted in: first the stage's env */
 };
 
 typedef struct gpuc_lowering {
     gpuc_ctx *ctx;
     gpuc_schedule *schedule;
-    gpuc_analyzer *analyzer; /* knows the ranges of loop variables and symbols, and that loops run */
-    gpuc_analyzer *sizes;    /* knows the ranges of symbols alone */
-    gpuc_ptrs nests;         /* producers first */
-    gpuc_map of_op;          /* stage->op -> gpuc_nest */
-    gpuc_map places;         /* tensor -> gpuc_te_place */
-    gpuc_map allocs;         /* tensor -> gpuc_tir_buffer to allocate */
+    gpuc_analyzer *analyzer;  /* knows the ranges of loop variables and symbols, and that loops run */
+    gpuc_analyzer *sizes;     /* knows the ranges of symbols alone */
+    gpuc_ptrs nests;          /* producers first */
+    gpuc_map of_op;           /* stage->op -> gpuc_nest */
+    gpuc_map places;          /* tensor -> gpuc_te_place */
+    gpuc_map allocs;          /* tensor -> gpuc_tir_buffer to allocate */
+    const gpuc_ptrs *scalars; /* parameters of the function */
 } gpuc_lowering;
 
 /* The enclosing loops of a nest, innermost first. */
@@ -78,6 +83,17 @@ void gpuc_schedule_lowering_infer(gpuc_lowering *l);
  * in terms of the loops that are open there. Ends are NULL where nothing is known. */
 void gpuc_schedule_lowering_reader_spans(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest *m,
                                          gpuc_map *spans);
+/* The part of a tensor that the body of loop number `level` of m reads, in terms of the loops up to that one: region has
+ * one interval per dimension. false: not known. */
+bool gpuc_schedule_lowering_read_part(gpuc_lowering *l, const gpuc_nest *m, int level, const gpuc_tensor *t,
+                                      gpuc_interval *region);
+/* Sets rolls of a nest whose loops around are known; raises where its part does not roll. */
+void gpuc_schedule_lowering_roll(gpuc_lowering *l, gpuc_nest *n);
+/* Sets `ahead` of the loops of a nest. */
+void gpuc_schedule_lowering_prefetch(gpuc_lowering *l, gpuc_nest *n);
+/* Adds the condition under which the nest's stage stores, in the values of its iterators. */
+void gpuc_schedule_lowering_predicate(gpuc_lowering *l, const gpuc_nest *n, const gpuc_map *value,
+                                      gpuc_ptrs *guards);
 /* Sets past_end of a nest whose domain is known. Its producers' is set. */
 void gpuc_schedule_lowering_round_up(gpuc_lowering *l, gpuc_nest *n);
 /* The value of axis k that an element is computed from, if elements beyond the end are those at the end. */

@@ -36,7 +36,7 @@ static void refuse_extern_readers(const gpuc_stage *st, const char *primitive)
     }
 }
 
-void gpuc_stage_compute_at(gpuc_stage *st, gpuc_stage *parent, gpuc_iter *iter)
+void gpuc_stage_need_place(const gpuc_stage *st, const gpuc_stage *parent, const gpuc_iter *iter)
 {
     need_intermediate(st, "compute_at");
     gpuc_stage_need(st, parent, "compute_at", "stage whose loop it is computed in");
@@ -49,6 +49,11 @@ void gpuc_stage_compute_at(gpuc_stage *st, gpuc_stage *parent, gpuc_iter *iter)
     if (!feeds(st->schedule, st, parent))
         gpuc_stage_fail(st, "compute_at: stage '%s' does not read it, directly or through other stages",
                         parent->name);
+}
+
+void gpuc_stage_compute_at(gpuc_stage *st, gpuc_stage *parent, gpuc_iter *iter)
+{
+    gpuc_stage_need_place(st, parent, iter);
     st->attach = GPUC_ATTACH_AT;
     st->attach_stage = parent;
     st->attach_iter = iter;
@@ -68,6 +73,8 @@ void gpuc_stage_compute_inline(gpuc_stage *st)
             gpuc_stage_fail(st, "compute_inline: stage '%s' is computed in one of its loops; move that first",
                             other->name);
     }
+    if (st->predicate)
+        gpuc_stage_fail(st, "compute_inline: it has a predicate for its stores, and would store nothing");
     refuse_extern_readers(st, "compute_inline");
     st->attach = GPUC_ATTACH_INLINE;
     st->attach_stage = NULL;
@@ -76,9 +83,11 @@ void gpuc_stage_compute_inline(gpuc_stage *st)
 
 void gpuc_stage_compute_root(gpuc_stage *st)
 {
-    st->attach = GPUC_ATTACH_ROOT;
-    st->attach_stage = NULL;
-    st->attach_iter = NULL;
+    const gpuc_stage_group *g = st->group;
+    bool together = g && g->attach == GPUC_ATTACH_AT;
+    st->attach = together ? g->attach : GPUC_ATTACH_ROOT;
+    st->attach_stage = together ? g->attach_stage : NULL;
+    st->attach_iter = together ? g->attach_iter : NULL;
 }
 
 static void need_image(const gpuc_stage *st, bool parameter)
@@ -136,13 +145,13 @@ void gpuc_stage_storage_align(gpuc_stage *st, int axis, int64_t factor, int64_t 
     st->align[axis] = (gpuc_align){.factor = factor, .offset = offset};
 }
 
-void gpuc_stage_storage_layout(gpuc_stage *st, const char *layout)
+void gpuc_stage_transform_layout(gpuc_stage *st, const char *layout)
 {
-    need_intermediate(st, "storage_layout");
-    gpuc_stage_need(st, layout, "storage_layout", "layout");
-    refuse_extern_readers(st, "storage_layout");
+    need_intermediate(st, "transform_layout");
+    gpuc_stage_need(st, layout, "transform_layout", "layout");
+    refuse_extern_readers(st, "transform_layout");
     if (st->op->kind == GPUC_TE_EXTERN)
-        gpuc_stage_fail(st, "storage_layout: an extern operation writes its result as it is");
+        gpuc_stage_fail(st, "transform_layout: an extern operation writes its result as it is");
     st->layout = gpuc_te_layout_parse(st->schedule->ctx, layout, st->op->outputs[0]->ndim);
 }
 
@@ -170,6 +179,14 @@ void gpuc_stage_double_buffer(gpuc_stage *st)
 {
     need_intermediate(st, "double_buffer");
     st->double_buffer = true;
+}
+
+void gpuc_stage_rolling_buffer(gpuc_stage *st)
+{
+    need_intermediate(st, "rolling_buffer");
+    if (st->op->kind == GPUC_TE_EXTERN)
+        gpuc_stage_fail(st, "rolling_buffer: an extern operation writes all of its result");
+    st->rolling = true;
 }
 
 void gpuc_stage_non_temporal(gpuc_stage *st)

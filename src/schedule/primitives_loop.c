@@ -20,9 +20,10 @@ static void need_plain(const gpuc_stage *st, const gpuc_iter *iter, const char *
     if (note.intrin)
         gpuc_stage_fail(st, "%s: '%s' is tensorized (%s); do this before", primitive,
                         gpuc_schedule_iter_name(iter), note.intrin->name);
-    if (note.kind != GPUC_LOOP_SERIAL || note.pragmas)
-        gpuc_stage_fail(st, "%s: '%s' is annotated (vectorize, unroll, parallel or pragma); do this before",
-                        primitive, gpuc_schedule_iter_name(iter));
+    if (note.kind != GPUC_LOOP_SERIAL || note.pragmas || note.prefetches)
+        gpuc_stage_fail(
+            st, "%s: '%s' is annotated (vectorize, unroll, parallel, pragma or prefetch); do this before",
+            primitive, gpuc_schedule_iter_name(iter));
 }
 
 /* Stages that are computed at a loop follow it when it is split or fused. */
@@ -33,6 +34,11 @@ static void move_attached(gpuc_stage *st, const gpuc_iter *from, gpuc_iter *to)
         gpuc_stage *other = s->stages.at[i];
         if (other->attach == GPUC_ATTACH_AT && other->attach_stage == st && other->attach_iter == from)
             other->attach_iter = to;
+    }
+    for (size_t i = 0; i < s->groups.count; i++) {
+        gpuc_stage_group *g = s->groups.at[i];
+        if (g->attach == GPUC_ATTACH_AT && g->attach_stage == st && g->attach_iter == from)
+            g->attach_iter = to;
     }
 }
 
@@ -262,6 +268,10 @@ void gpuc_stage_pragma(gpuc_stage *st, gpuc_iter *iter, const char *key, int64_t
     gpuc_stage_need_leaf(st, iter, "pragma");
     if (!key || !key[0])
         gpuc_stage_fail(st, "pragma: '%s' gets a pragma without a name", gpuc_schedule_iter_name(iter));
+    if (strcmp(key, "auto_unroll_max_step") != 0)
+        gpuc_stage_fail(
+            st, "pragma: '%s' gets the pragma '%s', which has no effect; there is auto_unroll_max_step",
+            gpuc_schedule_iter_name(iter), key);
     gpuc_pragma *p = gpuc_new(ctx, gpuc_pragma);
     p->key = gpuc_ctx_strdup(ctx, key);
     p->value = value;

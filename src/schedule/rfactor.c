@@ -182,6 +182,7 @@ gpuc_tensor *gpuc_rfactor(gpuc_schedule *s, gpuc_tensor *t, gpuc_iter *iter)
         if (r->whole->kind != GPUC_ITER_REDUCE) gpuc_ptrs_push(s->ctx, &kept, r);
     }
     gpuc_schedule_dataflow_commit(&d);
+    gpuc_stage_group_join(st->group, d.added);
     replace_reduce_loops(st, kept);
     return partial->outputs[t->value_index];
 }

@@ -19,6 +19,8 @@ static void print_loop(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_stage *st, const
     if (note.intrin) gpuc_buf_printf(out, " tensorize %s", note.intrin->name);
     for (const gpuc_pragma *p = note.pragmas; p; p = p->next)
         gpuc_buf_printf(out, " pragma %s=%lld", p->key, (long long)p->value);
+    for (const gpuc_prefetch *p = note.prefetches; p; p = p->next)
+        gpuc_buf_printf(out, " prefetch %s+%lld", p->tensor->name, (long long)p->offset);
     gpuc_buf_str(out, "\n");
 }
 
@@ -41,6 +43,9 @@ static void print_stage(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_stage *st)
     if (st->non_temporal) gpuc_buf_str(out, " non_temporal");
     if (st->require_scope) gpuc_buf_str(out, " require_scope");
     if (st->round_up) gpuc_buf_str(out, " round_up");
+    if (st->rolling) gpuc_buf_str(out, " rolling_buffer");
+    if (st->group) gpuc_buf_printf(out, " group %s", st->group->name);
+    if (st->predicate) gpuc_buf_printf(out, " predicate %s", gpuc_expr_text(ctx, st->predicate));
     for (int i = 0; st->align && i < st->op->outputs[0]->ndim; i++)
         if (st->align[i].factor)
             gpuc_buf_printf(out, " align %d=%lld+%lld", i, (long long)st->align[i].factor,
@@ -49,6 +54,7 @@ static void print_stage(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_stage *st)
     for (int i = 0; st->parts && i < st->op->outputs[0]->ndim; i++)
         if (st->parts[i]) gpuc_buf_printf(out, " parts %d=%lld", i, (long long)st->parts[i]);
     gpuc_buf_str(out, "\n");
+    for (int i = 0; i < st->num_env; i++) print_loop(ctx, out, st, st->env[i]);
     for (int i = 0; i < st->num_leaves; i++) print_loop(ctx, out, st, st->leaves[i]);
 }
 

@@ -19,34 +19,59 @@ gpuc_te_axis_info *gpuc_te_axis_find(gpuc_ctx *ctx, gpuc_expr var)
     return gpuc_map_get(axis_table(ctx), var);
 }
 
-static gpuc_iter *axis_make(gpuc_ctx *ctx, gpuc_expr extent, const char *name, gpuc_iter_kind kind)
+static gpuc_iter *axis_make(gpuc_ctx *ctx, gpuc_expr min, gpuc_expr extent, const char *name,
+                            gpuc_iter_kind kind)
 {
-    gpuc_iter *iter =
-        gpuc_tir_iter(ctx, name && name[0] ? name : "i", gpuc_int(ctx, 0), extent, kind, GPUC_THREAD_NONE);
+    gpuc_iter *iter = gpuc_tir_iter(ctx, name && name[0] ? name : "i", min, extent, kind, GPUC_THREAD_NONE);
     gpuc_te_axis_info *info = gpuc_new(ctx, gpuc_te_axis_info);
     info->iter = iter;
     gpuc_map_set(axis_table(ctx), iter->var, info);
     return iter;
 }
 
+static gpuc_iter *axis_of(gpuc_ctx *ctx, gpuc_expr min, gpuc_expr extent, const char *name,
+                          gpuc_iter_kind kind)
+{
+    const char *owner = name ? name : "axis";
+    min = min ? gpuc_te_check_start(ctx, min, owner) : gpuc_int(ctx, 0);
+    return axis_make(ctx, min, gpuc_te_check_dim(ctx, extent, owner, 0), name, kind);
+}
+
 gpuc_iter *gpuc_te_axis(gpuc_ctx *ctx, gpuc_expr extent, const char *name)
 {
-    return axis_make(ctx, gpuc_te_check_dim(ctx, extent, name ? name : "axis", 0), name, GPUC_ITER_DATA);
+    return axis_of(ctx, NULL, extent, name, GPUC_ITER_DATA);
 }
 
 gpuc_iter *gpuc_te_reduce_axis(gpuc_ctx *ctx, gpuc_expr extent, const char *name)
 {
-    return axis_make(ctx, gpuc_te_check_dim(ctx, extent, name ? name : "axis", 0), name, GPUC_ITER_REDUCE);
+    return axis_of(ctx, NULL, extent, name, GPUC_ITER_REDUCE);
+}
+
+gpuc_iter *gpuc_te_axis_from(gpuc_ctx *ctx, gpuc_expr min, gpuc_expr extent, const char *name)
+{
+    gpuc_te_need(ctx, min, name ? name : "axis", "minimum");
+    return axis_of(ctx, min, extent, name, GPUC_ITER_DATA);
+}
+
+gpuc_iter *gpuc_te_reduce_axis_from(gpuc_ctx *ctx, gpuc_expr min, gpuc_expr extent, const char *name)
+{
+    gpuc_te_need(ctx, min, name ? name : "axis", "minimum");
+    return axis_of(ctx, min, extent, name, GPUC_ITER_REDUCE);
 }
 
 gpuc_iter *gpuc_te_axis_copy(gpuc_ctx *ctx, const gpuc_iter *axis)
 {
-    return axis_make(ctx, axis->extent, gpuc_as_var(axis->var)->name, axis->kind);
+    return axis_make(ctx, gpuc_int(ctx, 0), axis->extent, gpuc_as_var(axis->var)->name, axis->kind);
 }
 
 gpuc_expr gpuc_iter_var(const gpuc_iter *iter)
 {
     return iter ? iter->var : NULL;
+}
+
+gpuc_expr gpuc_iter_min(const gpuc_iter *iter)
+{
+    return iter ? iter->min : NULL;
 }
 
 gpuc_expr gpuc_iter_extent(const gpuc_iter *iter)

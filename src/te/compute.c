@@ -2,29 +2,6 @@
 /* Makes operations that are defined by an expression per element, and checks the expressions. */
 #include "te/internal.h"
 
-gpuc_expr gpuc_te_reduce(gpuc_ctx *ctx, const char *reducer, gpuc_expr value, int num_axes,
-                         gpuc_iter *const *axes)
-{
-    gpuc_te_need(ctx, reducer, "a reduction", "reducer's name");
-    const char *who = gpuc_ctx_printf(ctx, "reduction '%s'", reducer);
-    gpuc_te_need_expr(ctx, value, who, "value");
-    if (num_axes < 1) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "reduction '%s' has no axes", reducer);
-    gpuc_te_need_axes(ctx, num_axes, axes, who);
-    for (int i = 0; i < num_axes; i++) {
-        if (axes[i]->kind != GPUC_ITER_REDUCE)
-            gpuc_raise(
-                ctx, GPUC_INVALID_ARGUMENT,
-                "reduction '%s' over '%s', which is not a reduce axis; make it with gpuc_te_reduce_axis",
-                reducer, gpuc_as_var(axes[i]->var)->name);
-        for (int j = 0; j < i; j++)
-            if (axes[i] == axes[j])
-                gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "reduction '%s' names the axis '%s' twice", reducer,
-                           gpuc_as_var(axes[i]->var)->name);
-    }
-    const gpuc_tir_reducer *r = gpuc_tir_reducer_get(ctx, reducer, value->dtype);
-    return gpuc_tir_reduce(ctx, r, &value, num_axes, axes, NULL, 0);
-}
-
 /* ---- Checks of a body --------------------------------------------------------------------------- */
 
 typedef struct body_check {
@@ -111,7 +88,7 @@ static void check_bodies(gpuc_ctx *ctx, const gpuc_te_op *op)
     }
 }
 
-/* ---- Axes that another operation has already: this one gets copies ---------------------------------- */
+/* ---- Axes that another operation has already, or that begin elsewhere: this one gets copies from 0 ---- */
 
 static gpuc_iter *own_axis(gpuc_ctx *ctx, gpuc_iter *axis)
 {
@@ -120,7 +97,7 @@ static gpuc_iter *own_axis(gpuc_ctx *ctx, gpuc_iter *axis)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
                    "'%s' is not an axis made by gpuc_te_axis or gpuc_te_reduce_axis",
                    gpuc_as_var(axis->var)->name);
-    return info->owned ? gpuc_te_axis_copy(ctx, axis) : axis;
+    return info->owned || !gpuc_tir_is_const(axis->min, 0) ? gpuc_te_axis_copy(ctx, axis) : axis;
 }
 
 static gpuc_expr reduce_with(gpuc_ctx *ctx, const gpuc_tir_reduce_node *r, gpuc_iter *const *axes, int n,
@@ -143,7 +120,7 @@ static void take_axes(gpuc_ctx *ctx, gpuc_te_op *op, gpuc_expr *bodies)
         gpuc_iter *mine = own_axis(ctx, op->axes[i]);
         if (mine != op->axes[i]) {
             vars[n] = op->axes[i]->var;
-            with[n++] = mine->var;
+            with[n++] = gpuc_add(ctx, mine->var, op->axes[i]->min);
             op->axes[i] = mine;
         }
     }
@@ -154,7 +131,7 @@ static void take_axes(gpuc_ctx *ctx, gpuc_te_op *op, gpuc_expr *bodies)
             gpuc_iter *mine = own_axis(ctx, r->axes[i]);
             if (mine != r->axes[i]) {
                 vars[n] = r->axes[i]->var;
-                with[n++] = mine->var;
+                with[n++] = gpuc_add(ctx, mine->var, r->axes[i]->min);
             }
             op->reduce[i] = mine;
         }

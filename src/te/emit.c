@@ -13,6 +13,7 @@ static gpuc_expr *place_index(gpuc_ctx *ctx, const gpuc_te_place *p, int n, cons
 {
     gpuc_expr *at = gpuc_new_array(ctx, gpuc_expr, n);
     for (int i = 0; i < n; i++) at[i] = p->origin ? gpuc_sub(ctx, index[i], p->origin[i]) : index[i];
+    if (p->rolling) at[p->rolling_axis] = gpuc_floormod_(ctx, index[p->rolling_axis], p->rolling);
     if (!p->layout) return at;
     gpuc_expr *laid = gpuc_new_array(ctx, gpuc_expr, p->layout->n);
     gpuc_te_layout_index(ctx, p->layout, at, laid);
@@ -28,6 +29,12 @@ static gpuc_stmt store_element(gpuc_ctx *ctx, const gpuc_te_place *p, int n, con
                                gpuc_expr value)
 {
     return gpuc_tir_store(ctx, p->buffer, p->buffer->ndim, place_index(ctx, p, n, index), value);
+}
+
+gpuc_stmt gpuc_te_emit_prefetch(gpuc_ctx *ctx, const gpuc_te_place *p, int n, const gpuc_expr *index)
+{
+    return gpuc_tir_eval(ctx, gpuc_tir_call(ctx, GPUC_BOOL, GPUC_TIR_CALL_PREFETCH, NULL, p->buffer,
+                                            p->buffer->ndim, place_index(ctx, p, n, index)));
 }
 
 typedef struct load_reads {

@@ -12,6 +12,7 @@ typedef struct gpuc_te_axis_info {
 } gpuc_te_axis_info;
 
 gpuc_te_axis_info *gpuc_te_axis_find(gpuc_ctx *ctx, gpuc_expr var); /* NULL: not made by te */
+/* An axis from 0 with the same extent. */
 gpuc_iter *gpuc_te_axis_copy(gpuc_ctx *ctx, const gpuc_iter *axis);
 
 /* Raise if what was given is NULL or of another context. who: "compute 'C'". */
@@ -23,6 +24,8 @@ void gpuc_te_check_reads(gpuc_ctx *ctx, const gpuc_te_op *op);
 
 /* A dimension as an expression of type GPUC_INDEX; raises for other types and negative constants. */
 gpuc_expr gpuc_te_check_dim(gpuc_ctx *ctx, gpuc_expr dim, const char *owner, int number);
+/* The same for where an axis begins, which may be negative. */
+gpuc_expr gpuc_te_check_start(gpuc_ctx *ctx, gpuc_expr min, const char *owner);
 gpuc_te_op *gpuc_te_op_make(gpuc_ctx *ctx, gpuc_te_op_kind kind, const char *name, int num_outputs);
 gpuc_tensor *gpuc_te_output_make(gpuc_ctx *ctx, gpuc_te_op *op, int value_index, int ndim,
                                  const gpuc_expr *shape, gpuc_dtype dtype);

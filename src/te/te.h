@@ -26,7 +26,8 @@ typedef struct gpuc_te_op {
     /* of EXTERN */
     gpuc_tir_buffer **input_buffers, **output_buffers;
     gpuc_stmt extern_body;
-    const void *extern_of; /* what the body is made of (topi/parallel.h), for the schedule that makes another; or NULL */
+    const void *
+        extern_of; /* what the body is made of (topi/parallel.h), for the schedule that makes another; or NULL */
 } gpuc_te_op;
 
 struct gpuc_te_tensor {
@@ -99,6 +100,9 @@ typedef struct gpuc_te_place {
     const gpuc_tir_buffer *buffer;
     const gpuc_expr *origin;
     const gpuc_te_layout *layout;
+    gpuc_expr
+        rolling; /* extent of the buffer along rolling_axis, where it is a ring of the tensor's elements; or NULL */
+    int rolling_axis;
 } gpuc_te_place;
 /* Statements for one element of op. places: tensor -> gpuc_te_place, for op's inputs and outputs. vars[i]
  * (axes, reduce axes) stand for with[i]; index is the element, in terms of the loops. */
@@ -115,6 +119,8 @@ gpuc_stmt gpuc_te_emit_plain(gpuc_ctx *ctx, const gpuc_te_emit *e); /* bodies th
 gpuc_stmt gpuc_te_emit_init(gpuc_ctx *ctx, const gpuc_te_emit *e);  /* the identity */
 gpuc_stmt gpuc_te_emit_update(gpuc_ctx *ctx,
                               const gpuc_te_emit *e); /* combine with one element, under its condition */
+/* Asks the caches for an element of what lies there, which is in global memory. */
+gpuc_stmt gpuc_te_emit_prefetch(gpuc_ctx *ctx, const gpuc_te_place *p, int n, const gpuc_expr *index);
 gpuc_stmt gpuc_te_emit_extern(gpuc_ctx *ctx, const gpuc_map *places, const gpuc_te_op *op);
 gpuc_stmt gpuc_te_emit_store(gpuc_ctx *ctx, const gpuc_te_emit *e, int k, gpuc_expr value); /* to output k */
 /* Stores values[k] to output k; all values are computed before the first store. */

@@ -42,8 +42,7 @@ gpuc_tensor *gpuc_te_need_tensor(gpuc_ctx *ctx, gpuc_tensor *t, const char *who)
 typedef struct dim_check {
     gpuc_ctx *ctx;
     gpuc_expr dim;
-    const char *owner;
-    int number;
+    const char *owner, *what; /* "extent 2" */
 } dim_check;
 
 /* An extent is known before any loop runs. */
@@ -52,35 +51,44 @@ static bool check_extent(gpuc_expr e, void *arg)
     const dim_check *c = arg;
     if (e->kind == GPUC_EXPR_VAR && gpuc_te_axis_find(c->ctx, e))
         gpuc_raise(c->ctx, GPUC_INVALID_ARGUMENT,
-                   "'%s': extent %d is %s, which depends on the axis '%s'; extents are made of constants and "
+                   "'%s': %s is %s, which depends on the axis '%s'; extents are made of constants and "
                    "symbols: take the largest extent, and mask what is beyond with gpuc_if_then_else",
-                   c->owner, c->number, gpuc_expr_text(c->ctx, c->dim), gpuc_as_var(e)->name);
+                   c->owner, c->what, gpuc_expr_text(c->ctx, c->dim), gpuc_as_var(e)->name);
     if (e->flags & (GPUC_TIR_HAS_TE | GPUC_TIR_HAS_LOAD))
-        gpuc_raise(
-            c->ctx, GPUC_INVALID_ARGUMENT,
-            "'%s': extent %d is %s, which is read from memory; extents are made of constants and symbols",
-            c->owner, c->number, gpuc_expr_text(c->ctx, c->dim));
+        gpuc_raise(c->ctx, GPUC_INVALID_ARGUMENT,
+                   "'%s': %s is %s, which is read from memory; extents are made of constants and symbols",
+                   c->owner, c->what, gpuc_expr_text(c->ctx, c->dim));
     return true;
+}
+
+static gpuc_expr check_place(gpuc_ctx *ctx, gpuc_expr e, const char *owner, const char *what)
+{
+    if (!e) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s': %s is NULL", owner, what);
+    if (e->ctx != ctx) fail_foreign(ctx, gpuc_ctx_printf(ctx, "'%s'", owner), what);
+    gpuc_dtype t = e->dtype;
+    if (t.lanes != 1 || (t.code != GPUC_DTYPE_INT && t.code != GPUC_DTYPE_UINT)) {
+        char name[24];
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s': %s is of type %s; extents are integers", owner, what,
+                   gpuc_dtype_name(t, name));
+    }
+    e = gpuc_cast(ctx, GPUC_INDEX, e);
+    dim_check c = {.ctx = ctx, .dim = e, .owner = owner, .what = what};
+    gpuc_tir_visit(ctx, e, check_extent, &c);
+    return e;
+}
+
+gpuc_expr gpuc_te_check_start(gpuc_ctx *ctx, gpuc_expr min, const char *owner)
+{
+    return check_place(ctx, min, owner, "the minimum");
 }
 
 gpuc_expr gpuc_te_check_dim(gpuc_ctx *ctx, gpuc_expr dim, const char *owner, int number)
 {
-    if (!dim) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s': extent %d is NULL", owner, number);
-    if (dim->ctx != ctx)
-        fail_foreign(ctx, gpuc_ctx_printf(ctx, "'%s'", owner), gpuc_ctx_printf(ctx, "extent %d", number));
-    gpuc_dtype t = dim->dtype;
-    if (t.lanes != 1 || (t.code != GPUC_DTYPE_INT && t.code != GPUC_DTYPE_UINT)) {
-        char name[24];
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s': extent %d is of type %s; extents are integers", owner,
-                   number, gpuc_dtype_name(t, name));
-    }
-    dim = gpuc_cast(ctx, GPUC_INDEX, dim);
     int64_t value;
+    dim = check_place(ctx, dim, owner, gpuc_ctx_printf(ctx, "extent %d", number));
     if (gpuc_expr_is_int(dim, &value) && value < 0)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s': extent %d is %lld; extents are not negative", owner,
                    number, (long long)value);
-    dim_check c = {.ctx = ctx, .dim = dim, .owner = owner, .number = number};
-    gpuc_tir_visit(ctx, dim, check_extent, &c);
     return dim;
 }
 

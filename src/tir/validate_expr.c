@@ -124,6 +124,22 @@ static void check_count(gpuc_tir_validator *v, const gpuc_tir_call_node *n, int 
         gpuc_tir_complain(v, "'%s' takes %d operands, not %d", gpuc_tir_intrins[n->fn].text, wanted, n->n);
 }
 
+static void check_prefetch(gpuc_tir_validator *v, const gpuc_tir_call_node *n)
+{
+    if (!n->buffer || !gpuc_map_get(&v->scope, n->buffer)) {
+        gpuc_tir_complain(v, "'prefetch' has no buffer that is defined here");
+        return;
+    }
+    if (n->buffer->scope != GPUC_SCOPE_GLOBAL)
+        gpuc_tir_complain(v, "'prefetch' of '%s', which is not in global memory", n->buffer->name);
+    if (n->n != n->buffer->ndim)
+        gpuc_tir_complain(v, "'prefetch' of '%s' has %d indices for %d dimensions", n->buffer->name, n->n,
+                          n->buffer->ndim);
+    for (int i = 0; i < n->n; i++)
+        if (!gpuc_is_integer(n->args[i]->dtype) || n->args[i]->dtype.lanes != 1)
+            gpuc_tir_complain(v, "the index of 'prefetch' has type %s", type(v, n->args[i]->dtype));
+}
+
 static void check_atomic(gpuc_tir_validator *v, const gpuc_tir_call_node *n, int operands)
 {
     const char *name = gpuc_tir_intrins[n->fn].text;
@@ -217,6 +233,7 @@ static void check_call(gpuc_tir_validator *v, gpuc_expr e)
     case GPUC_TIR_CALL_ATOMIC_XOR:
     case GPUC_TIR_CALL_ATOMIC_EXCHANGE: check_atomic(v, n, 2); return;
     case GPUC_TIR_CALL_ATOMIC_CAS: check_atomic(v, n, 3); return;
+    case GPUC_TIR_CALL_PREFETCH: check_prefetch(v, n); return;
     case GPUC_TIR_CALL_THREAD_DECIDES:
         check_count(v, n, 0);
         if (!gpuc_dtype_equal(e->dtype, GPUC_BOOL))

@@ -282,15 +282,17 @@ static ev_reg *call(ev_compiler *c, ev_scope *s, gpuc_expr e)
         gpuc_ev_fail(c->m, c->stmt, "the C function %s cannot be called by the evaluator", n->name);
     ev_access *access = NULL;
     ev_reg **list = ev_new_array(c->m, ev_reg *, n->n + 1);
-    if (n->buffer) access = gpuc_ev_access(c, n->buffer, 1, n->args);
-    if (access) access->buffer->stored = true;
-    for (int i = n->buffer ? 1 : 0; i < n->n; i++) list[i] = gpuc_ev_expr(c, n->args[i]);
+    bool ahead = n->fn == GPUC_TIR_CALL_PREFETCH;
+    if (n->buffer) access = gpuc_ev_access(c, n->buffer, ahead ? n->n : 1, n->args);
+    if (access && !ahead) access->buffer->stored = true;
+    for (int i = ahead ? n->n : n->buffer ? 1 : 0; i < n->n; i++) list[i] = gpuc_ev_expr(c, n->args[i]);
     ev_ins *ins = gpuc_ev_emit(c, s, EV_CALL);
     ins->call = n;
     ins->access = access;
     ins->list = list;
     ins->num_list = n->n;
-    if (n->fn == GPUC_TIR_CALL_BARRIER) return ins->d = gpuc_ev_const(c, GPUC_BOOL, (gpuc_tir_value){0});
+    if (n->fn == GPUC_TIR_CALL_BARRIER || ahead)
+        return ins->d = gpuc_ev_const(c, GPUC_BOOL, (gpuc_tir_value){0});
     return ins->d = gpuc_ev_reg(c, s, gpuc_ev_type(e->dtype), e->dtype.lanes, !c->lanes);
 }
 

@@ -131,6 +131,7 @@ void gpuc_ev_call(ev_machine *m, const ev_ins *ins)
 {
     switch (ins->call->fn) {
     case GPUC_TIR_CALL_BARRIER: run_barrier(m, ins); return;
+    case GPUC_TIR_CALL_PREFETCH: gpuc_ev_indices(m, ins->access); return;
     case GPUC_TIR_CALL_ATOMIC_ADD:
     case GPUC_TIR_CALL_ATOMIC_MIN:
     case GPUC_TIR_CALL_ATOMIC_MAX:

@@ -391,5 +391,16 @@ const kernel_text kernel_texts[] = {
      "func large(A: float32[64] global, C: float32[64] global) {\n  for k in 0..2 parallel {\n"
      "    alloc t: float32[65536] local\n    for i in 0..65536 { t[i] = A[i %% 64] }\n"
      "    for i in 0..32 { C[k*32 + i] = t[65535 - i] }\n  }\n}\n"},
+    {"prefetches of each width, in memory that vectors are read from",
+     ON_ALL | WITH_INT64,
+     {0},
+     "func ahead(A: float32[64] global, H: float16[64] global, L: int64[64] global, C: float32[64] global) "
+     "{\n"
+     "  for k in 0..4 bind blockIdx.x {\n    for i in 0..4 {\n      if (k*16 + i*4 + 8 < 64) {\n"
+     "        prefetch<bool>(&A, k*16 + i*4 + 8)\n        prefetch<bool>(&H, k*16 + i*4 + 7)\n"
+     "        prefetch<bool>(&L, k*16 + i*4 + 5)\n      }\n      for j in 0..4 vectorized {\n"
+     "        C[k*16 + i*4 + j] = A[k*16 + i*4 + j] + float32(H[k*16 + i*4 + j]) + float32(L[k*16 + i*4 + "
+     "j])\n"
+     "      }\n    }\n  }\n}\n"},
 };
 const int num_kernel_texts = sizeof kernel_texts / sizeof *kernel_texts;

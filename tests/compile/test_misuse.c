@@ -241,7 +241,9 @@ static void loops(gpuc_ctx *ctx, misuse *m)
     case 6: gpuc_stage_bind(st, i, some_word(m)); break;
     case 7: gpuc_stage_unroll(st, i); break;
     case 8: gpuc_stage_vectorize(st, i); break;
-    case 9: gpuc_stage_pragma(st, i, some_name(m), some_number(m)); break;
+    case 9:
+        gpuc_stage_pragma(st, i, seldom(m) ? some_name(m) : "auto_unroll_max_step", some_number(m));
+        break;
     case 10: gpuc_stage_overlap(st, i); break;
     }
     for (int k = 0; k < 4; k++) add_iter(m, out[k]);
@@ -259,7 +261,7 @@ static void places(gpuc_ctx *ctx, misuse *m)
     case 4: gpuc_stage_compute_root(st); break;
     case 5: gpuc_stage_set_scope(st, some_word(m)); break;
     case 6: gpuc_stage_storage_align(st, below(m, 3) - 1, some_number(m), some_number(m)); break;
-    case 7: gpuc_stage_storage_layout(st, some_word(m)); break;
+    case 7: gpuc_stage_transform_layout(st, some_word(m)); break;
     case 8: gpuc_stage_align_bounds(st, below(m, 3) - 1, some_number(m)); break;
     case 9: gpuc_stage_require_scope(st); break;
     case 10: below(m, 2) ? gpuc_stage_double_buffer(st) : gpuc_stage_non_temporal(st); break;

@@ -61,7 +61,7 @@ static void load(gpuc_ctx *ctx, const coopmat_product *p, gpuc_schedule *s, gpuc
     share_out(p, copy, gpuc_stage_axis(copy, 0), gpuc_stage_axis(copy, 1));
     gpuc_stage_compute_at(held, reader, step);
     gpuc_stage_round_up(held);
-    gpuc_stage_storage_layout(held, "AB16a16b");
+    gpuc_stage_transform_layout(held, "AB16a16b");
     gpuc_iter *first = in_blocks(held, outer);
     for (int i = 0; i < 2; i++) gpuc_stage_unroll(held, outer[i]);
     gpuc_stage_tensorize(held, first, gpuc_tensor_intrin_find(ctx, "coopmat_load_f16"));
@@ -91,7 +91,7 @@ gpuc_schedule *coopmat_schedule(gpuc_ctx *ctx, const coopmat_product *p, expr_gr
                          gpuc_tensor_intrin_find(ctx, wide ? "coopmat_store_f32" : "coopmat_store_f16"));
     gpuc_stage_compute_at(held, copy, outer[0]);
     gpuc_stage_round_up(held);
-    gpuc_stage_storage_layout(held, "AB16a16b");
+    gpuc_stage_transform_layout(held, "AB16a16b");
     gpuc_stage_split(held, gpuc_stage_reduce_axis(held, 0), SIDE, &step, &k);
     gpuc_stage_tile(held, gpuc_stage_axis(held, 0), gpuc_stage_axis(held, 1), SIDE, SIDE, &outer[0],
                     &outer[1], &yi, &xi);

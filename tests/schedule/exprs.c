@@ -474,14 +474,8 @@ static void arg_max(gpuc_ctx *ctx, gpuc_expr value, gpuc_expr index, gpuc_iter *
     gpuc_expr result[2] = {gpuc_select(ctx, keep, lhs[0], rhs[0]), gpuc_select(ctx, keep, lhs[1], rhs[1])};
     gpuc_expr identity[2] = {gpuc_tir_min_value(ctx, types[0]), gpuc_tir_max_value(ctx, types[1])};
     gpuc_expr source[2] = {value, index};
-    gpuc_tir_reducer *r = gpuc_new(ctx, gpuc_tir_reducer);
-    *r = (gpuc_tir_reducer){.name = "argmax",
-                            .count = 2,
-                            .lhs = gpuc_ctx_memdup(ctx, lhs, sizeof lhs),
-                            .rhs = gpuc_ctx_memdup(ctx, rhs, sizeof rhs),
-                            .result = gpuc_ctx_memdup(ctx, result, sizeof result),
-                            .identity = gpuc_ctx_memdup(ctx, identity, sizeof identity)};
-    for (int i = 0; i < 2; i++) out[i] = gpuc_tir_reduce(ctx, r, source, 1, &k, NULL, i);
+    const gpuc_tir_reducer *r = gpuc_te_comm_reducer(ctx, "argmax", 2, lhs, rhs, result, identity);
+    gpuc_te_reduce_n(ctx, r, source, 1, &k, NULL, out);
 }
 
 static void argmax(expr_graph *g)
@@ -497,6 +491,57 @@ static void argmax(expr_graph *g)
     output(g, outs[1]);
 }
 
+/* Count, mean and sum of squared differences of what a condition lets in, by Welford's parts. */
+static void welford(expr_graph *g)
+{
+    gpuc_ctx *ctx = g->ctx;
+    static const char *const names[] = {"n", "mean", "m2"};
+    gpuc_expr n = num(g, 5), m = num(g, 21), l[3], r[3], bodies[3], one = real(g, 1), zero = real(g, 0);
+    for (int i = 0; i < 3; i++) {
+        l[i] = gpuc_var(ctx, names[i], GPUC_FLOAT32);
+        r[i] = gpuc_var(ctx, names[i], GPUC_FLOAT32);
+    }
+    gpuc_expr both = plus(g, l[0], r[0]), by = gpuc_max(ctx, both, one), apart = gpuc_sub(ctx, r[1], l[1]);
+    gpuc_expr share = gpuc_div(ctx, r[0], by);
+    gpuc_expr moved = times(g, times(g, apart, apart), times(g, l[0], share));
+    gpuc_expr result[] = {both, plus(g, l[1], times(g, apart, share)), plus(g, plus(g, l[2], r[2]), moved)};
+    const gpuc_tir_reducer *reducer =
+        gpuc_te_comm_reducer(ctx, "welford", 3, l, r, result, EXPRS(zero, zero, zero));
+    gpuc_tensor *a = input2(g, "A", n, m), *outs[3];
+    gpuc_iter *i = axis(g, n, "i"), *k = raxis(g, m, "k");
+    gpuc_expr x = AT2(g, a, V(i), V(k));
+    gpuc_te_reduce_n(ctx, reducer, EXPRS(one, x, zero), 1, &k, gpuc_lt(ctx, V(k), plus(g, V(i), num(g, 15))),
+                     bodies);
+    gpuc_te_compute_n(ctx, "C", 1, &i, 3, bodies, outs);
+    for (int o = 0; o < 3; o++) output(g, outs[o]);
+}
+
+/* The maximum with the sum of exponentials of what is below it, over two axes that begin elsewhere than 0. */
+static void logsumexp_pairs(expr_graph *g)
+{
+    gpuc_ctx *ctx = g->ctx;
+    gpuc_expr n = num(g, 3), h = num(g, 4), w = num(g, 7), l[2], r[2], bodies[2], lowest = real(g, -1e30);
+    for (int i = 0; i < 2; i++) {
+        l[i] = gpuc_var(ctx, i ? "sum" : "top", GPUC_FLOAT32);
+        r[i] = gpuc_var(ctx, i ? "sum" : "top", GPUC_FLOAT32);
+    }
+    gpuc_expr top = gpuc_max(ctx, l[0], r[0]);
+    gpuc_expr left = times(g, l[1], gpuc_call1(ctx, "exp", gpuc_sub(ctx, l[0], top)));
+    gpuc_expr right = times(g, r[1], gpuc_call1(ctx, "exp", gpuc_sub(ctx, r[0], top)));
+    const gpuc_tir_reducer *reducer = gpuc_te_comm_reducer(
+        ctx, "logsumexp", 2, l, r, EXPRS(top, plus(g, left, right)), EXPRS(lowest, real(g, 0)));
+    gpuc_tensor *a = input(g, "A", GPUC_FLOAT32, 3, EXPRS(n, h, w)), *outs[2];
+    gpuc_iter *i = gpuc_te_axis_from(ctx, num(g, 2), n, "i");
+    gpuc_iter *over[] = {gpuc_te_reduce_axis_from(ctx, num(g, -3), h, "y"),
+                         gpuc_te_reduce_axis_from(ctx, num(g, 1), w, "x")};
+    gpuc_expr x = AT3(g, a, gpuc_sub(ctx, V(i), num(g, 2)), plus(g, V(over[0]), num(g, 3)),
+                      gpuc_sub(ctx, V(over[1]), num(g, 1)));
+    gpuc_te_reduce_n(ctx, reducer, EXPRS(times(g, x, real(g, 0.25)), real(g, 1)), 2, over, NULL, bodies);
+    gpuc_te_compute_n(ctx, "C", 1, &i, 2, bodies, outs);
+    output(g, outs[0]);
+    output(g, outs[1]);
+}
+
 /* Only a part of the elements is summed up. */
 static void conditional_sum(expr_graph *g)
 {
@@ -505,9 +550,8 @@ static void conditional_sum(expr_graph *g)
     gpuc_tensor *a = input2(g, "A", n, n);
     gpuc_iter *i = axis(g, n, "i"), *k = raxis(g, n, "k");
     gpuc_expr x = AT2(g, a, V(i), V(k)), lower = gpuc_le(ctx, V(k), V(i));
-    output(g, compute(
-                  g, "C", 1, &i,
-                  gpuc_tir_reduce(ctx, gpuc_tir_reducer_get(ctx, "sum", GPUC_FLOAT32), &x, 1, &k, lower, 0)));
+    gpuc_te_reduce_n(ctx, gpuc_tir_reducer_get(ctx, "sum", GPUC_FLOAT32), &x, 1, &k, lower, &x);
+    output(g, compute(g, "C", 1, &i, x));
 }
 
 static void softmax_of(expr_graph *g, gpuc_expr n, gpuc_expr m)
@@ -711,6 +755,8 @@ const expr_case expr_cases[] = {
     {"int_sum", int_sum},
     {"any_negative", any_negative},
     {"argmax", argmax},
+    {"welford", welford},
+    {"logsumexp_pairs", logsumexp_pairs},
     {"conditional_sum", conditional_sum},
     {"softmax", softmax},
     {"normalize", normalize},

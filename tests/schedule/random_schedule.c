@@ -21,7 +21,7 @@ const char *const random_primitive_names[RANDOM_PRIMITIVE_COUNT] = {
     [RANDOM_COMPUTE_ROOT] = "compute_root",
     [RANDOM_SET_SCOPE] = "set_scope",
     [RANDOM_STORAGE_ALIGN] = "storage_align",
-    [RANDOM_STORAGE_LAYOUT] = "storage_layout",
+    [RANDOM_TRANSFORM_LAYOUT] = "transform_layout",
     [RANDOM_DOUBLE_BUFFER] = "double_buffer",
     [RANDOM_ROUND_UP] = "round_up",
     [RANDOM_OVERLAP] = "overlap",
@@ -31,6 +31,11 @@ const char *const random_primitive_names[RANDOM_PRIMITIVE_COUNT] = {
     [RANDOM_CACHE_WRITE] = "cache_write",
     [RANDOM_RFACTOR] = "rfactor",
     [RANDOM_TENSORIZE] = "tensorize",
+    [RANDOM_ENV_THREADS] = "env_threads",
+    [RANDOM_SET_STORE_PREDICATE] = "set_store_predicate",
+    [RANDOM_PREFETCH] = "prefetch",
+    [RANDOM_ROLLING_BUFFER] = "rolling_buffer",
+    [RANDOM_CREATE_GROUP] = "create_group",
 };
 
 enum { MAX_LEAVES = 24, MAX_READERS = 8 };
@@ -83,7 +88,6 @@ typedef struct call {
 
 static void run_call(gpuc_ctx *ctx, void *arg)
 {
-    (void)ctx;
     call *c = arg;
     gpuc_stage *st = c->st;
     switch (c->p) {
@@ -104,7 +108,7 @@ static void run_call(gpuc_ctx *ctx, void *arg)
     case RANDOM_COMPUTE_ROOT: gpuc_stage_compute_root(st); break;
     case RANDOM_SET_SCOPE: gpuc_stage_set_scope(st, c->text); break;
     case RANDOM_STORAGE_ALIGN: gpuc_stage_storage_align(st, c->n, c->x, c->y); break;
-    case RANDOM_STORAGE_LAYOUT: gpuc_stage_storage_layout(st, c->text); break;
+    case RANDOM_TRANSFORM_LAYOUT: gpuc_stage_transform_layout(st, c->text); break;
     case RANDOM_ROUND_UP: gpuc_stage_round_up(st); break;
     case RANDOM_OVERLAP: gpuc_stage_overlap(st, c->a); break;
     case RANDOM_NON_TEMPORAL: gpuc_stage_non_temporal(st); break;
@@ -117,6 +121,17 @@ static void run_call(gpuc_ctx *ctx, void *arg)
     case RANDOM_RFACTOR: c->tensor = gpuc_rfactor(st->schedule, c->t, c->a); break;
     case RANDOM_TENSORIZE:
         gpuc_stage_tensorize(st, c->a, gpuc_tensor_intrin_find(st->schedule->ctx, c->text));
+        break;
+    case RANDOM_ENV_THREADS: gpuc_stage_env_threads(st, 1, &c->text, &c->x, c->made); break;
+    case RANDOM_SET_STORE_PREDICATE:
+        gpuc_stage_set_store_predicate(st, gpuc_eq(ctx, gpuc_iter_var(c->a), gpuc_int(ctx, c->x)));
+        break;
+    case RANDOM_PREFETCH: gpuc_stage_prefetch(st, c->t, c->a, c->x); break;
+    case RANDOM_ROLLING_BUFFER: gpuc_stage_rolling_buffer(st); break;
+    case RANDOM_CREATE_GROUP:
+        gpuc_stage_group_compute_at(
+            gpuc_schedule_create_group(st->schedule, 1, &st->op->outputs[0], 1, &c->t, c->x != 0), c->parent,
+            c->a);
         break;
     case RANDOM_PRIMITIVE_COUNT: break;
     }
@@ -346,6 +361,12 @@ typedef struct around {
 static void look_around(const gpuc_stage *st, around *out)
 {
     *out = (around){0};
+    for (const gpuc_stage *at = st; at->attach == GPUC_ATTACH_AT; at = at->attach_stage)
+        for (int i = 0; i < at->attach_stage->num_env; i++) {
+            const gpuc_iter *env = at->attach_stage->env[i];
+            out->threads = true;
+            gpuc_expr_is_int(env->extent, &out->extent[gpuc_stage_note(at->attach_stage, env).tag]);
+        }
     while (st->attach == GPUC_ATTACH_AT) {
         const gpuc_stage *parent = st->attach_stage;
         int at = gpuc_stage_find_leaf(parent, st->attach_iter);
@@ -410,6 +431,15 @@ static void bind_kernel(maker *m, gpuc_stage *st)
         bind_thread(m, st, k, tag, 4);
     else if (k && chance(m, 25))
         apply(m, &(call){.p = RANDOM_BIND, .st = st, .a = k, .text = tag});
+}
+
+/* Threads around serial loops: those that are bound inside share out the work, one of them does the rest. */
+static void launch_around(maker *m, gpuc_stage *st)
+{
+    call c = {.p = RANDOM_ENV_THREADS, .st = st, .text = chance(m, 70) ? "threadIdx.x" : "threadIdx.y"};
+    c.x = 1 << (1 + below(m, 2));
+    if (!apply(m, &c) || st->has_scope || !chance(m, 60)) return;
+    apply(m, &(call){.p = RANDOM_SET_STORE_PREDICATE, .st = st, .a = c.made[0], .x = below(m, (int)c.x)});
 }
 
 static void bind_attached(maker *m, gpuc_stage *st)
@@ -480,7 +510,7 @@ static void annotate(maker *m, gpuc_stage *st)
         apply(m, &c);
     }
     if (!st->is_output && st->op->kind == GPUC_TE_COMPUTE && ndim > 0 && chance(m, 20))
-        apply(m, &(call){.p = RANDOM_STORAGE_LAYOUT, .st = st, .text = any_layout(m, ndim)});
+        apply(m, &(call){.p = RANDOM_TRANSFORM_LAYOUT, .st = st, .text = any_layout(m, ndim)});
     if (!st->is_output && st->attach == GPUC_ATTACH_AT && chance(m, 20))
         apply(m, &(call){.p = RANDOM_DOUBLE_BUFFER, .st = st});
     if (!st->is_output && chance(m, m->rounded)) apply(m, &(call){.p = RANDOM_ROUND_UP, .st = st});
@@ -518,11 +548,65 @@ static void schedule_stage(maker *m, gpuc_stage *st)
     if (m->wild) {
         go_wild(m, st);
     } else if (m->gpu) {
-        if (st->attach == GPUC_ATTACH_ROOT && chance(m, 85)) bind_kernel(m, st);
+        if (st->attach == GPUC_ATTACH_ROOT && chance(m, 12))
+            launch_around(m, st);
+        else if (st->attach == GPUC_ATTACH_ROOT && chance(m, 85))
+            bind_kernel(m, st);
         if (st->attach == GPUC_ATTACH_AT) bind_attached(m, st);
     }
     if (gpuc_schedule_op_is_reduction(st->op)) tensorize(m, st);
     annotate(m, st);
+}
+
+/* A stage with what is computed before it, at a place where its readers are. */
+static void place_group(maker *m)
+{
+    gpuc_stage *st = stage_at(m, (size_t)below(m, (int)m->s->stages.count));
+    if (st->is_output || !is_computed(st) || st->op->num_inputs == 0) return;
+    place places[128];
+    int n = places_for(m, st, places, 128);
+    if (n == 0) return;
+    place p = places[below(m, n)];
+    call c = {.p = RANDOM_CREATE_GROUP, .st = st, .parent = p.stage, .a = p.stage->leaves[p.leaf]};
+    c.t = st->op->inputs[below(m, st->op->num_inputs)];
+    const gpuc_te_op *before = c.t->op;
+    if (before->num_inputs > 0 && chance(m, 60)) c.t = before->inputs[below(m, before->num_inputs)];
+    c.x = below(m, 2);
+    apply(m, &c);
+}
+
+static void lower_body(gpuc_ctx *ctx, void *arg)
+{
+    const random_schedule *r = arg;
+    (void)ctx;
+    gpuc_schedule_lower(r->schedule, "tried", r->graph.num_args, r->graph.args);
+}
+
+static bool is_lowered(gpuc_ctx *ctx, random_schedule *r)
+{
+    gpuc_status status = gpuc_ctx_protect(ctx, lower_body, r);
+    bool ok = !status;
+    gpuc_status_release(status);
+    return ok;
+}
+
+/* Whether these can be lowered depends on the parts that are computed: what is refused is taken back. */
+static void try_late(maker *m, gpuc_stage *st, random_schedule *r)
+{
+    if (!st->is_output && st->attach == GPUC_ATTACH_AT && chance(m, 60)) {
+        if (apply(m, &(call){.p = RANDOM_ROLLING_BUFFER, .st = st}) && !is_lowered(m->ctx, r)) {
+            st->rolling = false;
+            m->counts->used[RANDOM_ROLLING_BUFFER]--;
+        }
+    }
+    gpuc_iter *a = any_leaf(m, st);
+    if (!a || st->op->num_inputs == 0 || !chance(m, 20)) return;
+    call c = {.p = RANDOM_PREFETCH, .st = st, .a = a, .x = 1 + below(m, 3)};
+    c.t = st->op->inputs[below(m, st->op->num_inputs)];
+    if (apply(m, &c) && !is_lowered(m->ctx, r)) {
+        gpuc_stage_note_make(st, a)->prefetches = NULL;
+        m->counts->used[RANDOM_PREFETCH]--;
+    }
 }
 
 void random_schedule_make(gpuc_ctx *ctx, const expr_case *c, uint64_t seed, random_counts *counts,
@@ -543,6 +627,7 @@ void random_schedule_make(gpuc_ctx *ctx, const expr_case *c, uint64_t seed, rand
     gpuc_ptrs before = {0};
     for (size_t i = 0; i < m.s->stages.count; i++) gpuc_ptrs_push(ctx, &before, stage_at(&m, i));
     for (size_t i = 0; i < before.count; i++) change_dataflow(&m, before.at[i]);
+    if (chance(&m, 15)) place_group(&m);
     for (size_t i = m.s->stages.count; i > 0; i--)
         if (is_computed(stage_at(&m, i - 1))) schedule_stage(&m, stage_at(&m, i - 1));
     /* Loops change once more while stages are computed in them. */
@@ -550,6 +635,9 @@ void random_schedule_make(gpuc_ctx *ctx, const expr_case *c, uint64_t seed, rand
         gpuc_stage *st = stage_at(&m, (size_t)below(&m, (int)m.s->stages.count));
         if (is_computed(st)) change_loops(&m, st);
     }
+    if (is_lowered(ctx, out))
+        for (size_t i = 0; i < m.s->stages.count; i++)
+            if (is_computed(stage_at(&m, i))) try_late(&m, stage_at(&m, i), out);
     out->log = m.log;
     out->num_calls = m.num_calls;
 }

@@ -210,7 +210,7 @@ static void pad_at_row(sched *x)
 static void pad_in_layout(sched *x)
 {
     pad_at_row(x);
-    gpuc_stage_storage_layout(st(x, "pad"), "2bCA5cB");
+    gpuc_stage_transform_layout(st(x, "pad"), "2bCA5cB");
 }
 
 static void pad_in_shared(sched *x)
@@ -504,7 +504,7 @@ static void part_without_a_bound(sched *x)
     gpuc_stage_compute_at(e, c, xo);
     gpuc_stage_compute_at(top, e, gpuc_stage_fuse(e, ax(e, 0), ax(e, 1)));
     gpuc_stage_compute_at(own, c, yo);
-    gpuc_stage_storage_layout(own, "16aA");
+    gpuc_stage_transform_layout(own, "16aA");
     gpuc_stage_round_up(own);
 }
 

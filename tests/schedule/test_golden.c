@@ -309,7 +309,7 @@ static void rounded_up(gpuc_ctx *ctx, const char *want, bool blocks)
     gpuc_stage_round_up(st);
     if (blocks) {
         gpuc_stage *copy = gpuc_schedule_stage(s, gpuc_cache_read(s, a, "global", 1, &st));
-        gpuc_stage_storage_layout(copy, "A4a");
+        gpuc_stage_transform_layout(copy, "A4a");
         gpuc_stage_round_up(copy);
     }
     expect(&g, s, "tiles", want);

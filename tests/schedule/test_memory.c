@@ -55,7 +55,7 @@ static void vectorize(sched *x)
 
 static void pragma(sched *x)
 {
-    gpuc_stage_pragma(x->c, x->xi, "depth", 2);
+    gpuc_stage_pragma(x->c, x->xi, "auto_unroll_max_step", 2);
 }
 
 static void attach(sched *x)

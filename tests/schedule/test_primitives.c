@@ -112,12 +112,12 @@ static void tile_body(gpuc_ctx *ctx, void *arg)
     gpuc_stage_bind(x.c, yo, "vthread");
     gpuc_stage_unroll(x.c, xi);
     gpuc_stage_vectorize(x.c, yi);
-    gpuc_stage_pragma(x.c, xi, "depth", 3);
+    gpuc_stage_pragma(x.c, xi, "auto_unroll_max_step", 3);
     expect_stage(&x, x.c,
                  "C: output"
                  "  for i.outer < 3 bind blockIdx.y"
                  "  for j.outer < 2 bind vthread"
-                 "  for i.inner < 4 unroll pragma depth=3"
+                 "  for i.inner < 4 unroll pragma auto_unroll_max_step=3"
                  "  for j.inner < 8 vectorize");
 }
 
@@ -133,9 +133,9 @@ static void attach_body(gpuc_ctx *ctx, void *arg)
     gpuc_stage_set_scope(t, "shared");
     gpuc_stage_double_buffer(t);
     gpuc_stage_storage_align(t, 0, 8, 1);
-    gpuc_stage_storage_layout(t, "4aA");
+    gpuc_stage_transform_layout(t, "4aA");
     expect_stage(&x, t, "T: at j.inner of C in shared double_buffer align 0=8+1 layout 4aA  for i < 32");
-    gpuc_stage_storage_layout(t, "A");
+    gpuc_stage_transform_layout(t, "A");
     gpuc_stage_compute_inline(t);
     expect_stage(&x, t, "T: inline in shared double_buffer align 0=8+1 layout A  for i < 32");
     gpuc_stage_compute_root(t);
@@ -358,6 +358,11 @@ static void pragma_nameless(sched *x)
     gpuc_stage_pragma(x->c, x->i, "", 1);
 }
 
+static void pragma_unknown(sched *x)
+{
+    gpuc_stage_pragma(x->c, x->i, "vectorize_hint", 1);
+}
+
 static void at_itself(sched *x)
 {
     gpuc_stage *t = stage(x, "T");
@@ -438,27 +443,27 @@ static void align_axis(sched *x)
 
 static void layout_axis(sched *x)
 {
-    gpuc_stage_storage_layout(stage(x, "T"), "AB");
+    gpuc_stage_transform_layout(stage(x, "T"), "AB");
 }
 
 static void layout_missing(sched *x)
 {
-    gpuc_stage_storage_layout(stage(x, "T"), "4a");
+    gpuc_stage_transform_layout(stage(x, "T"), "4a");
 }
 
 static void layout_twice(sched *x)
 {
-    gpuc_stage_storage_layout(stage(x, "T"), "A4a8a");
+    gpuc_stage_transform_layout(stage(x, "T"), "A4a8a");
 }
 
 static void layout_factor(sched *x)
 {
-    gpuc_stage_storage_layout(stage(x, "T"), "A0a");
+    gpuc_stage_transform_layout(stage(x, "T"), "A0a");
 }
 
 static void layout_output(sched *x)
 {
-    gpuc_stage_storage_layout(x->c, "A");
+    gpuc_stage_transform_layout(x->c, "A");
 }
 
 static void align_offset(sched *x)
@@ -627,7 +632,7 @@ static void require_unnamed(sched *x)
 
 static void layout_null(sched *x)
 {
-    gpuc_stage_storage_layout(stage(x, "T"), NULL);
+    gpuc_stage_transform_layout(stage(x, "T"), NULL);
 }
 
 static void tensorize_null(sched *x)
@@ -695,7 +700,7 @@ static const refusal refusals[] = {
     {"bias_relu", NULL, at_null_loop, "compute_at: the loop is NULL"},
     {"bias_relu", NULL, scope_null, "set_scope: the scope is NULL"},
     {"bias_relu", NULL, require_unnamed, "stage 'T'|require_scope: it has no scope"},
-    {"bias_relu", NULL, layout_null, "storage_layout: the layout is NULL"},
+    {"bias_relu", NULL, layout_null, "transform_layout: the layout is NULL"},
     {"matmul_prime", NULL, tensorize_null, "tensorize: the intrinsic is NULL"},
     {"bias_relu", NULL, cache_read_null, "cache_read: the list of readers is NULL"},
     {"bias_relu", NULL, cache_read_null_scope, "cache_read: the scope is NULL"},
@@ -728,6 +733,8 @@ static const refusal refusals[] = {
     {"matmul_prime", NULL, parallel_k, "parallel|'k' is reduced over"},
     {"matmul_prime", bind_i, vectorize_i, "'i' is bound to a thread already"},
     {"matmul_prime", NULL, pragma_nameless, "pragma without a name"},
+    {"matmul_prime", NULL, pragma_unknown,
+     "stage 'C': pragma: 'i' gets the pragma 'vectorize_hint'|no effect"},
     {"bias_relu", NULL, at_itself, "stage 'T'|its own loop"},
     {"bias_relu", NULL, output_at, "stage 'C'|is an output|cache_write"},
     {"bias_relu", NULL, placeholder_at, "stage 'A'|placeholder|cache_read"},
@@ -745,7 +752,7 @@ static const refusal refusals[] = {
     {"stencils", NULL, layout_missing, "layout '4a': no axis 'A'"},
     {"stencils", NULL, layout_twice, "layout 'A4a8a': twice 'a'"},
     {"stencils", NULL, layout_factor, "layout 'A0a': a bad factor of 'a'"},
-    {"stencils", NULL, layout_output, "storage_layout: it is an output"},
+    {"stencils", NULL, layout_output, "transform_layout: it is an output"},
     {"stencils", NULL, align_output, "is an output"},
     {"stencils", NULL, double_buffer_input, "is a placeholder"},
     {"bias_relu", NULL, non_temporal_input, "non_temporal: it is a placeholder"},

@@ -284,7 +284,7 @@ static bool access_expr(gpuc_expr e, void *arg)
         gpuc_lower_access access = {
             .buffer = n->buffer,
             .index = element && n->n > 0 ? n->args[0] : NULL,
-            .write = n->fn != GPUC_TIR_CALL_TEXTURE2D_LOAD,
+            .write = n->fn != GPUC_TIR_CALL_TEXTURE2D_LOAD && n->fn != GPUC_TIR_CALL_PREFETCH,
             .read = n->fn != GPUC_TIR_CALL_TEXTURE2D_STORE,
             .atomic = element,
         };

@@ -43,8 +43,7 @@ static const gpuc_tir_reducer *reducer_of(gpuc_ctx *ctx, const char *name, bool 
                                           gpuc_dtype t)
 {
     bool max = !strcmp(name, "argmax");
-    gpuc_expr *lhs = gpuc_new_array(ctx, gpuc_expr, 2), *rhs = gpuc_new_array(ctx, gpuc_expr, 2),
-              *result = gpuc_new_array(ctx, gpuc_expr, 2), *identity = gpuc_new_array(ctx, gpuc_expr, 2);
+    gpuc_expr lhs[2], rhs[2], result[2], identity[2];
     lhs[INDEX] = gpuc_var(ctx, "i", index);
     rhs[INDEX] = gpuc_var(ctx, "j", index);
     lhs[VALUE] = gpuc_var(ctx, "x", t);
@@ -54,10 +53,7 @@ static const gpuc_tir_reducer *reducer_of(gpuc_ctx *ctx, const char *name, bool 
     /* An index that loses against every real one. */
     identity[INDEX] = last ? gpuc_imm_int(ctx, index, -1) : gpuc_tir_max_value(ctx, index);
     identity[VALUE] = max ? gpuc_tir_min_value(ctx, t) : gpuc_tir_max_value(ctx, t);
-    gpuc_tir_reducer *r = gpuc_new(ctx, gpuc_tir_reducer);
-    *r = (gpuc_tir_reducer){
-        .name = name, .count = 2, .lhs = lhs, .rhs = rhs, .result = result, .identity = identity};
-    return r;
+    return gpuc_te_comm_reducer(ctx, name, 2, lhs, rhs, result, identity);
 }
 
 static void arg_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -80,8 +76,7 @@ static void arg_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
         bool last = gpuc_attrs_get_int(call->attrs, "select_last_index", 0);
         const gpuc_tir_reducer *reducer = reducer_of(ctx, call->op->name, last, index, gpuc_expr_dtype(x));
         gpuc_tensor *pair[2];
-        for (int k = 0; k < 2; k++)
-            bodies[k] = gpuc_tir_reduce(ctx, reducer, source, r.num_over, r.over, NULL, k);
+        gpuc_te_reduce_n(ctx, reducer, source, r.num_over, r.over, NULL, bodies);
         gpuc_te_compute_n(ctx, "T_arg", ndim, r.axes, 2, bodies, pair);
         gpuc_te_set_attr(ctx, pair[0], "tag", "reduce");
         body = gpuc_cast(ctx, call->out[0].dtype, gpuc_te_read(ctx, pair[INDEX], ndim, vars));
