@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes normalizations, bias_add, split and dropout as the simpler operators that they are at inference. */
+/* Writes normalizations, bias_add, split, dropout and operators on quantised numbers as the simpler operators that they
+ * are at inference. */
 #include <string.h>
 
-#include "relay_pass/util.h"
+#include "relay_pass/quantized.h"
 
 /* A per-channel vector, shaped to broadcast along axis of a tensor of rank ndim. */
 static gpuc_rexpr *per_channel(gpuc_ctx *ctx, gpuc_rexpr *v, int ndim, int64_t axis)
@@ -237,7 +238,8 @@ static gpuc_rexpr *simplify(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void 
         gpuc_rexpr *out = written[i].write(ctx, gpuc_as_rcall(e));
         return out ? out : e;
     }
-    return e;
+    gpuc_rexpr *real = op ? gpuc_relay_pass_write_quantized(ctx, e) : NULL;
+    return real ? real : e;
 }
 
 void gpuc_relay_pass_simplify_inference(gpuc_relay_pass_ctx *p)

@@ -5,7 +5,7 @@
 
 #include "topi/accumulate.h"
 #include "topi/families.h"
-#include "op/rows.h"
+#include "topi/nn/products.h"
 
 enum { MAX_RANK = 8 };
 
@@ -293,22 +293,43 @@ static void take_kernel_size(gpuc_op_written *w, const gpuc_attr_spec *spec, con
 #define KERNEL_SIZE SPELLED("kernel_size", INTS, take_kernel_size, NULL, "must be that of the weight")
 #define CHANNELS(fn) SPELLED("channels", INT, fn, NULL, "must be those of the weight")
 
-ATTRS(conv_specs, SPACE_INTS("strides", 1), SIDE_SIZES("padding"), SPACE_INTS("dilation", 1),
-      WINDOW_INT("groups", 1), GPUC_TOPI_OUT_DTYPE, GPUC_TOPI_DATA_LAYOUT, STRING("kernel_layout", "OIHW"),
-      INT("channels", 0), DATA_LAYOUTS, OUT_LAYOUT,
-      VALUES("kernel_layout", "kernel_layout|OIW=OIHW,OIDHW=OIHW"), KERNEL_SIZE, CHANNELS(take_channels),
-      USE_BIAS_ALWAYS)
-ATTRS(transpose_specs, SPACE_INTS("strides", 1), SIDE_SIZES("padding"), SPACE_INTS("dilation", 1),
-      SPACE_INTS("output_padding", 0), WINDOW_INT("groups", 1), GPUC_TOPI_OUT_DTYPE, NCHW_ONLY("data_layout"),
-      NCHW_ONLY("layout"), OUT_LAYOUT, ONLY("kernel_layout", STRING, "IOHW,IOW,IODHW"), KERNEL_SIZE,
-      CHANNELS(take_transposed_channels), USE_BIAS_ALWAYS)
+const gpuc_attr_spec gpuc_topi_conv_attrs[] = {SPACE_INTS("strides", 1),
+                                               SIDE_SIZES("padding"),
+                                               SPACE_INTS("dilation", 1),
+                                               WINDOW_INT("groups", 1),
+                                               GPUC_TOPI_OUT_DTYPE,
+                                               GPUC_TOPI_DATA_LAYOUT,
+                                               STRING("kernel_layout", "OIHW"),
+                                               INT("channels", 0),
+                                               DATA_LAYOUTS,
+                                               OUT_LAYOUT,
+                                               VALUES("kernel_layout", "kernel_layout|OIW=OIHW,OIDHW=OIHW"),
+                                               KERNEL_SIZE,
+                                               CHANNELS(take_channels),
+                                               USE_BIAS_ALWAYS,
+                                               {0}};
+const gpuc_attr_spec gpuc_topi_conv_transpose_attrs[] = {SPACE_INTS("strides", 1),
+                                                         SIDE_SIZES("padding"),
+                                                         SPACE_INTS("dilation", 1),
+                                                         SPACE_INTS("output_padding", 0),
+                                                         WINDOW_INT("groups", 1),
+                                                         GPUC_TOPI_OUT_DTYPE,
+                                                         NCHW_ONLY("data_layout"),
+                                                         NCHW_ONLY("layout"),
+                                                         OUT_LAYOUT,
+                                                         ONLY("kernel_layout", STRING, "IOHW,IOW,IODHW"),
+                                                         KERNEL_SIZE,
+                                                         CHANNELS(take_transposed_channels),
+                                                         USE_BIAS_ALWAYS,
+                                                         {0}};
 
 #define CONV(r, names)                                                                                       \
-    ANCHOR("nn.conv" r "d", 2, 2, conv_specs, infer_conv, conv_compute, "conv" r "d," names, "conv" r "d",   \
-           "Conv", GPUC_T_NUMBERS)
+    ANCHOR("nn.conv" r "d", 2, 2, gpuc_topi_conv_attrs, infer_conv, conv_compute, "conv" r "d," names,       \
+           "conv" r "d", "Conv", GPUC_T_NUMBERS)
 #define CONV_TRANSPOSE(r, names)                                                                             \
-    ANCHOR("nn.conv" r "d_transpose", 2, 2, transpose_specs, infer_conv_transpose, conv_transpose_compute,   \
-           "conv" r "d_transpose," names, "conv" r "d_transpose", "ConvTranspose", GPUC_T_NUMBERS)
+    ANCHOR("nn.conv" r "d_transpose", 2, 2, gpuc_topi_conv_transpose_attrs, infer_conv_transpose,            \
+           conv_transpose_compute, "conv" r "d_transpose," names, "conv" r "d_transpose", "ConvTranspose",   \
+           GPUC_T_NUMBERS)
 
 const gpuc_op gpuc_topi_ops_conv[] = {
     CONV("1", "conv1d_ncw,group_conv1d_ncw,depthwise_conv1d_ncw"),

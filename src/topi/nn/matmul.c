@@ -4,7 +4,7 @@
 
 #include "topi/accumulate.h"
 #include "topi/families.h"
-#include "op/rows.h"
+#include "topi/nn/products.h"
 
 static void infer_dense(gpuc_op_call *call)
 {
@@ -139,22 +139,27 @@ static void take_units(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpu
 {
     if (!w->in || w->num_written < 2 || w->in[1].ndim < 2) return;
     int last = w->in[1].ndim - 1;
-    bool rows = !strcmp(w->op->name, "nn.dense") || gpuc_attrs_get_int(w->attrs, "transpose_b", 0);
+    bool rows = strstr(w->op->name, ".dense") || gpuc_attrs_get_int(w->attrs, "transpose_b", 0);
     gpuc_op_must_be(w, spec->name, value->i, 1, rows ? last - 1 : last);
 }
 
 #define UNITS SPELLED("units", INT, take_units, NULL, "must be the columns of the result")
 
-ATTRS(dense_attrs, GPUC_TOPI_OUT_DTYPE, UNITS, USE_BIAS_ALWAYS)
-ATTRS(matmul_attrs, INT("transpose_a", 0), INT("transpose_b", 0), STRING("b_layout", "KN"), INT("columns", 0),
-      GPUC_TOPI_OUT_DTYPE, UNITS)
+const gpuc_attr_spec gpuc_topi_dense_attrs[] = {GPUC_TOPI_OUT_DTYPE, UNITS, USE_BIAS_ALWAYS, {0}};
+const gpuc_attr_spec gpuc_topi_matmul_attrs[] = {INT("transpose_a", 0),
+                                                 INT("transpose_b", 0),
+                                                 STRING("b_layout", "KN"),
+                                                 INT("columns", 0),
+                                                 GPUC_TOPI_OUT_DTYPE,
+                                                 UNITS,
+                                                 {0}};
 
 const gpuc_op gpuc_topi_ops_matmul[] = {
     {.name = "nn.dense",
      .min_in = 2,
      .max_in = 2,
      .types = {GPUC_T_NUMBERS},
-     .attrs = dense_attrs,
+     .attrs = gpuc_topi_dense_attrs,
      .infer = infer_dense,
      .compute = dense_compute,
      .pattern = GPUC_FUSE_OUT_FUSABLE,
@@ -165,7 +170,7 @@ const gpuc_op gpuc_topi_ops_matmul[] = {
      .min_in = 2,
      .max_in = 2,
      .types = {GPUC_T_NUMBERS},
-     .attrs = matmul_attrs,
+     .attrs = gpuc_topi_matmul_attrs,
      .infer = infer_matmul,
      .compute = matmul_compute,
      .pattern = GPUC_FUSE_OUT_FUSABLE,

@@ -59,17 +59,18 @@ static void check_parameters(const gpuc_op_call *call)
     for (int i = 1; i < call->num_in; i++) check_parameter(call, i);
 }
 
-/* The type of the result: the zero point's, or out_dtype. Integers of at most 16 bits are exact as float32.
- */
+/* The type of the result: the zero point's, or out_dtype, which is int8 by default for a zero point of int32, as TVM
+ * has them. Integers of at most 16 bits are exact as float32. */
 static gpuc_dtype quantized_type(const gpuc_op_call *call, int zero_point)
 {
     char a[24];
     gpuc_dtype out = gpuc_attrs_find(call->attrs, "out_dtype")->dtype;
     if (call->num_in > zero_point) {
         gpuc_dtype zero = call->in[zero_point].dtype;
-        if (out.bits && !gpuc_dtype_equal(out, zero))
+        bool wide = gpuc_dtype_equal(zero, GPUC_INT32);
+        if (out.bits && !wide && !gpuc_dtype_equal(out, zero))
             gpuc_topi_fail(call, "the zero point is %s, unlike out_dtype", gpuc_dtype_name(zero, a));
-        out = zero;
+        if (!wide || !out.bits) out = wide ? GPUC_INT8 : zero;
     }
     if (!out.bits) out = GPUC_UINT8;
     if (!gpuc_is_integer(out) || out.bits > 16)
@@ -117,6 +118,10 @@ static void infer_dequantize(gpuc_op_call *call)
     char a[24];
     gpuc_dtype out = gpuc_attrs_find(call->attrs, "out_dtype")->dtype;
     check_parameters(call);
+    if (call->num_in > 2 && !gpuc_dtype_equal(call->in[2].dtype, GPUC_INT32) &&
+        !gpuc_dtype_equal(call->in[2].dtype, call->in[0].dtype))
+        gpuc_topi_fail(call, "the zero point is %s, must be int32 or as the data",
+                       gpuc_dtype_name(call->in[2].dtype, a));
     if (out.bits && !gpuc_is_float(out))
         gpuc_topi_fail(call, "the result is of floats, not %s", gpuc_dtype_name(out, a));
     call->out[0] = call->in[0];
@@ -172,7 +177,7 @@ const gpuc_op gpuc_topi_ops_quantize[] = {
     {.name = "qnn.quantize",
      .min_in = 2,
      .max_in = 3,
-     .types = {GPUC_T_NUMBERS, GPUC_T_FLOATS, SMALL},
+     .types = {GPUC_T_NUMBERS, GPUC_T_FLOATS, SMALL | GPUC_T_INT32},
      .attrs = axis_attrs,
      .infer = infer_quantize,
      .compute = quantize_compute,
@@ -183,7 +188,7 @@ const gpuc_op gpuc_topi_ops_quantize[] = {
     {.name = "qnn.dequantize",
      .min_in = 2,
      .max_in = 3,
-     .types = {SMALL | GPUC_T_INT32, GPUC_T_FLOATS, GPUC_T_LIKE},
+     .types = {SMALL | GPUC_T_INT32, GPUC_T_FLOATS, SMALL | GPUC_T_INT32},
      .attrs = axis_attrs,
      .infer = infer_dequantize,
      .compute = dequantize_compute,
@@ -194,7 +199,7 @@ const gpuc_op gpuc_topi_ops_quantize[] = {
     {.name = "qnn.requantize",
      .min_in = 2,
      .max_in = 3,
-     .types = {GPUC_T_INTS, GPUC_T_FLOATS, SMALL},
+     .types = {GPUC_T_INTS, GPUC_T_FLOATS, SMALL | GPUC_T_INT32},
      .attrs = requantize_attrs,
      .infer = infer_requantize,
      .compute = requantize_compute,

@@ -18,6 +18,10 @@ const op_case op_cases_quantize[] = {
     {"qnn.requantize", "out_dtype=int16", "int32[5] float32[]", -9, 9},
     {"qnn.quantize", NULL, "T[3, a] float32[] uint8[]", 0.1, 20},
     {"qnn.dequantize", NULL, "T[3, a] float32[] T[]", 1, 9},
+    {"qnn.quantize", "out_dtype=int16", "T[3, a] float32[] int32[]", 0.1, 20},
+    {"qnn.quantize", NULL, "T[3, a] float32[] int32[]", 0.1, 20},
+    {"qnn.dequantize", NULL, "T[3, a] float32[a] int32[a]", 1, 9},
+    {"qnn.requantize", "out_dtype=uint8", "T[3, a] float32[a] int32[]", 1, 90},
     {"qnn.requantize", NULL, "T[3, a] float32[a] int8[]", 1, 90},
     {NULL},
 };

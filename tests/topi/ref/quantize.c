@@ -17,9 +17,15 @@ static double parameter(const ref_call *c, int i, const int64_t *index)
     return t->v[ref_at(t, own)];
 }
 
+static gpuc_dtype result_type(const ref_call *c)
+{
+    if (c->num_in < 3) return ref_dtype(c, "out_dtype", GPUC_UINT8);
+    return c->in[2].dtype.bits == 32 ? ref_dtype(c, "out_dtype", GPUC_INT8) : c->in[2].dtype;
+}
+
 static void quantize(ref_call *c)
 {
-    gpuc_dtype t = c->num_in > 2 ? c->in[2].dtype : ref_dtype(c, "out_dtype", GPUC_UINT8);
+    gpuc_dtype t = result_type(c);
     ref_tensor *y = ref_make(c, 0, t, c->in[0].ndim, c->in[0].dims);
     for (int64_t p = 0; p < y->count; p++) {
         int64_t index[REF_DIMS];
@@ -41,7 +47,7 @@ static void dequantize(ref_call *c)
 
 static void requantize(ref_call *c)
 {
-    gpuc_dtype t = c->num_in > 2 ? c->in[2].dtype : ref_dtype(c, "out_dtype", GPUC_UINT8);
+    gpuc_dtype t = result_type(c);
     ref_tensor *y = ref_make(c, 0, t, c->in[0].ndim, c->in[0].dims); /* the parameters are no larger */
     for (int64_t p = 0; p < y->count; p++) {
         int64_t index[REF_DIMS];
