@@ -28,6 +28,7 @@ GPUC_API gpuc_iter *gpuc_te_reduce_axis(gpuc_ctx *ctx, gpuc_expr extent, const c
 /* Axes whose variable runs from min, an integer of constants and symbols that may be negative, to min + extent - 1. The
  * dimension of a compute has extent elements all the same: element 0 is that of min. */
 GPUC_API gpuc_iter *gpuc_te_axis_from(gpuc_ctx *ctx, gpuc_expr min, gpuc_expr extent, const char *name);
+/* The same of an axis that is reduced. */
 GPUC_API gpuc_iter *gpuc_te_reduce_axis_from(gpuc_ctx *ctx, gpuc_expr min, gpuc_expr extent,
                                              const char *name);
 /* The variable that stands for the axis in expressions. Schedules know the axis by gpuc_stage_axis and
