@@ -143,6 +143,7 @@ typedef struct gpuc_language {
     bool states_iterations; /* kernels state their loop iterations, though they have no variants */
     bool guarded_barriers;  /* a barrier may stand under a condition in a loop whose extent a run decides */
     bool vector_parts;      /* some lanes of a vector in memory or registers are a vector: v.s01234567 */
+    bool three_lanes;       /* has vectors of three elements */
     bool machine_vectors;   /* vectors are those of the machine: no longer than vector_bits */
     bool half_casts;        /* float16 is converted by functions, computed with or not */
     bool

@@ -272,6 +272,7 @@ static int widest(const loop_pass *t, int64_t lanes)
 {
     static const int widths[] = {16, 8, 4, 2};
     int max = t->target->language->max_lanes;
+    if (lanes == 3 && t->target->language->three_lanes) return 3;
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++)
         if (widths[i] <= max && widths[i] <= lanes) return widths[i];
     return 1;

@@ -102,6 +102,7 @@ const gpuc_target_kind_row gpuc_target_builtin[GPUC_TARGET_KIND_COUNT] = {
                                          .wraps = true,
                                          .vector_mod = true,
                                          .guarded_barriers = true,
+                                         .three_lanes = true,
                                          .max_lanes = 4},
                             .from_device = gpuc_target_vulkan_from_device},
     [GPUC_TARGET_OPENCL] = {.name = "opencl",
@@ -116,6 +117,7 @@ const gpuc_target_kind_row gpuc_target_builtin[GPUC_TARGET_KIND_COUNT] = {
                                          .compares_nan = true,
                                          .states_iterations = true,
                                          .vector_parts = true,
+                                         .three_lanes = true,
                                          .max_lanes = 16,
                                          .own_features = GPUC_FEATURE_INT8 | GPUC_FEATURE_INT16 |
                                                          GPUC_FEATURE_STORAGE8 | GPUC_FEATURE_STORAGE16 |
