@@ -104,8 +104,9 @@ GPUC_API void gpuc_stage_align_bounds(gpuc_stage *st, int axis, int64_t factor);
 GPUC_API void gpuc_stage_round_up(gpuc_stage *st);
 /* inner is the inner loop of a split. Where the split has a tail, the last part is shifted back from the end,
  * so that it is whole and needs no guard; it computes some elements of the part before once more
- * (TailStrategy::ShiftInwards of Halide). It has no effect for reductions, where the loops of the split are
- * bound or parallel, and where the extent is below the factor or known only at run time. */
+ * (TailStrategy::ShiftInwards of Halide). Two iterations of a parallel loop, or two groups, may then store the same
+ * value to an element. It has no effect for reductions, where the loops of the split are bound to threads of a group,
+ * and where the extent is below the factor or known only at run time. */
 GPUC_API void gpuc_stage_overlap(gpuc_stage *st, gpuc_iter *inner);
 /* Doubles the storage of a stage that is computed in a loop, so that the part for the next iteration is
  * loaded while this one is used. */

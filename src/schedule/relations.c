@@ -50,8 +50,8 @@ static gpuc_expr clamp_part(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_rela
     return gpuc_int(ctx, whole > 0 ? whole : 1);
 }
 
-/* Whether the tail of a split is shifted back from the end. Some elements are then computed twice, which must
- * give the same result, in the same thread. */
+/* Whether the tail of a split is shifted back from the end. Some elements are then computed twice, with the same
+ * result: by two tasks or groups perhaps, but not by two threads of a group, which may share what they compute. */
 static bool overlaps(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_relation *r, const gpuc_map *dom)
 {
     int64_t whole, part;
@@ -64,9 +64,9 @@ static bool overlaps(gpuc_ctx *ctx, const gpuc_stage *st, const gpuc_relation *r
     gpuc_map_set(&marks, r->whole, (void *)r);
     gpuc_schedule_pass_down_mark(st, &marks);
     for (int i = 0; i < st->num_leaves; i++) {
-        gpuc_loop_kind kind = gpuc_stage_note(st, st->leaves[i]).kind;
-        if (gpuc_map_has(&marks, st->leaves[i]) && (kind == GPUC_LOOP_THREAD || kind == GPUC_LOOP_PARALLEL))
-            return false;
+        gpuc_loop_note note = gpuc_stage_note(st, st->leaves[i]);
+        bool thread = note.kind == GPUC_LOOP_THREAD && !gpuc_is_block_tag(note.tag);
+        if (gpuc_map_has(&marks, st->leaves[i]) && thread) return false;
     }
     return true;
 }

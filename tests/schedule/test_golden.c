@@ -361,8 +361,8 @@ static void test_round_up(void **state)
            "}");
 }
 
-/* B[i, j] = 2 A[i, j] in tiles of 2 x 4; those side by side may be parallel. */
-static void overlapped(gpuc_ctx *ctx, const char *want, bool parallel)
+/* B[i, j] = 2 A[i, j] in tiles of 2 x 4; those side by side may be tasks, or threads of a group. */
+static void overlapped(gpuc_ctx *ctx, const char *want, bool parallel, bool threads)
 {
     expr_graph g = {.ctx = ctx};
     gpuc_expr at[2], shape[] = {gpuc_int(ctx, 3), gpuc_int(ctx, 14)};
@@ -384,20 +384,26 @@ static void overlapped(gpuc_ctx *ctx, const char *want, bool parallel)
         gpuc_stage_overlap(st, inner[i]);
     }
     if (parallel) gpuc_stage_parallel(st, outer[1]);
+    if (threads) gpuc_stage_bind(st, outer[1], "threadIdx.x");
     expect(&g, s, "twice", want);
 }
 
 static void overlapped_parts(gpuc_ctx *ctx, void *arg)
 {
-    overlapped(ctx, arg, false);
+    overlapped(ctx, arg, false, false);
 }
 
 static void parallel_parts(gpuc_ctx *ctx, void *arg)
 {
-    overlapped(ctx, arg, true);
+    overlapped(ctx, arg, true, false);
 }
 
-/* Threads store no element twice. */
+static void parts_of_threads(gpuc_ctx *ctx, void *arg)
+{
+    overlapped(ctx, arg, false, true);
+}
+
+/* Tasks may store an element twice, threads do not. */
 static void test_overlap(void **state)
 {
     (void)state;
@@ -419,15 +425,28 @@ static void test_overlap(void **state)
                            "    for i.inner in 0..2 {"
                            "      for j.outer in 0..4 parallel {"
                            "        for j.inner in 0..4 {"
-                           "          if (j.outer*4 + j.inner < 14) {"
-                           "            B[i.inner + min(i.outer*2, 1), j.outer*4 + j.inner] ="
-                           " A[i.inner + min(i.outer*2, 1), j.outer*4 + j.inner]*2.0"
-                           "          }"
+                           "          B[i.inner + min(i.outer*2, 1), j.inner + min(j.outer*4, 10)] ="
+                           " A[i.inner + min(i.outer*2, 1), j.inner + min(j.outer*4, 10)]*2.0"
                            "        }"
                            "      }"
                            "    }"
                            "  }"
                            "}");
+    run_ok(parts_of_threads,
+           "func twice(A: float32[3, 14] global, B: float32[3, 14] global) label \"twice\" {"
+           "  for i.outer in 0..2 {"
+           "    for i.inner in 0..2 {"
+           "      for tx in 0..4 bind threadIdx.x {"
+           "        for j.inner in 0..4 {"
+           "          if (tx*4 + j.inner < 14) {"
+           "            B[i.inner + min(i.outer*2, 1), tx*4 + j.inner] ="
+           " A[i.inner + min(i.outer*2, 1), tx*4 + j.inner]*2.0"
+           "          }"
+           "        }"
+           "      }"
+           "    }"
+           "  }"
+           "}");
 }
 
 /* B = 2 A of shape [rows, 5, 7] as one loop, cut by 16: the index is that of the loop, whatever is 1. */
@@ -464,19 +483,18 @@ static void fused_open(gpuc_ctx *ctx, void *arg)
 static void test_fused_tail(void **state)
 {
     (void)state;
-    run_ok(fused_one,
-           "func fused(A: float32[1, 5, 7] global, B: float32[1, 5, 7] global) label \"fused\" {"
-           "  for i.j.fused.k.fused.outer in 0..3 {"
-           "    for i.j.fused.k.fused.inner in 0..16 {"
-           "      if (i.j.fused.k.fused.outer*16 + i.j.fused.k.fused.inner < 35) {"
-           "        B[0, (i.j.fused.k.fused.outer*16 + i.j.fused.k.fused.inner) // 7,"
-           "          (i.j.fused.k.fused.outer*2 + i.j.fused.k.fused.inner) %% 7] ="
-           "          A[0, (i.j.fused.k.fused.outer*16 + i.j.fused.k.fused.inner) // 7,"
-           "            (i.j.fused.k.fused.outer*2 + i.j.fused.k.fused.inner) %% 7]*2.0"
-           "      }"
-           "    }"
-           "  }"
-           "}");
+    run_ok(fused_one, "func fused(A: float32[1, 5, 7] global, B: float32[1, 5, 7] global) label \"fused\" {"
+                      "  for i.j.fused.k.fused.outer in 0..3 {"
+                      "    for i.j.fused.k.fused.inner in 0..16 {"
+                      "      if (i.j.fused.k.fused.outer*16 + i.j.fused.k.fused.inner < 35) {"
+                      "        B[0, (i.j.fused.k.fused.outer*16 + i.j.fused.k.fused.inner) // 7,"
+                      "          (i.j.fused.k.fused.outer*2 + i.j.fused.k.fused.inner) %% 7] ="
+                      "          A[0, (i.j.fused.k.fused.outer*16 + i.j.fused.k.fused.inner) // 7,"
+                      "            (i.j.fused.k.fused.outer*2 + i.j.fused.k.fused.inner) %% 7]*2.0"
+                      "      }"
+                      "    }"
+                      "  }"
+                      "}");
     run_ok(fused_open,
            "func fused(A: float32[n, 5, 7] global, B: float32[n, 5, 7] global, n: int64) label \"fused\" {"
            "  for i.j.fused.k.fused.outer in 0..(n*35 + 15) // 16 {"

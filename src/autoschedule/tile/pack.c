@@ -57,13 +57,13 @@ static bool pack(const gpuc_rules *r, gpuc_stage *sum, int operand, int axis, in
     return true;
 }
 
-void gpuc_rules_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
+bool gpuc_rules_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
                                    const gpuc_tile *t)
 {
     const gpuc_te_op *op = gpuc_stage_tensor(sum, 0)->op;
     const gpuc_constants *c = r->constants;
     int64_t bytes = (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(op->inputs[0])), depth;
-    if (op->num_inputs != 2 || op->num_reduce != 1) return;
+    if (op->num_inputs != 2 || op->num_reduce != 1) return false;
     depth = gpuc_rules_likely_product(1, op->reduce);
     static const int64_t choices[] = {0, 1};
     int64_t width = t->vectors * t->lanes;
@@ -79,4 +79,5 @@ void gpuc_rules_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const g
     bool whole = (packed[0] || (!open_rows && s->rows % t->rows == 0)) &&
                  (packed[1] || (!s->open && s->row_length % width == 0));
     if (whole) gpuc_stage_round_up(sum); /* the last panels are whole: filled up */
+    return packed[1];
 }

@@ -47,8 +47,8 @@ bool gpuc_rules_tile_ends_in_part(const gpuc_rules *r, const gpuc_tile_shape *s,
 int gpuc_rules_tile_block_columns(const gpuc_rules *r, gpuc_stage *st, const gpuc_tensor *product,
                                   const gpuc_tile *t, int n, gpuc_iter **loops);
 /* Packs operands that exceed a cache, or whose rows map to few of its lines (their starts are a large power
- * of two apart), if each element is used often enough to pay for the copy. */
-void gpuc_rules_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
+ * of two apart), if each element is used often enough to pay for the copy. Returns whether columns are in panels. */
+bool gpuc_rules_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
                                    const gpuc_tile *t);
 /* output.c: tiles outside, the elements of a tile inside. Returns the loop in which a tile is summed. */
 gpuc_iter *gpuc_rules_tile_output(const gpuc_rules *r, gpuc_stage *st, gpuc_stage *sum,
