@@ -3,6 +3,8 @@
  * cut into vectors; rows, or pieces of them, are distributed over threads. */
 #include "autoschedule/rules.h"
 
+#include <limits.h>
+
 /* On a CPU: [outer..., row] -> tasks of about a chunk of elements, vectors inside. */
 static void cpu(const gpuc_rules *r, gpuc_stage *st, gpuc_iter *outer, gpuc_iter *row, int lanes)
 {
@@ -80,12 +82,14 @@ static bool short_rows(const gpuc_rules *r, gpuc_stage *st, int n, gpuc_iter *co
     return true;
 }
 
-static void in_step(const gpuc_rules *r, gpuc_stage *st)
+/* max: of the last axes that may be one row. */
+static void in_step(const gpuc_rules *r, gpuc_stage *st, int max)
 {
     const gpuc_tensor *t = gpuc_stage_tensor(st, 0);
     int n = gpuc_stage_num_leaves(st), inner = gpuc_rules_contiguous_axes(r->ctx, t->op);
     gpuc_iter *loops[64], *vector;
     if (n == 0) return;
+    if (inner > max) inner = max;
     for (int i = 0; i < n; i++) loops[i] = gpuc_stage_leaf(st, i);
     gpuc_iter *row = gpuc_rules_fuse(st, inner, loops + n - inner);
     int lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(t));
@@ -109,7 +113,7 @@ static void in_step(const gpuc_rules *r, gpuc_stage *st)
 
 void gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st)
 {
-    if (!gpuc_rules_transpose(r, st)) in_step(r, st);
+    if (!gpuc_rules_transpose(r, st)) in_step(r, st, INT_MAX);
 }
 
 void gpuc_rules_injective_output(const gpuc_rules *r, gpuc_stage *st)
@@ -118,7 +122,7 @@ void gpuc_rules_injective_output(const gpuc_rules *r, gpuc_stage *st)
     if (wants_several(r, st))
         several_vectors(r, st, gpuc_target_lanes(r->target, gpuc_te_dtype(gpuc_stage_tensor(st, 0))));
     else
-        in_step(r, st);
+        in_step(r, st, INT_MAX);
 }
 
 bool gpuc_rules_is_image(const gpuc_tensor *t)
@@ -160,6 +164,7 @@ void gpuc_rules_copy_rows(const gpuc_rules *r, gpuc_stage *st)
         whole_vectors(r, st, lanes);
         return;
     }
-    if (n > 1 && lanes > 1) gpuc_stage_storage_align(st, n - 2, lanes, 0);
-    if (!moved) in_step(r, st);
+    bool aligned = n > 1 && lanes > 1;
+    if (aligned) gpuc_stage_storage_align(st, n - 2, lanes, 0);
+    if (!moved) in_step(r, st, aligned && r->kind != GPUC_CLASS_GPU ? 1 : INT_MAX);
 }
