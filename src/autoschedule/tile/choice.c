@@ -39,10 +39,11 @@ static double cost(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_til
 {
     const gpuc_constants *c = r->constants;
     int64_t blocks = gpuc_tile_ceil_div(s->rows, t->rows) * gpuc_tile_ceil_div(s->lines, t->lines);
-    blocks *= gpuc_tile_ceil_div(s->row_length, t->vectors * t->lanes);
+    bool shifts = gpuc_rules_tile_shifts(r, s);
+    blocks *= gpuc_tile_ceil_div(shifts ? s->used : s->row_length, t->vectors * t->lanes);
     double total = step_cost(r, s, t) * (double)blocks;
-    if (s->lines == 1 && s->rows % t->rows) total *= c->tile_guarded_rows;
-    if (s->row_length % (t->vectors * t->lanes))
+    if (s->lines == 1 && s->rows % t->rows && !shifts) total *= c->tile_guarded_rows;
+    if (s->row_length % (t->vectors * t->lanes) && !shifts)
         total *= s->lines == 1 ? c->tile_part_vectors : c->tile_part_vectors_of_lines;
     int64_t wanted = c->tile_tasks + c->tile_tasks_of_core * r->target->num_cores, have = blocks * s->others;
     return have < wanted ? total * (1 + c->tile_idle * (double)(wanted - have) / (double)wanted) : total;
@@ -54,7 +55,11 @@ static bool may_be(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_til
     if (!fits_registers(r, s, t)) return false;
     bool guarded = s->open && !s->packs && s->step % (t->vectors * t->lanes);
     if (t->vectors > 1 && guarded && r->kind == GPUC_CLASS_C) return false;
-    int64_t row = gpuc_tile_ceil_div(s->row_length, t->lanes) * t->lanes;
+    int64_t row = s->row_length;
+    if (!gpuc_rules_tile_shifts(r, s))
+        row = gpuc_tile_ceil_div(row, t->lanes) * t->lanes;
+    else if (row % t->lanes)
+        row = s->used; /* a longer tile has a tail of its own */
     return t->vectors == 1 || t->vectors * t->lanes <= row;
 }
 
@@ -130,6 +135,11 @@ gpuc_tile gpuc_rules_tile_choose(const gpuc_rules *r, const gpuc_tile_shape *s, 
 {
     gpuc_tile own = cheapest(r, s, max_lanes, !s->depthwise);
     return ask(r, s, max_lanes, !s->depthwise, &own);
+}
+
+bool gpuc_rules_tile_shifts(const gpuc_rules *r, const gpuc_tile_shape *s)
+{
+    return r->kind != GPUC_CLASS_GPU && !s->channels_last && !s->open && !s->packs;
 }
 
 bool gpuc_rules_tile_ends_in_part(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t)

@@ -71,6 +71,7 @@ bool gpuc_rules_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reductio
     if (!find_extents(r, reduction, n, s)) return false;
     if (s->matmul && s->rows == 1 && gpuc_target_lanes_are_threads(r->target))
         return false; /* no reuse to gain from */
+    if (!gpuc_expr_is_int(gpuc_te_shape(out)[n - 1], &s->used)) s->used = s->row_length;
     s->packs = s->matmul && n > 1 && s->rows >= r->constants->tile_often && reduction->op->num_inputs == 2;
     if (s->conv) s->group = rows_of_group(reduction, s->rows);
     return true;
