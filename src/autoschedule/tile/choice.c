@@ -58,7 +58,7 @@ static bool may_be(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_til
     int64_t row = s->row_length;
     if (!gpuc_rules_tile_shifts(r, s))
         row = gpuc_tile_ceil_div(row, t->lanes) * t->lanes;
-    else if (row % t->lanes)
+    else if (row % t->lanes || s->inside)
         row = s->used; /* a longer tile has a tail of its own */
     return t->vectors == 1 || t->vectors * t->lanes <= row;
 }

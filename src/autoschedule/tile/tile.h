@@ -22,6 +22,7 @@ typedef struct gpuc_tile_shape {
     int64_t rows, lines, row_length, others;              /* extents of the sums */
     int64_t used;      /* of a row: sums of windows are rounded up */
     int64_t group;     /* of a convolution: rows that read the same channels; 0: all */
+    bool inside;       /* tiles end where rows do, and read no elements behind them */
     bool stream;       /* vectors are read once per tile, from a cache further away */
     bool open;         /* row lengths are known only at run time: the tail of a row goes element by element */
     bool packs;        /* operands are packed into panels, the last one filled up */
