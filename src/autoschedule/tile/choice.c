@@ -8,8 +8,15 @@ static bool fits_registers(const gpuc_rules *r, const gpuc_tile_shape *s, const 
 {
     int64_t sums = t->rows * t->lines * t->vectors, registers = r->target->vector_registers;
     if (r->kind == GPUC_CLASS_GPU || s->taps) return sums <= r->constants->tile_sums;
+    if (gpuc_rules_tile_shares_lines(r, s, t)) return 2 * sums + 1 <= registers;
     return sums + t->vectors + 1 <= registers &&
            (double)sums <= (double)registers * r->constants->tile_register_share;
+}
+
+bool gpuc_rules_tile_shares_lines(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t)
+{
+    return t->lines > 1 && s->window &&
+           t->rows * t->lines * t->vectors * s->window <= r->constants->tile_shared_taps;
 }
 
 /* Of one step of the reduction of one tile, in multiply-adds of a vector. On a GPU the cost of a load hardly
@@ -17,7 +24,10 @@ static bool fits_registers(const gpuc_rules *r, const gpuc_tile_shape *s, const 
 static double step_cost(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t)
 {
     const gpuc_constants *c = r->constants;
-    double sums = (double)(t->rows * t->lines * t->vectors), lines = (double)(t->lines * t->vectors),
+    bool shares = gpuc_rules_tile_shares_lines(r, s, t);
+    double sums = (double)(t->rows * t->lines * t->vectors),
+           lines = (shares ? (double)(t->lines + s->window - 1) / (double)s->window : (double)t->lines) *
+                   (double)t->vectors,
            values = (double)gpuc_tile_ceil_div(t->rows, c->tile_values),
            loads = s->line_vectors || r->kind == GPUC_CLASS_GPU
                        ? lines + values
@@ -85,7 +95,7 @@ static void try_rows(const gpuc_rules *r, const gpuc_tile_shape *s, bool reuse, 
             gpuc_tile t = {.rows = rows, .lines = lines, .vectors = vectors, .lanes = lanes};
             if (!may_be(r, s, &t)) break;
             double c = cost(r, s, &t) * lanes_factor(r, lanes);
-            if (!reuse && s->row_length % lanes) c *= k->tile_scalar_tail;
+            if (!reuse && s->row_length % lanes && !gpuc_rules_tile_shifts(r, s)) c *= k->tile_scalar_tail;
             if (!b->any || c < b->cost) *b = (best){t, c, true};
         }
     }

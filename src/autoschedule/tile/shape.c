@@ -58,6 +58,15 @@ static bool find_extents(const gpuc_rules *r, const gpuc_tensor *reduction, int 
     return true;
 }
 
+/* How many lines of the data the windows of neighbouring lines share: the window's extent along lines. */
+static int64_t window_lines(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tile_shape *s)
+{
+    int n = reduction->op->num_reduce;
+    if (!s->depthwise || s->line_axis < 0 || n < 2 || r->kind == GPUC_CLASS_GPU) return 0;
+    int64_t lines = gpuc_rules_extent(reduction->op->reduce[n - 2]);
+    return lines > 1 && lines <= r->constants->tile_window ? lines : 0;
+}
+
 static bool check_index(gpuc_expr e, void *arg)
 {
     const gpuc_te_op **pad = arg; /* NULL: an element is from another place */
@@ -95,6 +104,7 @@ bool gpuc_rules_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reductio
     if (s->matmul && s->rows == 1 && gpuc_target_lanes_are_threads(r->target))
         return false; /* no reuse to gain from */
     if (!gpuc_expr_is_int(gpuc_te_shape(out)[n - 1], &s->used)) s->used = s->row_length;
+    s->window = window_lines(r, reduction, s);
     s->inside = gpuc_rules_tile_shifts(r, s) && reads_rounded_copy(r, reduction->op) &&
                 s->used >= gpuc_target_lanes(r->target, gpuc_te_dtype(reduction));
     s->packs = s->matmul && n > 1 && s->rows >= r->constants->tile_often && reduction->op->num_inputs == 2;
