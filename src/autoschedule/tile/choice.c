@@ -49,7 +49,7 @@ static double cost(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_til
 {
     const gpuc_constants *c = r->constants;
     int64_t blocks = gpuc_tile_ceil_div(s->rows, t->rows) * gpuc_tile_ceil_div(s->lines, t->lines);
-    bool shifts = gpuc_rules_tile_shifts(r, s);
+    bool shifts = gpuc_rules_tile_shifts(r, s) && !s->packs; /* panels are filled up instead */
     blocks *= gpuc_tile_ceil_div(shifts ? s->used : s->row_length, t->vectors * t->lanes);
     double total = step_cost(r, s, t) * (double)blocks;
     if (s->lines == 1 && s->rows % t->rows && !shifts) total *= c->tile_guarded_rows;
@@ -66,7 +66,7 @@ static bool may_be(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_til
     bool guarded = s->open && !s->packs && s->step % (t->vectors * t->lanes);
     if (t->vectors > 1 && guarded && r->kind == GPUC_CLASS_C) return false;
     int64_t row = s->row_length;
-    if (!gpuc_rules_tile_shifts(r, s))
+    if (!gpuc_rules_tile_shifts(r, s) || s->packs)
         row = gpuc_tile_ceil_div(row, t->lanes) * t->lanes;
     else if (row % t->lanes || s->inside)
         row = s->used; /* a longer tile has a tail of its own */
@@ -149,7 +149,7 @@ gpuc_tile gpuc_rules_tile_choose(const gpuc_rules *r, const gpuc_tile_shape *s, 
 
 bool gpuc_rules_tile_shifts(const gpuc_rules *r, const gpuc_tile_shape *s)
 {
-    return r->kind != GPUC_CLASS_GPU && !s->channels_last && !s->open && !s->packs;
+    return r->kind != GPUC_CLASS_GPU && !s->channels_last && !s->open;
 }
 
 bool gpuc_rules_tile_ends_in_part(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t)
