@@ -49,12 +49,14 @@ static double cost(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_til
 {
     const gpuc_constants *c = r->constants;
     int64_t blocks = gpuc_tile_ceil_div(s->rows, t->rows) * gpuc_tile_ceil_div(s->lines, t->lines);
+    int64_t width = t->vectors * t->lanes;
     bool shifts = gpuc_rules_tile_shifts(r, s) && !s->packs; /* panels are filled up instead */
-    blocks *= gpuc_tile_ceil_div(shifts ? s->used : s->row_length, t->vectors * t->lanes);
+    blocks *= gpuc_tile_ceil_div(shifts ? s->used : s->row_length, width);
     double total = step_cost(r, s, t) * (double)blocks;
-    if (s->lines == 1 && s->rows % t->rows && !shifts) total *= c->tile_guarded_rows;
-    if (s->row_length % (t->vectors * t->lanes) && !shifts)
+    if (s->lines == 1 && s->rows % t->rows) total *= c->tile_guarded_rows;
+    if (s->row_length % width && !shifts)
         total *= s->lines == 1 ? c->tile_part_vectors : c->tile_part_vectors_of_lines;
+    if (s->row_length % width && shifts && width > s->used) total *= c->tile_beyond;
     int64_t wanted = c->tile_tasks + c->tile_tasks_of_core * r->target->num_cores, have = blocks * s->others;
     return have < wanted ? total * (1 + c->tile_idle * (double)(wanted - have) / (double)wanted) : total;
 }
@@ -65,11 +67,7 @@ static bool may_be(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_til
     if (!fits_registers(r, s, t)) return false;
     bool guarded = s->open && !s->packs && s->step % (t->vectors * t->lanes);
     if (t->vectors > 1 && guarded && r->kind == GPUC_CLASS_C) return false;
-    int64_t row = s->row_length;
-    if (!gpuc_rules_tile_shifts(r, s) || s->packs)
-        row = gpuc_tile_ceil_div(row, t->lanes) * t->lanes;
-    else if (row % t->lanes || s->inside)
-        row = s->used; /* a longer tile has a tail of its own */
+    int64_t row = s->inside ? s->used : gpuc_tile_ceil_div(s->row_length, t->lanes) * t->lanes;
     return t->vectors == 1 || t->vectors * t->lanes <= row;
 }
 
