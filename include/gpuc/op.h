@@ -65,14 +65,30 @@ typedef void (*gpuc_op_compute_fn)(const gpuc_op_call *call, gpuc_tensor *const 
 typedef gpuc_schedule *(*gpuc_op_schedule_fn)(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
                                               int num_outputs, gpuc_tensor *const *outputs);
 
+/* What each entry of a list belongs to, so that a list may be left out, or have fewer entries. */
+typedef enum gpuc_attr_each {
+    GPUC_EACH_GIVEN, /* none: the list is as it is given */
+    GPUC_EACH_AXIS,  /* a dimension of input 0 */
+    GPUC_EACH_SPACE, /* a spatial dimension: those of input 0 but two */
+    GPUC_EACH_SIDE /* the beginnings of the spatial dimensions, then their ends; one entry is for all, as many as
+                      * there are dimensions for both sides */
+} gpuc_attr_each;
+
+struct gpuc_op_written;
+struct gpuc_attr_spec;
+/* Sets attributes of the row from another spelling of them, spec, that a call was written with, or changes what the
+ * call has otherwise. value is NULL where it was not written (gpuc_attr_spec.always). */
+typedef void (*gpuc_attr_take_fn)(struct gpuc_op_written *w, const struct gpuc_attr_spec *spec,
+                                  const gpuc_attr *value);
+
 /* An attribute that an operator takes: name, kind, default and bounds. */
 typedef struct gpuc_attr_spec {
     const char *name;    /* NULL ends a list */
     gpuc_attr_kind kind; /* of its value */
     bool required;       /* a call without it is an error; there is no default */
     int64_t i;           /* default of INT; INTS default: empty list; DTYPE: none, of 0 bits */
-    double f;            /* default of FLOAT; FLOATS default: empty list */
-    const char *s;       /* default of STRING; NULL: "" */
+    double f;            /* default of FLOAT */
+    const char *s;       /* default of STRING; NULL: "". Default of FLOATS as text; NULL: an empty list */
     gpuc_dtype dtype;    /* default of DTYPE; zeros: none */
     bool symbolic;       /* INTS: entries may be sizes that the build does not know */
     /* INT, INTS: largest absolute value, which also bounds the extents of the inputs, so that sums and products
@@ -81,6 +97,14 @@ typedef struct gpuc_attr_spec {
         int64_t max;
         int64_t most; /* old name */
     };
+    /* INTS: which entries there are. A list without entries gets i for each, and one entry is for all. */
+    gpuc_attr_each each;
+    /* Another spelling, as other systems have it: take sets attributes of the row from it. Calls never have it. With
+     * the name of an attribute of the row it says how that may be written. */
+    gpuc_attr_take_fn take;
+    const char *to;    /* for take: the attribute of the row, or what take wants to know */
+    bool always;       /* take is asked also where the spelling is not written */
+    const char *about; /* in a few words, for people; NULL: nothing */
 } gpuc_attr_spec;
 #define GPUC_OP_MAX_WINDOW INT32_MAX           /* max of strides, padding, ... */
 #define GPUC_OP_MOST_WINDOW GPUC_OP_MAX_WINDOW /* old name */
@@ -106,6 +130,53 @@ typedef struct gpuc_op {
     gpuc_op_schedule_fn schedule; /* NULL: gpuc_topi_schedule; always called if pattern is opaque */
 } gpuc_op;
 
+/* ---- Other spellings ---- */
+
+/* What happens to an input of a written call before the row gets it. */
+typedef struct gpuc_op_input {
+    int from;                  /* number among the written inputs; -1: it is a constant */
+    int64_t first, columns;    /* that many of the last dimension, from the first on; columns 0: all */
+    int ndim;                  /* of dims */
+    const gpuc_expr *dims;     /* to which it is reshaped; -1: what is left; NULL: as it is */
+    gpuc_dtype cast;           /* of 0 bits: as it is */
+    gpuc_tensor_type constant; /* type of the constant */
+    double value;              /* of each of its elements */
+} gpuc_op_input;
+#define GPUC_OP_WRITTEN_IN 8 /* number of inputs that may be changed */
+
+/* A call as it is written: names and attributes may be those of other systems. */
+typedef struct gpuc_op_written {
+    gpuc_ctx *ctx;              /* where lists and texts are made */
+    const gpuc_op *op;          /* the row; take may choose another */
+    const char *name;           /* by which the row was named */
+    const gpuc_attrs *given;    /* attributes as they are written */
+    const gpuc_attrs *attrs;    /* those of the row */
+    int num_in;                 /* number of inputs of the row; take may change it */
+    const gpuc_tensor_type *in; /* types of the inputs as written; NULL: not known */
+    const gpuc_expr *const
+        *in_values;  /* per input: elements of a small integer tensor, or NULL; NULL: as in */
+    int num_written; /* number of these */
+    gpuc_op_input inputs[GPUC_OP_WRITTEN_IN]; /* what the row gets, for the first num_in inputs */
+    bool changed;                             /* some input is not as written */
+    int bias;                                 /* written input that is added to the result; -1: none */
+    int bias_axis;                            /* along this axis */
+    gpuc_dtype out_dtype;                     /* that result 0 is cast to; of 0 bits: as it is */
+} gpuc_op_written;
+
+/* Raises "<name>: <text>". */
+#define gpuc_op_written_fail(w, ...)                                                                         \
+    gpuc_raise((w)->ctx, GPUC_INVALID_ARGUMENT, "%s: %s", (w)->name, gpuc_topi_printf((w)->ctx, __VA_ARGS__))
+/* A take function: the row's attribute that spec->to names has the value. */
+GPUC_API void gpuc_op_take_same(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value);
+/* A take function: spec->to is "attribute|written=value,...", which says the row's value for each written one. */
+GPUC_API void gpuc_op_take_value(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value);
+/* A take function: only the values in spec->to, "NCHW,NCW", are computed; others are refused. */
+GPUC_API void gpuc_op_take_only(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value);
+
+/* A take function: what other systems have and the row does not. Calls that have it are refused with spec->about, one
+ * sentence. */
+GPUC_API void gpuc_op_take_refused(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value);
+
 /* Adds a row, which is borrowed and must outlive the context. Raises if it has no name, no infer, no compute,
  * or the name of another row. */
 GPUC_API void gpuc_op_register(gpuc_ctx *ctx, const gpuc_op *op);
@@ -124,6 +195,12 @@ GPUC_API const char *gpuc_op_next_name(const char *list, char name[GPUC_OP_NAME]
 GPUC_API size_t gpuc_op_count(void);
 /* Row i of them, which lives as long as the library; NULL where there is none. */
 GPUC_API const gpuc_op *gpuc_op_at(size_t i);
+/* The row of that name, its own, one that it lists or an alias, or a row that was added. Of an alias that chooses a row
+ * by an attribute, the first that it may choose. Raises where there is none, with the nearest name. */
+GPUC_API const gpuc_op *gpuc_op_get(gpuc_ctx *ctx, const char *name);
+/* Calls each with every name that stands for one of several rows, of which one is given, or for a row with defaults of
+ * its own. */
+GPUC_API void gpuc_op_each_alias(void (*each)(void *arg, const char *name, const gpuc_op *row), void *arg);
 /* The number of rows that were added to the context and to its runtime. */
 GPUC_API size_t gpuc_op_added_count(gpuc_ctx *ctx);
 /* Row i of them: the context's in the order in which they were added, then the runtime's by name; NULL where there is

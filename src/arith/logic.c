@@ -257,7 +257,8 @@ gpuc_expr gpuc_arith_compare(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc
     return e == plain ? e : did(a, CANONICAL, e);
 }
 
-/* One side is simplified while the other holds (of ||: fails). */
+/* One side is simplified while the other holds (of ||: fails). Both sides are computed whatever the other is: what
+ * loads keeps its indices, which may be inside of the tensor only where the other holds. */
 gpuc_expr gpuc_arith_logic(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_expr y)
 {
     bool value = op == GPUC_TIR_AND;
@@ -269,7 +270,7 @@ gpuc_expr gpuc_arith_logic(gpuc_analyzer *a, gpuc_tir_op op, gpuc_expr x, gpuc_e
             continue;
         gpuc_expr better = gpuc_arith_simplify_nested(a, other);
         gpuc_arith_leave(a, c);
-        if (better == other) continue;
+        if (better == other || (better->kind != GPUC_EXPR_INT && other->flags & GPUC_TIR_HAS_LOAD)) continue;
         if (better->kind != GPUC_EXPR_INT && gpuc_arith_cost(a, better) > gpuc_arith_cost(a, other)) continue;
         *(side ? &x : &y) = did(a, GIVEN_OTHER, better);
     }

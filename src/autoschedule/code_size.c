@@ -43,7 +43,7 @@ static void add(sizing *s, gpuc_expr e, bool sure)
     if (e->kind == GPUC_EXPR_READ) {
         const gpuc_te_op *from = gpuc_as_read(e)->tensor->op;
         note_depth(s, gpuc_as_read(e));
-        if (s->inlines && gpuc_rules_is_inlined(from)) {
+        if (s->inlines && gpuc_rules_is_inlined(GPUC_CLASS_GPU, from)) {
             if (!is_too_much(s)) add(s, gpuc_te_inlined(s->ctx, from, gpuc_as_read(e)), sure);
             return;
         }
@@ -94,7 +94,7 @@ bool gpuc_rules_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs)
     all.max_depth = GPUC_COMMON_code_index_depth + alone.depth;
     for (size_t i = 0; i < ops.count; i++) {
         const gpuc_te_op *op = ops.at[i];
-        if (!gpuc_rules_is_inlined(op) || is_output(op, n, outputs)) add_op(&all, op);
+        if (!gpuc_rules_is_inlined(GPUC_CLASS_GPU, op) || is_output(op, n, outputs)) add_op(&all, op);
     }
     return !is_too_much(&all);
 }

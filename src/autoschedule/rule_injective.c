@@ -44,9 +44,9 @@ static bool wants_several(const gpuc_rules *r, const gpuc_stage *st)
         int64_t extent = gpuc_rules_extent(op->axes[i]);
         count *= extent ? extent : 1;
     }
-    return r->target->texel && lanes > 1 && op->num_outputs == 1 &&
-           gpuc_rules_contiguous_axes(r->ctx, op) == 1 && row > 0 &&
-           row % (r->constants->injective_several * lanes) == 0 && count >= r->constants->injective_many;
+    return r->target->texel && lanes > 1 && op->num_outputs == 1 && gpuc_rules_contiguous_axes(r, op) == 1 &&
+           row > 0 && row % (r->constants->injective_several * lanes) == 0 &&
+           count >= r->constants->injective_many;
 }
 
 /* Loads several vectors before the first is stored, where loads through texels are calls that wait for
@@ -86,7 +86,7 @@ static bool short_rows(const gpuc_rules *r, gpuc_stage *st, int n, gpuc_iter *co
 static void in_step(const gpuc_rules *r, gpuc_stage *st, int max)
 {
     const gpuc_tensor *t = gpuc_stage_tensor(st, 0);
-    int n = gpuc_stage_num_leaves(st), inner = gpuc_rules_contiguous_axes(r->ctx, t->op);
+    int n = gpuc_stage_num_leaves(st), inner = gpuc_rules_contiguous_axes(r, t->op);
     gpuc_iter *loops[64], *vector;
     if (n == 0) return;
     if (inner > max) inner = max;

@@ -23,6 +23,7 @@ typedef struct access {
 
 typedef struct accesses {
     gpuc_ctx *ctx;
+    gpuc_target_class kind;
     gpuc_analyzer *a;
     const gpuc_te_op *op;
     gpuc_te_op *reader;
@@ -37,7 +38,7 @@ static bool visit_read(gpuc_expr e, void *arg)
     if (c->too_many || e->kind != GPUC_EXPR_READ) return !c->too_many;
     const gpuc_tir_read_node *read = gpuc_as_read(e);
     gpuc_te_op *in = read->tensor->op, *reader = c->reader;
-    if (gpuc_rules_is_inlined(in)) {
+    if (gpuc_rules_is_inlined(c->kind, in)) {
         gpuc_expr *vars = gpuc_new_array(ctx, gpuc_expr, read->n);
         for (int i = 0; i < read->n; i++) vars[i] = in->axes[i]->var;
         c->reader = in;
@@ -119,7 +120,10 @@ static const access *find_turned(const accesses *c, int last, int *along)
 
 static bool make_nest(const gpuc_rules *r, gpuc_stage *st, nest *nest)
 {
-    accesses c = {.ctx = r->ctx, .a = gpuc_arith_analyzer_create(r->ctx), .op = gpuc_stage_tensor(st, 0)->op};
+    accesses c = {.ctx = r->ctx,
+                  .kind = r->kind,
+                  .a = gpuc_arith_analyzer_create(r->ctx),
+                  .op = gpuc_stage_tensor(st, 0)->op};
     int n = c.op->num_axes, last = n - 1, along = 0;
     c.reader = (gpuc_te_op *)c.op;
     if (n < 2 || n > MAX_AXES || gpuc_stage_num_leaves(st) != n || !find_accesses(&c)) return false;

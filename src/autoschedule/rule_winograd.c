@@ -19,6 +19,7 @@ gpuc_winograd_part gpuc_rules_winograd_part(const gpuc_te_op *op)
     case GPUC_TAG_MATMUL:
     case GPUC_TAG_PAD:
     case GPUC_TAG_TABLE:
+    case GPUC_TAG_SHARED_TABLE:
     case GPUC_TAG_COUNT: break;
     }
     return GPUC_WINOGRAD_NONE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Has what several schedule rules need: knobs, products of extents, thread bindings, facts about tensors. */
 #include "autoschedule/rules.h"
+#include "tir/intern.h"
 
 #include <string.h>
 
@@ -115,6 +116,7 @@ gpuc_rules_tag gpuc_rules_tag_of(const gpuc_tensor *t)
         [GPUC_TAG_MATMUL] = "matmul",
         [GPUC_TAG_PAD] = "pad",
         [GPUC_TAG_TABLE] = "table",
+        [GPUC_TAG_SHARED_TABLE] = "shared_table",
         [GPUC_TAG_WINOGRAD_DATA] = "winograd_data",
         [GPUC_TAG_WINOGRAD_PART] = "winograd_part",
         [GPUC_TAG_WINOGRAD] = "winograd",
@@ -139,10 +141,11 @@ bool gpuc_rules_is_matmul(const gpuc_tensor *t)
     return gpuc_rules_tag_of(t) == GPUC_TAG_MATMUL && !gpuc_rules_channels_last(t);
 }
 
-bool gpuc_rules_is_inlined(const gpuc_te_op *op)
+bool gpuc_rules_is_inlined(gpuc_target_class kind, const gpuc_te_op *op)
 {
     if (op->kind != GPUC_TE_COMPUTE || op->num_reduce) return false;
     gpuc_rules_tag tag = gpuc_rules_tag_of(op->outputs[0]);
+    if (tag == GPUC_TAG_SHARED_TABLE) return kind == GPUC_CLASS_GPU;
     return tag != GPUC_TAG_PAD && tag != GPUC_TAG_TABLE && !gpuc_rules_winograd_part(op);
 }
 
@@ -152,55 +155,92 @@ bool gpuc_rules_is_axis(gpuc_expr index, const gpuc_iter *axis)
 }
 
 typedef struct contiguity {
-    gpuc_ctx *ctx;
+    const gpuc_rules *r;
     gpuc_map *known; /* op -> contiguity */
     const gpuc_te_op *op;
     int axes;
 } contiguity;
 
-static int contiguous_axes(gpuc_ctx *ctx, gpuc_map *known, const gpuc_te_op *op);
+static int contiguous_axes(const gpuc_rules *r, gpuc_map *known, const gpuc_te_op *op);
+
+/* How many of the last dimensions of a read are in step with the last axes, behind numbers if there are any. */
+static int axes_in_step(const gpuc_tir_read_node *read, const gpuc_te_op *op)
+{
+    int numbers = 0, n = 0;
+    int64_t number;
+    while (numbers < read->n &&
+           !gpuc_rules_is_axis(read->index[read->n - 1 - numbers], op->axes[op->num_axes - 1]) &&
+           gpuc_expr_is_int(read->index[read->n - 1 - numbers], &number))
+        numbers++;
+    while (numbers + n < read->n && n < op->num_axes &&
+           gpuc_rules_is_axis(read->index[read->n - 1 - numbers - n], op->axes[op->num_axes - 1 - n]))
+        n++;
+    return n;
+}
+
+typedef struct direct_use {
+    const gpuc_rules *r;
+    const gpuc_te_op *op;
+    gpuc_map seen;
+    int absent; /* of the last axes */
+} direct_use;
+
+static void note_use(direct_use *d, gpuc_expr e)
+{
+    if (e->kind == GPUC_EXPR_READ || gpuc_map_has(&d->seen, e)) return;
+    gpuc_map_set(&d->seen, e, (void *)e);
+    for (int i = 0; e->kind == GPUC_EXPR_VAR && i < d->absent; i++)
+        if (d->op->axes[d->op->num_axes - 1 - i]->var == e) d->absent = i;
+    gpuc_tir_operands operands;
+    gpuc_tir_operands_get(d->r->ctx, e, &operands);
+    for (int i = 0; i < operands.n; i++) note_use(d, operands.at[i]);
+}
+
+/* How many of the last axes does a read not depend on, but through what it reads elsewhere? */
+static int absent_axes(const gpuc_rules *r, const gpuc_tir_read_node *read, const gpuc_te_op *op)
+{
+    direct_use d = {.r = r, .op = op, .absent = op->num_axes};
+    gpuc_map_init(&d.seen, r->ctx);
+    for (int i = 0; i < read->n; i++) note_use(&d, read->index[i]);
+    return d.absent;
+}
 
 static bool limit_axes(gpuc_expr e, void *arg)
 {
     contiguity *c = arg;
-    if (e->kind != GPUC_EXPR_READ) return true;
+    int n = c->op->num_axes;
+    if (e->kind != GPUC_EXPR_READ || n == 0) return true;
     const gpuc_tir_read_node *read = gpuc_as_read(e);
     const gpuc_te_op *in = read->tensor->op;
-    int in_step = 0, absent = 0, n = c->op->num_axes;
-    while (in_step < read->n && in_step < n &&
-           gpuc_rules_is_axis(read->index[read->n - 1 - in_step], c->op->axes[n - 1 - in_step]))
-        in_step++;
-    while (absent < read->n && absent < n && gpuc_tir_is_const(read->index[read->n - 1 - absent], 0))
-        absent++;
-    bool whole = in_step == read->n && in_step == n;
-    int axes = absent == read->n ? n : in_step > absent ? in_step : absent;
-    bool inlined = in->kind == GPUC_TE_COMPUTE && !in->num_reduce;
+    int in_step = axes_in_step(read, c->op), absent = absent_axes(c->r, read, c->op);
+    bool whole = in_step == read->n && in_step == n, inlined = gpuc_rules_is_inlined(c->r->kind, in);
+    int axes = in_step > absent ? in_step : absent;
     if (inlined && !whole && axes < n && axes > 1) axes = 1; /* its own reads are not in step with ours */
     if (inlined && whole) {
-        int below = contiguous_axes(c->ctx, c->known, in);
+        int below = contiguous_axes(c->r, c->known, in);
         if (below < axes) axes = below;
     }
     if (axes < c->axes) c->axes = axes;
     return true;
 }
 
-static int contiguous_axes(gpuc_ctx *ctx, gpuc_map *known, const gpuc_te_op *op)
+static int contiguous_axes(const gpuc_rules *r, gpuc_map *known, const gpuc_te_op *op)
 {
     contiguity *c = gpuc_map_get(known, op);
     if (c) return c->axes;
-    c = gpuc_new(ctx, contiguity);
-    *c = (contiguity){.ctx = ctx, .known = known, .op = op, .axes = op->num_axes};
-    for (int i = 0; i < op->num_outputs; i++) gpuc_tir_visit(ctx, op->bodies[i], limit_axes, c);
+    c = gpuc_new(r->ctx, contiguity);
+    *c = (contiguity){.r = r, .known = known, .op = op, .axes = op->num_axes};
+    for (int i = 0; i < op->num_outputs; i++) gpuc_tir_visit(r->ctx, op->bodies[i], limit_axes, c);
     if (c->axes < 1 && op->num_axes > 0) c->axes = 1;
     gpuc_map_set(known, op, c);
     return c->axes;
 }
 
-int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op)
+int gpuc_rules_contiguous_axes(const gpuc_rules *r, const gpuc_te_op *op)
 {
     gpuc_map known;
-    gpuc_map_init(&known, ctx);
-    return contiguous_axes(ctx, &known, op);
+    gpuc_map_init(&known, r->ctx);
+    return contiguous_axes(r, &known, op);
 }
 
 gpuc_stage *gpuc_rules_load_to_registers(const gpuc_rules *r, gpuc_stage *reader, gpuc_tensor *operand,

@@ -42,8 +42,9 @@ typedef enum gpuc_rules_tag {
     GPUC_TAG_DEPTHWISE, /* the same without channels */
     GPUC_TAG_WINDOW,    /* a reduction over windows that is no sum of products */
     GPUC_TAG_MATMUL,
-    GPUC_TAG_PAD,   /* a copy with a margin */
-    GPUC_TAG_TABLE, /* stays in memory: few elements that are read often */
+    GPUC_TAG_PAD,          /* a copy with a margin */
+    GPUC_TAG_TABLE,        /* stays in memory: few elements that are read often */
+    GPUC_TAG_SHARED_TABLE, /* the same on a CPU: its readers cost less on a GPU if they compute it themselves */
     GPUC_TAG_WINOGRAD_DATA,
     GPUC_TAG_WINOGRAD_PART,
     GPUC_TAG_WINOGRAD,
@@ -72,7 +73,7 @@ int gpuc_rules_panels(const gpuc_rules *r, gpuc_stage *copy, int across, int alo
 bool gpuc_rules_is_axis(gpuc_expr index, const gpuc_iter *axis);
 /* How many of the last axes of an operation may be one loop without division in its indices: every tensor is
  * read there in step with the output, or not at all. */
-int gpuc_rules_contiguous_axes(gpuc_ctx *ctx, const gpuc_te_op *op);
+int gpuc_rules_contiguous_axes(const gpuc_rules *r, const gpuc_te_op *op);
 
 /* Whether gpuc_topi_schedule computes this output in one kernel, row by row, with the reductions of the rows
  * inside. */
@@ -96,7 +97,7 @@ int64_t gpuc_rules_code_size(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
 bool gpuc_rules_stays_small(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
 
 /* Does a schedule put its expression into its readers? */
-bool gpuc_rules_is_inlined(const gpuc_te_op *op);
+bool gpuc_rules_is_inlined(gpuc_target_class kind, const gpuc_te_op *op);
 
 /* A stage without reductions of its own, all producers inlined. */
 void gpuc_rules_injective(const gpuc_rules *r, gpuc_stage *st);

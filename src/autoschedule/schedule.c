@@ -146,6 +146,12 @@ static bool needs_no_copy(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_
     return all;
 }
 
+static bool is_table(const gpuc_rules *r, const gpuc_te_op *op)
+{
+    gpuc_rules_tag tag = gpuc_rules_tag_of(op->outputs[0]);
+    return (tag == GPUC_TAG_TABLE || tag == GPUC_TAG_SHARED_TABLE) && !gpuc_rules_is_inlined(r->kind, op);
+}
+
 /* The last reduction that may live inside of the output's loops. */
 static gpuc_te_op *find_anchor(gpuc_ctx *ctx, const gpuc_ptrs *ops, int num_outputs,
                                gpuc_tensor *const *outputs)
@@ -193,7 +199,7 @@ static void schedule_stages(const gpuc_rules *r, const gpuc_ptrs *ops, const gpu
         else if (gpuc_rules_tag_of(op->outputs[0]) == GPUC_TAG_PAD && !is_read_through(r, op, ops) &&
                  !needs_no_copy(r, op, ops, anchor, outputs))
             gpuc_rules_copy_rows(r, st);
-        else if (is_read_by_extern(op, ops) || gpuc_rules_tag_of(op->outputs[0]) == GPUC_TAG_TABLE)
+        else if (is_read_by_extern(op, ops) || is_table(r, op))
             gpuc_rules_injective(r, st);
         else
             gpuc_stage_compute_inline(st);

@@ -13,8 +13,9 @@ typedef enum gpuc_ctx_slot {
     GPUC_CTX_TE,
     GPUC_CTX_RELAY,
     GPUC_CTX_OPS,
-    GPUC_CTX_SYMBOLS, /* what topi knows of symbolic sizes */
-    GPUC_CTX_RULES,   /* how often rewrite rules fired (tir/rules.h) */
+    GPUC_CTX_OP_NAMES, /* what names of operators stand for (op/names.c) */
+    GPUC_CTX_SYMBOLS,  /* what topi knows of symbolic sizes */
+    GPUC_CTX_RULES,    /* how often rewrite rules fired (tir/rules.h) */
     GPUC_CTX_SLOT_COUNT
 } gpuc_ctx_slot;
 

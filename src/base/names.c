@@ -9,7 +9,13 @@ static const struct {
 } names[] = {
 #define GPUC_OLD_NAME(of, old, now) {of, old, now},
 #include "base/names.def"
-#undef GPUC_OLD_NAME
+};
+
+static const struct {
+    const char *name, *value;
+} new_attrs[] = {
+#define GPUC_NEW_ATTR(name, value) {name, value},
+#include "base/names.def"
 };
 
 enum { COUNT = sizeof names / sizeof *names };
@@ -26,6 +32,13 @@ const char *gpuc_names_first(const char *of, const char *name)
     for (int i = 0; i < COUNT; i++)
         if (!strcmp(names[i].of, of) && !strcmp(names[i].now, name)) return names[i].old;
     return name;
+}
+
+bool gpuc_names_is_new(const char *attr, const char *value)
+{
+    for (size_t i = 0; i < sizeof new_attrs / sizeof *new_attrs; i++)
+        if (!strcmp(new_attrs[i].name, attr) && !strcmp(new_attrs[i].value, value)) return true;
+    return false;
 }
 
 void gpuc_names_target(gpuc_buf *out, const char *text)

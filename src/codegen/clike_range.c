@@ -27,6 +27,10 @@ static range range_of_select(gpuc_clike *p, const gpuc_tir_opexpr_node *n, int s
         gpuc_expr a = gpuc_as_op(cond)->a[0], b = gpuc_as_op(cond)->a[1];
         if (n->a[1] == a) yes = (range){yes.min, fmin(yes.max, range_of(p, b, selects).max), false};
         if (n->a[1] == b) yes = (range){fmax(yes.min, range_of(p, a, selects).min), yes.max, false};
+        /* It does not hold of a NaN, either. */
+        range of_a = range_of(p, a, selects), of_b = range_of(p, b, selects);
+        if (n->a[2] == a && !of_b.nan) no.min = fmax(no.min, of_b.min);
+        if (n->a[2] == b && !of_a.nan) no.max = fmin(no.max, of_a.max);
     }
     bool is_nan = is_op(cond, GPUC_TIR_ISNAN) ||
                   (is_op(cond, GPUC_TIR_NE) && gpuc_as_op(cond)->a[0] == gpuc_as_op(cond)->a[1]);
@@ -44,6 +48,11 @@ static range range_of(gpuc_clike *p, gpuc_expr e, int selects)
     }
     if (e->kind == GPUC_EXPR_FLOAT && !isnan(gpuc_as_float(e)->value))
         return (range){gpuc_as_float(e)->value, gpuc_as_float(e)->value, false};
+    if (is_op(e, GPUC_TIR_FLOOR) || is_op(e, GPUC_TIR_CEIL) || is_op(e, GPUC_TIR_ROUND) ||
+        is_op(e, GPUC_TIR_TRUNC)) {
+        range r = range_of(p, gpuc_as_op(e)->a[0], selects);
+        return (range){floor(r.min), ceil(r.max), r.nan};
+    }
     if (!is_op(e, GPUC_TIR_SELECT) || selects == MAX_SELECTS) return any;
     return range_of_select(p, gpuc_as_op(e), selects + 1);
 }

@@ -26,7 +26,8 @@ typedef struct kept {
 
 typedef struct op_function {
     gpuc_runtime *rt;
-    const gpuc_op *op;
+    char name[GPUC_OP_NAME];
+    gpuc_op_name what;
     pthread_mutex_t mutex; /* of what is kept, and of its sessions */
     kept *first;           /* last used first */
 } op_function;
@@ -115,12 +116,16 @@ static void keep(op_function *f, kept *k)
 
 static const gpuc_attrs *positional(gpuc_ctx *ctx, const op_args *a)
 {
-    const gpuc_op *op = a->f->op;
+    const gpuc_op *op = a->f->what.op;
     const gpuc_attrs *attrs = NULL;
-    const gpuc_attr_spec *spec = op->attrs;
+    if (!op && a->num_attrs)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: takes attributes as one text, \"name=value, ...\"",
+                   a->f->name);
+    const gpuc_attr_spec *spec = op ? op->attrs : NULL;
     char name[24];
     for (int i = 0; i < a->num_attrs; i++, spec++) {
         const gpuc_value *v = &a->attrs[i];
+        while (spec && spec->take) spec++;
         if (!spec || !spec->name)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: has %d attributes, not %d", op->name, i,
                        a->num_attrs);
@@ -142,7 +147,7 @@ static const gpuc_attrs *attributes(gpuc_ctx *ctx, const op_args *a)
 {
     bool named = a->num_attrs == 1 && a->attrs[0].kind == GPUC_VALUE_STRING &&
                  (strchr(a->attrs[0].as.string, '=') || !*a->attrs[0].as.string);
-    return named ? gpuc_op_parse_attrs(ctx, a->f->op, a->attrs[0].as.string) : positional(ctx, a);
+    return named ? gpuc_op_parse_attrs(ctx, &a->f->what, a->attrs[0].as.string) : positional(ctx, a);
 }
 
 typedef struct attempt {
@@ -155,7 +160,7 @@ typedef struct attempt {
 static void try_inputs(gpuc_ctx *ctx, void *arg)
 {
     attempt *t = arg;
-    t->call = gpuc_relay_op(ctx, t->a->f->op->name, t->attrs, t->n, t->inputs);
+    t->call = gpuc_relay_op(ctx, t->a->f->name, t->attrs, t->n, t->inputs);
 }
 
 static int num_outputs(const gpuc_rexpr *e)
@@ -163,27 +168,36 @@ static int num_outputs(const gpuc_rexpr *e)
     return e->type->kind == GPUC_RTYPE_TUPLE ? e->type->n : 1;
 }
 
-/* Tells inputs from results: the first n arrays are inputs, for the largest n at which the operator has as
- * many results as arrays are left. */
-static void apply(gpuc_ctx *ctx, attempt *t)
+/* Tries as many inputs as hi down to lo; the first error is kept. */
+static bool apply_some(gpuc_ctx *ctx, attempt *t, int hi, int lo, gpuc_status *why)
 {
-    const gpuc_op *op = t->a->f->op;
-    int n = t->a->num_arrays, max = op->max_in < 0 || op->max_in > n - 1 ? n - 1 : op->max_in;
-    gpuc_status why = NULL;
-    for (t->n = max; t->n >= op->min_in; t->n--) {
+    for (t->n = hi; t->n >= lo; t->n--) {
         t->call = NULL;
         gpuc_status status = gpuc_ctx_protect(ctx, try_inputs, t);
-        if (!status && t->n + num_outputs(t->call) == n) {
-            gpuc_status_release(why);
-            return;
-        }
-        if (why || !status)
+        if (!status && t->n + num_outputs(t->call) == t->a->num_arrays) return true;
+        if (*why || !status)
             gpuc_status_release(status);
         else
-            why = status;
+            *why = status;
     }
-    if (why) gpuc_ctx_raise_status(ctx, why);
-    gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: %d arrays are not its inputs and results", op->name, n);
+    return false;
+}
+
+/* Tells inputs from results: the first n arrays are inputs, for the largest n at which the operator has as
+ * many results as arrays are left. Other spellings than the row's may have more inputs than that, or fewer. */
+static void apply(gpuc_ctx *ctx, attempt *t)
+{
+    const gpuc_op *op = t->a->f->what.op;
+    int n = t->a->num_arrays, min = op ? op->min_in : 0,
+        max = !op || op->max_in < 0 || op->max_in > n - 1 ? n - 1 : op->max_in;
+    gpuc_status why = NULL;
+    bool found = apply_some(ctx, t, max, min, &why) || apply_some(ctx, t, n - 1, max + 1, &why) ||
+                 apply_some(ctx, t, min - 1 < n ? min - 1 : n - 1, 0, &why);
+    if (!found && why && max >= min) gpuc_ctx_raise_status(ctx, why);
+    gpuc_status_release(why);
+    if (!found)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: %d arrays are not its inputs and results", t->a->f->name,
+                   n);
 }
 
 static void check_outputs(gpuc_ctx *ctx, const attempt *t)
@@ -204,8 +218,8 @@ static void check_outputs(gpuc_ctx *ctx, const attempt *t)
         gpuc_relay_rtype_print(ctx, &text, type);
         const char *want = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text));
         gpuc_buf_deinit(&text);
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: result %d is %s, array %d is not", t->a->f->op->name, i,
-                   want, t->n + i);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: result %d is %s, array %d is not", t->a->f->name, i, want,
+                   t->n + i);
     }
 }
 
@@ -282,7 +296,7 @@ static gpuc_status find_or_load(op_args *a, kept **out)
 {
     gpuc_allocator allocator = gpuc_runtime_allocator(a->f->rt);
     kept *k = gpuc_mem_alloc(allocator, sizeof *k);
-    if (!k) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for %s", a->f->op->name);
+    if (!k) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for %s", a->f->name);
     memset(k, 0, sizeof *k);
     gpuc_buf_init(&k->key, allocator);
     gpuc_buf_init(&k->package, allocator);
@@ -328,15 +342,14 @@ static gpuc_status call(const gpuc_value *args, int num_args, gpuc_value *ret, v
     if (ret) *ret = (gpuc_value){.kind = GPUC_VALUE_NULL};
     for (; a.num_arrays < num_args && args[a.num_arrays].kind == GPUC_VALUE_NDARRAY; a.num_arrays++) {
         if (a.num_arrays == MAX_ARRAYS)
-            return gpuc_fail(GPUC_UNSUPPORTED, "%s: takes at most %d arrays", f->op->name, MAX_ARRAYS);
+            return gpuc_fail(GPUC_UNSUPPORTED, "%s: takes at most %d arrays", f->name, MAX_ARRAYS);
         arrays[a.num_arrays] = args[a.num_arrays].as.ndarray;
     }
     a.attrs = args + a.num_arrays;
     a.num_attrs = num_args - a.num_arrays;
     if (a.num_arrays == 0)
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "%s: the arguments are arrays of inputs, arrays of results, attributes",
-                         f->op->name);
+                         "%s: the arguments are arrays of inputs, arrays of results, attributes", f->name);
     GPUC_TRY(choose_device(&a));
     kept *k;
     pthread_mutex_lock(&f->mutex);
@@ -348,7 +361,7 @@ static gpuc_status call(const gpuc_value *args, int num_args, gpuc_value *ret, v
         gpuc_status_release(again ? again : status);
         status = again ? status : NULL;
     }
-    if (!status) status = gpuc_error_prefix(run(&a, k), "%s", f->op->name);
+    if (!status) status = gpuc_error_prefix(run(&a, k), "%s", f->name);
     pthread_mutex_unlock(&f->mutex);
     return status;
 }
@@ -366,15 +379,15 @@ static void free_self(void *self)
     gpuc_mem_free(gpuc_runtime_allocator(rt), f, sizeof *f);
 }
 
-static gpuc_status enter(gpuc_runtime *rt, const char *name, const gpuc_op *op)
+static gpuc_status enter(gpuc_runtime *rt, const char *name, const gpuc_op_name *what)
 {
     char full[GPUC_OP_NAME + 8];
     snprintf(full, sizeof full, "topi.%s", name);
-    if (gpuc_op_named(name) != op || gpuc_registry_get(rt, full))
-        return NULL; /* the name belongs to another row, or is registered already */
+    if (gpuc_registry_get(rt, full)) return NULL; /* it stands for another row, or is registered already */
     op_function *f = gpuc_mem_alloc(gpuc_runtime_allocator(rt), sizeof *f);
     if (!f) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for %s", full);
-    *f = (op_function){.rt = rt, .op = op};
+    *f = (op_function){.rt = rt, .what = *what};
+    snprintf(f->name, sizeof f->name, "%s", name);
     if (pthread_mutex_init(&f->mutex, NULL)) {
         gpuc_mem_free(gpuc_runtime_allocator(rt), f, sizeof *f);
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a mutex");
@@ -382,16 +395,20 @@ static gpuc_status enter(gpuc_runtime *rt, const char *name, const gpuc_op *op)
     return gpuc_registry_set_fn(rt, full, call, f, free_self, false);
 }
 
+typedef struct entering {
+    gpuc_runtime *rt;
+    gpuc_status status;
+} entering;
+
+static void enter_next(void *arg, const char *name, const gpuc_op_name *what)
+{
+    entering *e = arg;
+    if (!e->status) e->status = enter(e->rt, name, what);
+}
+
 gpuc_status gpuc_compile_op_functions_register(gpuc_runtime *rt)
 {
-    for (size_t i = 0; i < gpuc_op_count(); i++) {
-        const gpuc_op *op = gpuc_op_at(i);
-        char name[GPUC_OP_NAME];
-        const char *lists[] = {op->topi, op->nnvm};
-        GPUC_TRY(enter(rt, op->name, op));
-        for (int k = 0; k < 2; k++)
-            for (const char *list = lists[k]; (list = gpuc_op_next_name(list, name));)
-                GPUC_TRY(enter(rt, name, op));
-    }
-    return NULL;
+    entering e = {.rt = rt};
+    gpuc_op_each_name(enter_next, &e);
+    return e.status;
 }

@@ -4,13 +4,19 @@
 
 #include "onnx/onnx.h"
 
-/* The operator that the row names, whose float attributes have ONNX's names and defaults. */
+/* ONNX's default, which is that of the row but for one that TVM has another for. */
+static double default_of(gpuc_onnx_node *n, const gpuc_attr_spec *spec)
+{
+    return !strcmp(gpuc_onnx_relay(n), "nn.leaky_relu") ? 0.01 : spec->f;
+}
+
+/* The operator that the row names, whose float attributes have ONNX's names. */
 static void with_floats(gpuc_onnx_node *n)
 {
     const gpuc_attrs *a = NULL;
     gpuc_onnx_ignore(n, "consumed_inputs");
     for (const gpuc_attr_spec *spec = gpuc_onnx_op(n)->attrs; spec && spec->name; spec++)
-        a = gpuc_attrs_float(n->ctx, a, spec->name, gpuc_onnx_float(n, spec->name, spec->f));
+        a = gpuc_attrs_float(n->ctx, a, spec->name, gpuc_onnx_float(n, spec->name, default_of(n, spec)));
     n->out[0] = gpuc_onnx_op1(n, gpuc_onnx_relay(n), a, gpuc_onnx_in(n, 0));
 }
 
@@ -36,6 +42,15 @@ static void prelu_1(gpuc_onnx_node *n)
     gpuc_onnx_simple(n);
 }
 
+/* The slope broadcasts as in numpy, also one of one dimension. */
+static void prelu_7(gpuc_onnx_node *n)
+{
+    gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
+    bool last = gpuc_onnx_type(n, 1)->ndim == 1 && gpuc_onnx_type(n, 0)->ndim > 1;
+    const gpuc_attrs *a = last ? gpuc_attrs_int(n->ctx, NULL, "axis", -1) : NULL;
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, 2, args);
+}
+
 const gpuc_onnx_row gpuc_onnx_rows_activation[] = {
     {"Relu", 1, gpuc_onnx_simple},
     {"Softplus", 1, gpuc_onnx_simple},
@@ -52,6 +67,6 @@ const gpuc_onnx_row gpuc_onnx_rows_activation[] = {
     {"Mish", 18, gpuc_onnx_simple},
     {"Gelu", 20, gelu},
     {"PRelu", 1, prelu_1},
-    {"PRelu", 7, gpuc_onnx_simple},
+    {"PRelu", 7, prelu_7},
     {NULL, 0, NULL},
 };

@@ -249,10 +249,12 @@ static void rotary_embedding(gpuc_onnx_node *n)
     const int64_t *d = dims_of(n, x);
     int64_t rotated = gpuc_onnx_int(n, "rotary_embedding_dim", 0);
     if (rotated == 0) rotated = d[3];
+    const gpuc_attrs *positions = gpuc_attrs_int(n->ctx, NULL, "axis", 0);
+    positions = gpuc_attrs_string(n->ctx, positions, "mode", "negative");
     for (int i = 0; i < 2; i++) {
         if (gpuc_onnx_has(n, 3)) {
             gpuc_rexpr *args[] = {angles[i], n->in[3]};
-            angles[i] = gpuc_relay_op(n->ctx, "take", gpuc_attrs_int(n->ctx, NULL, "axis", 0), 2, args);
+            angles[i] = gpuc_relay_op(n->ctx, "take", positions, 2, args);
         }
         const gpuc_tensor_type *t = gpuc_relay_tensor_type(angles[i]);
         if (t->ndim != 3 || 2 * dims_of(n, angles[i])[2] != rotated)

@@ -55,6 +55,14 @@ static void along_axis(gpuc_onnx_node *n)
     n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), axis_attr(n, 0), 2, args);
 }
 
+static void gather(gpuc_onnx_node *n)
+{
+    gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
+    check_along_axis(n);
+    const gpuc_attrs *a = gpuc_attrs_string(n->ctx, axis_attr(n, 0), "mode", "negative");
+    n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, 2, args);
+}
+
 static void gather_nd(gpuc_onnx_node *n)
 {
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), gpuc_onnx_in(n, 1)};
@@ -179,7 +187,7 @@ static void running(gpuc_onnx_node *n)
 }
 
 const gpuc_onnx_row gpuc_onnx_rows_index[] = {
-    {"Gather", 1, along_axis},
+    {"Gather", 1, gather},
     {"GatherElements", 11, along_axis},
     {"GatherND", 11, gather_nd},
     {"Scatter", 9, scatter_elements},

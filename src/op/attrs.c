@@ -2,6 +2,7 @@
 /* Implements attribute lists: immutable, sorted by name. */
 #include "op/op.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/map.h"
@@ -22,6 +23,14 @@ static const gpuc_attrs *with(gpuc_ctx *ctx, const gpuc_attrs *a, gpuc_attr item
     out->count = count + !replace;
     out->at = list;
     return out;
+}
+
+const gpuc_attrs *gpuc_op_attrs_put(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name,
+                                    const gpuc_attr *value)
+{
+    gpuc_attr item = *value;
+    item.name = name;
+    return with(ctx, a, item);
 }
 
 const gpuc_attrs *gpuc_attrs_int(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name, int64_t v)
@@ -164,12 +173,23 @@ uint32_t gpuc_attrs_hash(const gpuc_attrs *a)
     return h;
 }
 
+static bool is_new(const gpuc_attr *a)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%lld", (long long)a->i);
+    return (a->kind == GPUC_ATTR_INT && gpuc_names_is_new(a->name, text)) ||
+           (a->kind == GPUC_ATTR_STRING && gpuc_names_is_new(a->name, a->s));
+}
+
 void gpuc_op_attrs_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_attrs *a, bool first_names)
 {
     char name[24];
+    const char *between = "";
     for (int i = 0; a && i < a->count; i++) {
         const gpuc_attr *at = &a->at[i];
-        gpuc_buf_printf(out, "%s%s=", i ? ", " : "", at->name);
+        if (first_names && is_new(at)) continue;
+        gpuc_buf_printf(out, "%s%s=", between, at->name);
+        between = ", ";
         switch (at->kind) {
         case GPUC_ATTR_INT: gpuc_buf_printf(out, "%lld", (long long)at->i); break;
         case GPUC_ATTR_FLOAT: gpuc_buf_printf(out, "%.17g", at->f); break;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds operators by name, completes their attributes, checks calls and infers result types. */
+/* Finds rows, those of gpuc and those that were added, checks calls and infers result types. */
 #include "op/op.h"
 
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include <gpuc/runtime.h>
 
 #include "base/file.h"
-#include "base/names.h"
 #include "base/require.h"
 #include "op/table.h"
 
@@ -37,15 +36,6 @@ static bool lists(const char *list, const char *name)
     for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
         if (!strncmp(p, name, n) && (p[n] == ',' || !p[n])) return true;
     return false;
-}
-
-const gpuc_op *gpuc_op_named(const char *name)
-{
-    const gpuc_op *op = gpuc_op_find(name);
-    for (int names = 0; !op && names < 2; names++)
-        for (size_t i = 0; !op && i < gpuc_op_count(); i++)
-            if (lists(names ? gpuc_op_at(i)->nnvm : gpuc_op_at(i)->topi, name)) op = gpuc_op_at(i);
-    return op;
 }
 
 size_t gpuc_op_count(void)
@@ -114,13 +104,31 @@ const gpuc_op *gpuc_op_added_at(gpuc_ctx *ctx, size_t i)
     return op;
 }
 
+/* A row that was added, by its name; NULL. */
+static const gpuc_op *find_added(gpuc_ctx *ctx, const char *name)
+{
+    const gpuc_ptrs *own = own_rows(ctx);
+    char full[sizeof PREFIX + GPUC_OP_NAME];
+    for (size_t i = 0; i < own->count; i++) {
+        const gpuc_op *op = own->at[i];
+        if (!strcmp(op->name, name)) return op;
+    }
+    if (!ctx->runtime || strlen(name) >= GPUC_OP_NAME) return NULL;
+    snprintf(full, sizeof full, PREFIX "%s", name);
+    return gpuc_registry_get(ctx->runtime, full) ? row_of(ctx->runtime, full) : NULL;
+}
+
+gpuc_op_name gpuc_op_lookup_name(gpuc_ctx *ctx, const char *name)
+{
+    const gpuc_op_name *known = gpuc_op_named(ctx, name);
+    if (known && known->op && !strcmp(known->op->name, name)) return *known;
+    const gpuc_op *added = find_added(ctx, name);
+    return added || !known ? (gpuc_op_name){.op = added} : *known;
+}
+
 const gpuc_op *gpuc_op_lookup(gpuc_ctx *ctx, const char *name)
 {
-    size_t at = 0;
-    const gpuc_op *op = gpuc_op_find(name);
-    if (op) return op;
-    while ((op = next_added(ctx, &at)) && strcmp(op->name, name) != 0) continue;
-    return op;
+    return gpuc_op_lookup_name(ctx, name).op;
 }
 
 /* The only row of gpuc's own that lists the name. */
@@ -183,20 +191,27 @@ gpuc_status gpuc_op_register_in(gpuc_runtime *rt, const gpuc_op *op)
 void gpuc_op_register(gpuc_ctx *ctx, const gpuc_op *op)
 {
     GPUC_RAISE_IF(ctx, check_row(op));
-    if (gpuc_op_lookup(ctx, op->name))
+    if (gpuc_op_find(op->name) || find_added(ctx, op->name))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is an operator '%s' already", op->name);
     if (!ctx->slots[GPUC_CTX_OPS]) ctx->slots[GPUC_CTX_OPS] = gpuc_new(ctx, gpuc_ptrs);
     gpuc_ptrs_push(ctx, ctx->slots[GPUC_CTX_OPS], op);
 }
 
+static void push_name(void *arg, const char *name, const gpuc_op_name *what)
+{
+    gpuc_ctx *ctx = ((void **)arg)[0];
+    (void)what;
+    gpuc_ptrs_push(ctx, ((void **)arg)[1], gpuc_ctx_strdup(ctx, name));
+}
+
 const char *gpuc_op_nearest(gpuc_ctx *ctx, const char *name)
 {
     const gpuc_op *op;
-    size_t n = gpuc_op_count(), at = 0;
-    const char **names = gpuc_new_array(ctx, const char *, n + gpuc_op_added_count(ctx));
-    for (size_t i = 0; i < n; i++) names[i] = gpuc_op_at(i)->name;
-    while ((op = next_added(ctx, &at))) names[n++] = op->name;
-    return gpuc_suggest(name, names, n);
+    size_t at = 0;
+    gpuc_ptrs names = {0};
+    gpuc_op_each_name(push_name, (void *[]){ctx, &names});
+    while ((op = next_added(ctx, &at))) gpuc_ptrs_push(ctx, &names, (void *)op->name);
+    return gpuc_suggest(name, (const char *const *)names.at, names.count);
 }
 
 /* ---- Types ---- */
@@ -224,71 +239,6 @@ int gpuc_op_main_input(const gpuc_op *op)
     for (int i = 0; i < n; i++)
         if (__builtin_popcount(gpuc_op_types(op, i)) > 1) return i;
     return 0;
-}
-
-static const char *const kind_names[GPUC_ATTR_KIND_COUNT] = {
-    [GPUC_ATTR_INT] = "an integer", [GPUC_ATTR_FLOAT] = "a float", [GPUC_ATTR_STRING] = "a string",
-    [GPUC_ATTR_INTS] = "integers",  [GPUC_ATTR_FLOATS] = "floats", [GPUC_ATTR_DTYPE] = "an element type",
-};
-
-static const gpuc_attrs *add_default(gpuc_ctx *ctx, const gpuc_attrs *attrs, const gpuc_attr_spec *spec)
-{
-    switch (spec->kind) {
-    case GPUC_ATTR_INT: return gpuc_attrs_int(ctx, attrs, spec->name, spec->i);
-    case GPUC_ATTR_FLOAT: return gpuc_attrs_float(ctx, attrs, spec->name, spec->f);
-    case GPUC_ATTR_STRING: return gpuc_attrs_string(ctx, attrs, spec->name, spec->s ? spec->s : "");
-    case GPUC_ATTR_INTS: return gpuc_attrs_ints(ctx, attrs, spec->name, 0, NULL);
-    case GPUC_ATTR_FLOATS: return gpuc_attrs_floats(ctx, attrs, spec->name, 0, NULL);
-    case GPUC_ATTR_DTYPE: return gpuc_attrs_dtype(ctx, attrs, spec->name, spec->dtype);
-    case GPUC_ATTR_KIND_COUNT: break;
-    }
-    return attrs;
-}
-
-static void check_size(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attr_spec *spec, int64_t v)
-{
-    if (spec->max && (v > spec->max || v < -spec->max))
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: %s has %lld, beyond %lld", op->name, spec->name,
-                   (long long)v, (long long)spec->max);
-}
-
-static const gpuc_attrs *present_name(gpuc_ctx *ctx, const gpuc_attrs *attrs, const gpuc_attr *a)
-{
-    const char *now = gpuc_names_now(a->name, a->s);
-    return now == a->s ? attrs : gpuc_attrs_string(ctx, attrs, a->name, now);
-}
-
-const gpuc_attrs *gpuc_op_complete_attrs(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *attrs)
-{
-    static const gpuc_attr_spec none[] = {{0}};
-    const gpuc_attr_spec *specs = op->attrs ? op->attrs : none;
-    for (int i = 0; attrs && i < attrs->count; i++) {
-        const gpuc_attr_spec *spec = specs;
-        while (spec->name && strcmp(spec->name, attrs->at[i].name)) spec++;
-        if (!spec->name)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: has no attribute '%s'", op->name, attrs->at[i].name);
-        if (spec->kind == GPUC_ATTR_INTS && attrs->at[i].kind == GPUC_ATTR_INT) /* a list of one */
-            attrs = gpuc_attrs_ints(ctx, attrs, spec->name, 1, &attrs->at[i].i);
-        if (spec->kind != attrs->at[i].kind)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: attribute '%s' must be %s, not %s", op->name,
-                       spec->name, kind_names[spec->kind], kind_names[attrs->at[i].kind]);
-        if (attrs->at[i].sizes && !spec->symbolic)
-            gpuc_raise(ctx, GPUC_UNSUPPORTED,
-                       "%s: %s must be known when building; fix the shapes of the inputs", op->name,
-                       spec->name);
-        if (spec->kind == GPUC_ATTR_STRING) attrs = present_name(ctx, attrs, &attrs->at[i]);
-        if (spec->kind == GPUC_ATTR_INT) check_size(ctx, op, spec, attrs->at[i].i);
-        for (int k = 0; k < attrs->at[i].n && spec->kind == GPUC_ATTR_INTS; k++)
-            if (!attrs->at[i].sizes || attrs->at[i].ints[k] != GPUC_ATTR_UNKNOWN)
-                check_size(ctx, op, spec, attrs->at[i].ints[k]);
-    }
-    for (const gpuc_attr_spec *spec = specs; spec->name; spec++) {
-        if (gpuc_attrs_find(attrs, spec->name)) continue;
-        if (spec->required)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: attribute '%s' is missing", op->name, spec->name);
-        attrs = add_default(ctx, attrs, spec);
-    }
-    return attrs;
 }
 
 static void check_inputs(const gpuc_op_call *call)

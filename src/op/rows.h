@@ -4,6 +4,7 @@
 #define GPUC_OP_ROWS_H
 
 #include "op/op.h"
+#include "op/takes.h"
 
 /* Attributes: ATTRS(name_of_list, INTS("axes"), INT("axis", 0)) */
 #define ATTRS(id, ...) static const gpuc_attr_spec id[] = {__VA_ARGS__, {0}};
@@ -60,6 +61,55 @@
         .name = nm, .kind = GPUC_ATTR_INT, .i = def, .max = GPUC_OP_MAX_WINDOW                               \
     }
 
+/* Windows over the spatial dimensions: an entry for each, of the default where none is given. */
+#define SPACE_INTS(nm, def)                                                                                  \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INTS, .i = def, .each = GPUC_EACH_SPACE, .max = GPUC_OP_MAX_WINDOW     \
+    }
+#define SPACE_REQUIRED(nm)                                                                                   \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INTS, .each = GPUC_EACH_SPACE, .required = true,                       \
+        .max = GPUC_OP_MAX_WINDOW                                                                            \
+    }
+#define SIDE_SIZES(nm)                                                                                       \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INTS, .each = GPUC_EACH_SIDE, .symbolic = true,                        \
+        .max = GPUC_OP_MAX_WINDOW                                                                            \
+    }
+#define AXIS_INTS(nm, def)                                                                                   \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INTS, .i = def, .each = GPUC_EACH_AXIS, .max = GPUC_OP_MAX_WINDOW      \
+    }
+
+/* Other spellings (op/takes.h): what fn makes of them. */
+#define SPELLED(nm, k, fn, what, text)                                                                       \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_##k, .take = fn, .to = what, .about = text                             \
+    }
+#define SAME(nm, k, attr) SPELLED(nm, k, gpuc_op_take_same, attr, NULL)
+#define VALUES(nm, what) SPELLED(nm, STRING, gpuc_op_take_value, what, NULL)
+#define ONLY(nm, k, values) SPELLED(nm, k, gpuc_op_take_only, values, NULL)
+#define REFUSED(nm, k, why) SPELLED(nm, k, gpuc_op_take_refused, NULL, why)
+#define NOT(nm, attr) SPELLED(nm, INT, gpuc_op_take_not, attr, NULL)
+/* The kernel's or the output's layout in any spatial rank, as rows name it. */
+#define LAYOUTS "NCHW=NCHW,NHWC=NHWC,NCW=NCHW,NCDHW=NCHW,NWC=NHWC,NDHWC=NHWC"
+#define DATA_LAYOUTS VALUES("data_layout", "data_layout|" LAYOUTS), VALUES("layout", "data_layout|" LAYOUTS)
+#define OUT_LAYOUT SPELLED("out_layout", STRING, gpuc_op_take_out_layout, "data_layout", "as data_layout")
+#define NCHW_ONLY(nm) ONLY(nm, STRING, "NCHW,NCW,NCDHW")
+#define EXCLUDE SPELLED("exclude", INT, gpuc_op_take_others, "axis", "1: the axes that are not in axis")
+/* Also without it, where there is one input more than the row takes. */
+#define USE_BIAS_ALWAYS                                                                                      \
+    {                                                                                                        \
+        .name = "use_bias", .kind = GPUC_ATTR_INT, .take = gpuc_op_take_bias, .always = true,                \
+        .about = "1: one more input is added to each channel"                                                \
+    }
+#define FLAT_WITHOUT(nm)                                                                                     \
+    {                                                                                                        \
+        .name = nm, .kind = GPUC_ATTR_INT, .take = gpuc_op_take_flat, .to = nm, .always = true,              \
+        .about = "without it, input 0 is taken as one dimension"                                             \
+    }
+#define UNUSED_INPUT(nm, what, text) SPELLED(nm, INT, gpuc_op_take_unused, what, text)
+
 /* An operator that moves elements: from lo to hi inputs (-1: any number). */
 #define MOVES(nm, lo, hi, at, inf, fn, tp, nn, on)                                                           \
     {                                                                                                        \
@@ -76,11 +126,13 @@
     }
 
 /* An operator whose result elementwise ones may join. The inputs' element types come last. */
-#define ANCHOR(nm, lo, hi, at, inf, fn, tp, nn, on, ...)                                                     \
+#define ANCHOR_BY(sched, nm, lo, hi, at, inf, fn, tp, nn, on, ...)                                           \
     {                                                                                                        \
         .name = nm, .min_in = lo, .max_in = hi, .types = {__VA_ARGS__}, .attrs = at, .infer = inf,           \
-        .compute = fn, .pattern = GPUC_FUSE_OUT_FUSABLE, .topi = tp, .nnvm = nn, .onnx = on                  \
+        .compute = fn, .pattern = GPUC_FUSE_OUT_FUSABLE, .schedule = sched, .topi = tp, .nnvm = nn,          \
+        .onnx = on                                                                                           \
     }
+#define ANCHOR(...) ANCHOR_BY(NULL, __VA_ARGS__)
 
 /* An operator that is never fused with others, with a schedule of its own (NULL: as others). The inputs' element
  * types come last. */

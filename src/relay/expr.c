@@ -55,20 +55,84 @@ gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs 
     return &c->base;
 }
 
+static gpuc_rexpr *call_row(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *attrs, int n,
+                            gpuc_rexpr *const *args)
+{
+    gpuc_rop *o = MAKE(ctx, GPUC_REXPR_OP, gpuc_rop);
+    o->op = op;
+    gpuc_rexpr *call = gpuc_relay_call(ctx, &o->base, attrs, n, args);
+    gpuc_relay_infer_call(ctx, call);
+    return call;
+}
+
+/* The types and values of tensors; none if something else is among them, which inference refuses. */
+static void set_types(gpuc_op_written *w, gpuc_rexpr *const *args)
+{
+    gpuc_tensor_type *types = gpuc_new_array(w->ctx, gpuc_tensor_type, w->num_in + 1);
+    const gpuc_expr **values = gpuc_new_array(w->ctx, const gpuc_expr *, w->num_in + 1);
+    for (int i = 0; i < w->num_in; i++) {
+        if (!args[i]->type || args[i]->type->kind != GPUC_RTYPE_TENSOR) return;
+        types[i] = args[i]->type->tensor;
+        values[i] = args[i]->values;
+    }
+    w->in = types;
+    w->in_values = values;
+}
+
+static gpuc_rexpr *columns_of(gpuc_ctx *ctx, gpuc_rexpr *e, int64_t first, int64_t n)
+{
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
+    gpuc_expr *sizes = gpuc_ctx_memdup(ctx, t->dims, sizeof *t->dims * (size_t)t->ndim);
+    int64_t *begin = gpuc_new_array(ctx, int64_t, t->ndim), *strides = gpuc_new_array(ctx, int64_t, t->ndim);
+    for (int i = 0; i < t->ndim; i++) {
+        begin[i] = i == t->ndim - 1 ? first : 0;
+        strides[i] = 1;
+    }
+    sizes[t->ndim - 1] = gpuc_int(ctx, n);
+    const gpuc_attrs *a = gpuc_attrs_sizes(ctx, NULL, "sizes", t->ndim, sizes);
+    a = gpuc_attrs_ints(ctx, gpuc_attrs_ints(ctx, a, "begin", t->ndim, begin), "strides", t->ndim, strides);
+    return gpuc_relay_op1(ctx, "strided_slice", a, e);
+}
+
+/* What the row gets as input i of a call that is written otherwise. */
+static gpuc_rexpr *input_of(gpuc_ctx *ctx, const gpuc_op_written *w, int i, gpuc_rexpr *const *args)
+{
+    if (i >= GPUC_OP_WRITTEN_IN) return args[i];
+    const gpuc_op_input *in = &w->inputs[i];
+    if (in->from < 0) {
+        gpuc_rexpr *one = gpuc_relay_const_scalar(ctx, in->constant.dtype, in->value);
+        if (in->constant.ndim == 0) return one;
+        const gpuc_attrs *a = gpuc_attrs_sizes(ctx, NULL, "shape", in->constant.ndim, in->constant.dims);
+        return gpuc_relay_op1(ctx, "broadcast_to", a, one);
+    }
+    gpuc_rexpr *e = args[in->from];
+    if (in->columns) e = columns_of(ctx, e, in->first, in->columns);
+    if (in->dims)
+        e = gpuc_relay_op1(ctx, "reshape", gpuc_attrs_sizes(ctx, NULL, "newshape", in->ndim, in->dims), e);
+    if (in->cast.bits) e = gpuc_relay_op1(ctx, "cast", gpuc_attrs_dtype(ctx, NULL, "dtype", in->cast), e);
+    return e;
+}
+
+static gpuc_rexpr *finish(gpuc_ctx *ctx, const gpuc_op_written *w, gpuc_rexpr *call, gpuc_rexpr *const *args)
+{
+    if (w->out_dtype.bits && !gpuc_dtype_equal(gpuc_relay_tensor_type(call)->dtype, w->out_dtype))
+        call = gpuc_relay_op1(ctx, "cast", gpuc_attrs_dtype(ctx, NULL, "dtype", w->out_dtype), call);
+    if (w->bias >= 0)
+        call = gpuc_relay_op2(ctx, "nn.bias_add", gpuc_attrs_int(ctx, NULL, "axis", w->bias_axis), call,
+                              args[w->bias]);
+    return call;
+}
+
 gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *name, const gpuc_attrs *attrs, int n,
                           gpuc_rexpr *const *args)
 {
-    const gpuc_op *op = gpuc_op_lookup(ctx, name);
-    if (!op) {
-        const char *near = gpuc_op_nearest(ctx, name);
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "unknown operator '%s'%s%s%s", name, near ? "; did you mean '" : "",
-                   near ? near : "", near ? "'?" : "");
-    }
-    gpuc_rop *o = MAKE(ctx, GPUC_REXPR_OP, gpuc_rop);
-    o->op = op;
-    gpuc_rexpr *call = gpuc_relay_call(ctx, &o->base, gpuc_op_complete_attrs(ctx, op, attrs), n, args);
-    gpuc_relay_infer_call(ctx, call);
-    return call;
+    gpuc_op_written w = {.ctx = ctx, .name = name, .given = attrs, .num_in = n};
+    set_types(&w, args);
+    gpuc_op_complete(&w);
+    if (!w.changed) return call_row(ctx, w.op, w.attrs, n, args);
+    gpuc_rexpr **inputs = gpuc_new_array(ctx, gpuc_rexpr *, w.num_in + 1);
+    for (int i = 0; i < w.num_in; i++) inputs[i] = input_of(ctx, &w, i, args);
+    return finish(ctx, &w, call_row(ctx, w.op, w.attrs, w.num_in, inputs), args);
 }
 
 gpuc_rexpr *gpuc_relay_op1(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a)

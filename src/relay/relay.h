@@ -170,8 +170,9 @@ gpuc_rexpr *gpuc_relay_global(gpuc_ctx *ctx, const char *name);
 gpuc_rexpr *gpuc_relay_constant(gpuc_ctx *ctx, const gpuc_rtype *type, gpuc_const_data *data);
 gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs *attrs, int n,
                             gpuc_rexpr *const *args);
-/* Call of an operator by name with attributes completed; its type is inferred at once. A row with
- * several outputs gives a tuple-typed call. Raises for an unknown operator. */
+/* Call of an operator by any of its names, with attributes in any of their spellings (gpuc/op.h), which are
+ * completed; its type is inferred at once. A row with several outputs gives a tuple-typed call. Raises for an unknown
+ * operator. */
 gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, int n,
                           gpuc_rexpr *const *args);
 gpuc_rexpr *gpuc_relay_op1(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a);
@@ -248,7 +249,7 @@ typedef struct gpuc_rmodule {
     const char *const *output_names;
     gpuc_ptrs conditions; /* gpuc_op_condition: what sizes must satisfy for the operators to make sense */
     gpuc_strmap
-        defaults;    /* parameter of main -> gpuc_rexpr * (CONSTANT): its value unless a run gives another */
+        defaults; /* parameter of main -> gpuc_rexpr * (CONSTANT): its value unless a run gives another */
     gpuc_strmap input_images, output_images; /* name -> gpuc_image_format, of those that are images */
     gpuc_ptrs reads; /* gpuc_relay_read, in order: the last fields of main's result are their numbers */
 } gpuc_rmodule;

@@ -18,7 +18,8 @@ static gpuc_rexpr *convolution(gpuc_ctx *ctx, gpuc_rexpr *e)
 }
 
 /* [directions, units, gates * units] -> [directions, units / b, units, gates, b] where each step of a layer
- * reads all of them on one core: a sum then takes what lies side by side. */
+ * reads all of them on one core: a sum then takes what lies side by side. A layer of less than a vector, or
+ * half of a subgroup's, would mostly multiply what fills it up. */
 static gpuc_rexpr *recurrent(gpuc_ctx *ctx, gpuc_rexpr *e, const gpuc_target *t)
 {
     enum { WEIGHTS = 1, MAX_ARGS = 6 };
@@ -27,9 +28,10 @@ static gpuc_rexpr *recurrent(gpuc_ctx *ctx, gpuc_rexpr *e, const gpuc_target *t)
     int64_t dims[5];
     gpuc_rexpr *w = c->args[WEIGHTS], *args[MAX_ARGS];
     const gpuc_tensor_type *type = gpuc_relay_tensor_type(w);
-    int64_t block = gpuc_target_block_bits(t) / type->dtype.bits;
-    if (w->kind != GPUC_REXPR_CONSTANT || type->ndim != 3 || type->dtype.bits < 32) return e;
-    if (!gpuc_relay_tensor_type_static(type, dims) || dims[1] < block) return e;
+    int64_t block = gpuc_target_recurrent_block(t, type->dtype);
+    if (w->kind != GPUC_REXPR_CONSTANT || type->ndim != 3 || block == 0) return e;
+    if (!gpuc_relay_tensor_type_static(type, dims)) return e;
+    if (dims[1] < (gpuc_target_lanes_are_threads(t) ? block / 2 : block)) return e;
     int64_t gates[] = {dims[0], dims[1], dims[2] / dims[1], dims[1]};
     w = gpuc_relay_pass_filled_up(ctx, gpuc_relay_pass_reshape_static(ctx, w, 4, gates), 3, block);
     gpuc_relay_tensor_type_static(gpuc_relay_tensor_type(w), dims);
@@ -44,19 +46,15 @@ static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
 {
     (void)old;
     const gpuc_target *t = arg;
-    if (t->texel)
-        return gpuc_relay_is_op(e, "nn.conv1d") || gpuc_relay_is_op(e, "nn.conv2d") ||
-                       gpuc_relay_is_op(e, "nn.conv3d")
-                   ? convolution(ctx, e)
-                   : e;
-    return gpuc_relay_is_op(e, "nn.rnn") || gpuc_relay_is_op(e, "nn.gru") || gpuc_relay_is_op(e, "nn.lstm")
-               ? recurrent(ctx, e, t)
-               : e;
+    bool conv = gpuc_relay_is_op(e, "nn.conv1d") || gpuc_relay_is_op(e, "nn.conv2d") ||
+                gpuc_relay_is_op(e, "nn.conv3d");
+    if (conv && t->texel) return convolution(ctx, e);
+    bool layer =
+        gpuc_relay_is_op(e, "nn.rnn") || gpuc_relay_is_op(e, "nn.gru") || gpuc_relay_is_op(e, "nn.lstm");
+    return layer ? recurrent(ctx, e, t) : e;
 }
 
 void gpuc_relay_pass_alter_kernel_layout(gpuc_relay_pass_ctx *p)
 {
-    const gpuc_target *t = p->target;
-    bool on_cores = !t->language->work_groups && t->vector_bits >= 128;
-    if (t->texel || on_cores) gpuc_relay_pass_rewrite_module(p, rewrite, (void *)(uintptr_t)t);
+    gpuc_relay_pass_rewrite_module(p, rewrite, (void *)(uintptr_t)p->target);
 }

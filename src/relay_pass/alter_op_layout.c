@@ -234,6 +234,34 @@ static gpuc_rexpr *product(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *e)
     return gpuc_relay_pass_reshape(ctx, gpuc_relay_op(ctx, "nn.conv1d", a, 2, args), y->ndim, y->dims);
 }
 
+/* A product of floats with a constant matrix reads it block after block of columns: each block lies together, and its
+ * vectors need no guards. Doubles take two vectors to a block, and gain nothing. */
+static gpuc_rexpr *blocked_product(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *e)
+{
+    if (l->by_lanes || !gpuc_relay_is_op(e, "nn.matmul")) return NULL;
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_tensor_type *x = gpuc_relay_tensor_type(c->args[0]), *w = gpuc_relay_tensor_type(c->args[1]);
+    int64_t dims[MAX_RANK], axes[MAX_RANK], lanes = lanes_of(l);
+    int n = w->ndim;
+    if (c->args[1]->kind != GPUC_REXPR_CONSTANT || !gpuc_is_float(w->dtype) ||
+        w->dtype.bits > GPUC_FLOAT32.bits)
+        return NULL;
+    if (x->ndim < 2 || n < 2 || n > MAX_RANK - 1 || !gpuc_relay_tensor_type_static(w, dims)) return NULL;
+    if (strcmp(gpuc_attrs_get_string(c->attrs, "b_layout", ""), "KN")) return NULL;
+    gpuc_rexpr *args[] = {c->args[0], c->args[1]};
+    const gpuc_attrs *a = c->attrs;
+    if (gpuc_attrs_get_int(a, "transpose_b", 0)) {
+        for (int i = 0; i < n; i++) axes[i] = i < n - 2 ? i : 2 * n - 3 - i;
+        args[1] = gpuc_relay_pass_transpose(ctx, args[1], axes);
+        a = gpuc_attrs_int(ctx, a, "transpose_b", 0);
+        gpuc_relay_tensor_type_static(gpuc_relay_tensor_type(args[1]), dims);
+    }
+    if (dims[n - 1] < lanes || dims[n - 2] < 1) return NULL;
+    args[1] = gpuc_relay_pass_pack_points(ctx, args[1], lanes);
+    a = gpuc_attrs_int(ctx, gpuc_attrs_string(ctx, a, "b_layout", "NKn"), "columns", dims[n - 1]);
+    return gpuc_relay_op(ctx, "nn.matmul", a, 2, args);
+}
+
 /* ---- Operators behind one ---- */
 
 /* An operand of an elementwise operator of rank n for channels last, if that moves no bytes; else NULL. */
@@ -383,6 +411,7 @@ static gpuc_rexpr *alter(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *ar
     gpuc_rexpr *out = convolution(ctx, arg, old, e);
     if (!out) out = winograd(ctx, arg, e);
     if (!out) out = product(ctx, arg, e);
+    if (!out) out = blocked_product(ctx, arg, e);
     for (size_t i = 0; i < sizeof sink / sizeof sink[0] && !out; i++) out = sink[i](ctx, e);
     if (!out) return e;
     gpuc_rexpr *made = inside(out) ? inside(out) : out;

@@ -139,6 +139,7 @@ const gpuc_target_kind_row gpuc_target_builtin[GPUC_TARGET_KIND_COUNT] = {
                                     .guarded_barriers = true,
                                     .machine_vectors = true,
                                     .half_casts = true,
+                                    .vector_parts = true,
                                     .loops_in_parts = true,
                                     .max_lanes = 16,
                                     .own_features = UINT32_MAX},

@@ -73,3 +73,11 @@ bool gpuc_target_keeps_channels_last(const gpuc_target *t)
     return gpuc_target_lanes_are_threads(t) && t->subgroup_shuffle && t->thread_warp_size > 1 &&
            t->vector_bits >= 2 * GPUC_FLOAT32.bits;
 }
+
+int64_t gpuc_target_recurrent_block(const gpuc_target *t, gpuc_dtype dtype)
+{
+    if (t->vector_bits < 128 || dtype.bits < 32) return 0;
+    if (gpuc_target_is_cpu(t)) return gpuc_target_block_bits(t) / dtype.bits;
+    bool exchange = gpuc_target_lanes_are_threads(t) && t->subgroup_shuffle && dtype.bits == 32;
+    return exchange ? t->thread_warp_size * gpuc_target_lanes(t, dtype) : 0;
+}

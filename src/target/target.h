@@ -45,6 +45,9 @@ gpuc_target_class gpuc_target_classify(const gpuc_target *t);
 int gpuc_target_lanes(const gpuc_target *t, gpuc_dtype type);
 /* Bits of a block of packed weights: those of a vector, unless the target says more. */
 int64_t gpuc_target_block_bits(const gpuc_target *t);
+/* Units of a panel of recurrent weights, which a core, or a subgroup on one, makes at a time; 0: threads make a
+ * unit each, and weights are not packed. */
+int64_t gpuc_target_recurrent_block(const gpuc_target *t, gpuc_dtype dtype);
 /* Targets that one stands for, if it lists several levels of instruction sets, and each of them, the richest first.
  * They agree in the layout of weights. Any other one stands for itself. */
 int gpuc_target_num_levels(const gpuc_target *t);

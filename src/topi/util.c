@@ -48,6 +48,13 @@ gpuc_tensor *gpuc_topi_injective(const gpuc_op_call *call, int i, gpuc_iter *con
     return gpuc_topi_compute(call->ctx, "T", "injective", call->out[i].ndim, axes, body);
 }
 
+gpuc_expr gpuc_topi_int_of(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr low, gpuc_expr high)
+{
+    gpuc_expr at = gpuc_max(ctx, low, gpuc_min(ctx, x, high));
+    at = gpuc_select(ctx, gpuc_call1(ctx, "isnan", at), gpuc_imm(ctx, gpuc_expr_dtype(x), 0), at);
+    return gpuc_cast(ctx, GPUC_INT32, at);
+}
+
 gpuc_expr gpuc_topi_round_up(gpuc_ctx *ctx, gpuc_expr n, int64_t to)
 {
     gpuc_expr count = gpuc_floordiv_(ctx, gpuc_add(ctx, n, gpuc_int(ctx, to - 1)), gpuc_int(ctx, to));

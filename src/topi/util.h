@@ -12,6 +12,9 @@ static inline gpuc_expr gpuc_topi_num(const gpuc_op_call *call, int64_t v)
     return gpuc_int(call->ctx, v);
 }
 
+/* A real number, cut to [low, high] and towards zero, as an int32; a NaN is 0. */
+gpuc_expr gpuc_topi_int_of(gpuc_ctx *ctx, gpuc_expr x, gpuc_expr low, gpuc_expr high);
+
 /* Where the attribute data_layout puts the channels and the first spatial axis: "NCHW" is batch, channels,
  * then the spatial axes, of any number; "NHWC" has channels last. */
 typedef struct gpuc_topi_layout {

@@ -163,11 +163,73 @@ static void all_sorts(void **state)
     release(&arange);
 }
 
+/* As TVM and NNVM write them: a row that an attribute chooses, a bias, inputs that are attributes, another default. */
+static void other_spellings(void **state)
+{
+    (void)state;
+    gpuc_device *dev = run_device();
+    static const char *const kinds[] = {"max", "avg"};
+    for (int i = 0; i < 2; i++) {
+        call_args pool = {0};
+        char text[80];
+        add(&pool, array(dev, GPUC_FLOAT32, DIMS(1, 1, 2, 3), (float[]){1, 2, 3, 4, 5, 9}));
+        add(&pool, array(dev, GPUC_FLOAT32, DIMS(1, 1, 1, 2), NULL));
+        snprintf(text, sizeof text, "kernel=(2, 2), pool_type=\"%s\", layout=\"NCHW\"", kinds[i]);
+        add_text(&pool, text);
+        ok(call("topi.nn.pool2d", &pool));
+        EXPECT(pool.at[1].as.ndarray, 2, i ? 3 : 5, i ? 4.75f : 9);
+        release(&pool);
+    }
+    call_args dense = {0};
+    add(&dense, array(dev, GPUC_FLOAT32, DIMS(1, 2), (float[]){1, 2}));
+    add(&dense, array(dev, GPUC_FLOAT32, DIMS(2, 2), (float[]){3, 4, 5, 6}));
+    add(&dense, array(dev, GPUC_FLOAT32, DIMS(2), (float[]){100, 200}));
+    add(&dense, array(dev, GPUC_FLOAT32, DIMS(1, 2), NULL));
+    add_text(&dense, "units=2, use_bias=True");
+    ok(call("topi.dense", &dense));
+    EXPECT(dense.at[3].as.ndarray, 2, 111, 217);
+    release(&dense);
+
+    call_args full = {0};
+    add(&full, array(dev, GPUC_FLOAT32, DIMS(3), NULL));
+    add_text(&full, "shape=[3], fill_value=7");
+    ok(call("topi.full", &full));
+    EXPECT(full.at[0].as.ndarray, 3, 7, 7, 7);
+    release(&full);
+
+    call_args prelu = {0}; /* the slope is of channels */
+    add(&prelu, array(dev, GPUC_FLOAT32, DIMS(1, 2, 2), (float[]){-1, 1, -1, 1}));
+    add(&prelu, array(dev, GPUC_FLOAT32, DIMS(2), (float[]){10, 20}));
+    add(&prelu, array(dev, GPUC_FLOAT32, DIMS(1, 2, 2), NULL));
+    ok(call("topi.prelu", &prelu));
+    EXPECT(prelu.at[2].as.ndarray, 4, -10, 1, -20, 1);
+    release(&prelu);
+
+    call_args norm = {0}; /* without gamma and beta, which are given */
+    add(&norm, array(dev, GPUC_FLOAT32, DIMS(1, 1, 2), (float[]){3, 7}));
+    for (int i = 0; i < 3; i++) add(&norm, array(dev, GPUC_FLOAT32, DIMS(1), (float[]){5}));
+    add(&norm, array(dev, GPUC_FLOAT32, DIMS(1), (float[]){4}));
+    add(&norm, array(dev, GPUC_FLOAT32, DIMS(1, 1, 2), NULL));
+    add_text(&norm, "scale=False, center=False, epsilon=0");
+    ok(call("topi.nn.batch_norm", &norm));
+    EXPECT(norm.at[5].as.ndarray, 2, -1, 1);
+    release(&norm);
+
+    call_args boxes = {0}; /* images and boxes in one input */
+    add(&boxes, array(dev, GPUC_FLOAT32, DIMS(2, 1, 2, 2), (float[]){1, 2, 3, 4, 5, 6, 7, 8}));
+    add(&boxes, array(dev, GPUC_FLOAT32, DIMS(1, 5), (float[]){1, 0, 0, 1, 1}));
+    add(&boxes, array(dev, GPUC_FLOAT32, DIMS(1, 1, 1, 1), NULL));
+    add_text(&boxes, "pooled_size=[1, 1], spatial_scale=1");
+    ok(call("topi.vision.roi_pool", &boxes));
+    EXPECT(boxes.at[2].as.ndarray, 1, 8);
+    release(&boxes);
+}
+
 static void what_does_not_fit(void **state)
 {
     (void)state;
     gpuc_device *dev = run_device();
-    call_args none = {0}, one = {0}, shape = {0}, type = {0}, name = {0}, value = {0}, many = {0};
+    call_args none = {0}, one = {0}, pool = {0}, shape = {0}, type = {0}, name = {0}, value = {0}, many = {0};
     fails("topi.add", &none, "the arguments are arrays of inputs");
     add(&one, array(dev, GPUC_FLOAT32, DIMS(2), NULL));
     fails("topi.add", &one, "1 arrays are not its inputs and results");
@@ -188,6 +250,8 @@ static void what_does_not_fit(void **state)
     add_int(&many, 1);
     add_int(&many, 1);
     fails("topi.leaky_relu", &many, "has 1 attributes");
+    for (int i = 0; i < 2; i++) add(&pool, array(dev, GPUC_FLOAT32, DIMS(1, 1, 2, 2), NULL));
+    fails("topi.nn.global_pool", &pool, "attribute 'pool_type' is missing; it is one of max,avg");
 }
 
 /* Names of every row are there. */
@@ -257,8 +321,13 @@ int main(int argc, char **argv)
     if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
     ok(gpuc_compiler_register(run_runtime()));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arrays_on_a_device), cmocka_unit_test(attributes), cmocka_unit_test(all_sorts),
-        cmocka_unit_test(what_does_not_fit),  cmocka_unit_test(every_name), cmocka_unit_test(rounds),
+        cmocka_unit_test(arrays_on_a_device),
+        cmocka_unit_test(other_spellings),
+        cmocka_unit_test(attributes),
+        cmocka_unit_test(all_sorts),
+        cmocka_unit_test(what_does_not_fit),
+        cmocka_unit_test(every_name),
+        cmocka_unit_test(rounds),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return run_end(failed);

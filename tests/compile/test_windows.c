@@ -170,7 +170,8 @@ static gpuc_rexpr *widened(gpuc_ctx *ctx, gpuc_rexpr *const *x)
 
 static gpuc_rexpr *gather(gpuc_ctx *ctx, gpuc_rexpr *const *x)
 {
-    return fx_op2(ctx, "take", x[0], fx_op1(ctx, "cast", "dtype=int32", x[1]));
+    gpuc_rexpr *args[] = {x[0], fx_op1(ctx, "cast", "dtype=int32", x[1])};
+    return fx_op(ctx, "take", "axis=0 mode=\"negative\"", 2, args);
 }
 
 static const window_case cases[] = {

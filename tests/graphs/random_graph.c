@@ -947,7 +947,10 @@ static bool spectrum(maker *m)
     reads(n, axes);
     moves(m, n, x, v.ndim + 1, dims);
     bool half = chance(m, 2);
-    n = begin1(m, "DFT", m->g->num_values - 1);
+    int signal = m->g->num_values - 1, length = list(m, 1, &v.dims[axis]); /* the axis may be open */
+    value_at(m, length)->ndim = 0;
+    n = begin1(m, "DFT", signal);
+    reads(n, length);
     attr_int(n, "axis", axis);
     attr_int(n, "onesided", half);
     attr_int(n, "inverse", half ? 0 : below(m, 2));

@@ -74,7 +74,7 @@ static void rows_complete(gpuc_ctx *ctx, void *arg)
     (void)arg;
     const gpuc_op *lrn = gpuc_op_find("nn.lrn");
     assert_string_equal(print(ctx, gpuc_op_complete_attrs(ctx, lrn, fx_attrs(ctx, "size=3"))),
-                        "alpha=0.0001, axis=1, beta=0.75, bias=1, size=3");
+                        "alpha=0.0001, axis=1, beta=0.75, bias=2, size=3");
     const gpuc_op *clip = gpuc_op_find("clip");
     const gpuc_attrs *a = gpuc_op_complete_attrs(ctx, clip, NULL);
     assert_true(gpuc_attrs_get_float(a, "a_max", 0) == (double)INFINITY);
@@ -99,8 +99,8 @@ static void bad_attributes(gpuc_ctx *ctx, void *arg)
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "add|no attribute 'axis'", complete_bad, &(bad){"add", "axis=1"});
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "nn.lrn|'size' must be an integer, not a float", complete_bad,
               &(bad){"nn.lrn", "size=1.0"});
-    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "nn.conv2d|'strides' is missing", complete_bad,
-              &(bad){"nn.conv2d", NULL});
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "nn.col2im|'image_shape' is missing", complete_bad,
+              &(bad){"nn.col2im", NULL});
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "cast|'dtype' is missing", complete_bad, &(bad){"cast", NULL});
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "nn.conv1d|dilation has 9223372036854775807", complete_bad,
               &(bad){"nn.conv1d", "strides=[1] padding=[0, 0] dilation=[9223372036854775807]"});
@@ -111,7 +111,7 @@ static void bad_attributes(gpuc_ctx *ctx, void *arg)
 static void parse(gpuc_ctx *ctx, void *arg)
 {
     const bad *b = arg;
-    gpuc_op_parse_attrs(ctx, gpuc_op_find(b->op), b->attrs);
+    gpuc_op_parse_row_attrs(ctx, gpuc_op_find(b->op), b->attrs);
 }
 
 static void texts_are_parsed(gpuc_ctx *ctx, void *arg)
@@ -136,7 +136,7 @@ static void texts_are_parsed(gpuc_ctx *ctx, void *arg)
         if (strchr(cases[i].attrs, '|'))
             fx_expect(ctx, GPUC_INVALID_ARGUMENT, cases[i].attrs, parse, &b);
         else
-            assert_string_equal(print(ctx, gpuc_op_parse_attrs(ctx, gpuc_op_find(b.op), b.attrs)),
+            assert_string_equal(print(ctx, gpuc_op_parse_row_attrs(ctx, gpuc_op_find(b.op), b.attrs)),
                                 cases[i].attrs);
     }
 }

@@ -353,7 +353,7 @@ static void text_of_a_graph(gpuc_ctx *ctx, void *arg)
     fx_expect_text(fx_module_text(ctx, fx_module(ctx, gpuc_relay_tuple(ctx, 2, fields), 2, params)),
                    "def @main(%x: Tensor[(2, 3, 8), float32], %w: Tensor[(3, 1), float32])"
                    " -> (Tensor[(2, 3, 8), float32], Tensor[(3, 1), float32]) {\n"
-                   "  %0 = nn.lrn(%x, alpha=0.0001, axis=1, beta=0.5, bias=1, size=3); /* Tensor[(2, 3, 8), "
+                   "  %0 = nn.lrn(%x, alpha=0.0001, axis=1, beta=0.5, bias=2, size=3); /* Tensor[(2, 3, 8), "
                    "float32] */\n"
                    "  %1 = add(%0, const(1.0, Tensor[(), float32])); /* Tensor[(2, 3, 8), float32] */\n"
                    "  %2 = nn.relu(%1); /* Tensor[(2, 3, 8), float32] */\n"

@@ -172,6 +172,37 @@ static void integers(gpuc_ctx *ctx, void *arg)
     assert_string_equal(layout_in(ctx, altered(ctx, product, m, TARGET)), "OHWIoi");
 }
 
+/* Products of floats with constants read blocks of columns, the last filled up with zeros. */
+static void products(gpuc_ctx *ctx, void *arg)
+{
+    static const struct {
+        int64_t x[3], w[3];
+        int rank; /* of w */
+        bool transposed;
+        const char *target, *layout;
+    } rows[] = {{{2, 3, 13}, {13, 21}, 2, false, TARGET, "NKn"},
+                {{2, 3, 13}, {21, 13}, 2, true, TARGET, "NKn"},
+                {{2, 3, 13}, {2, 13, 24}, 3, false, TARGET, "NKn"},
+                {{2, 3, 13}, {13, 7}, 2, false, TARGET, "KN"},
+                {{2, 3, 13}, {13, 21}, 2, false, LANES, "KN"},
+                {{2, 3, 13}, {13, 21}, 2, false, "opencl/pocl", "NKn"},
+                {{2, 3, 13}, {13, 21}, 2, false, "vulkan", "KN"}};
+    (void)arg;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        gpuc_rexpr *x = fx_var(ctx, "x", 3, rows[i].x),
+                   *args[] = {x, random_floats(ctx, 5, rows[i].rank, rows[i].w)};
+        gpuc_rexpr *e = fx_op(ctx, "nn.matmul", rows[i].transposed ? "transpose_b=1" : NULL, 2, args);
+        gpuc_rexpr *now = altered(ctx, e, x, rows[i].target);
+        assert_true(gpuc_relay_is_op(now, "nn.matmul"));
+        assert_string_equal(gpuc_attrs_get_string(gpuc_as_rcall(now)->attrs, "b_layout", ""), rows[i].layout);
+    }
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2, 3, 13)), *w = fx_var(ctx, "w", FX_DIMS(13, 21)),
+               *args[] = {x, w};
+    gpuc_rexpr *e = fx_op(ctx, "nn.matmul", NULL, 2, args);
+    gpuc_rmodule *after = run_pass(ctx, fx_module(ctx, e, 2, args), gpuc_relay_pass_alter_op_layout, TARGET);
+    assert_string_equal(gpuc_attrs_get_string(gpuc_as_rcall(body_of(after))->attrs, "b_layout", ""), "KN");
+}
+
 /* The rank of the recurrent weights behind the pass: 5 where they are packed. */
 static int recurrent_rank(gpuc_ctx *ctx, const char *cell, int64_t directions, int64_t units, bool constant,
                           const char *target)
@@ -228,7 +259,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         fx_test(a_network_turns_once),     fx_test(gates_broadcast), fx_test(reshapes_of_space),
         fx_test(what_does_not_gain_stays), fx_test(integers),        fx_test(lanes),
-        fx_test(recurrent_weights),
+        fx_test(recurrent_weights),        fx_test(products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,9 @@ expect 0 '"name": "opencl/pocl"' targets --json
 expect 0 'max_num_threads' targets -a
 expect 0 'nnvm     elemwise_add,broadcast_add' ops
 expect 0 '"name": "nn.softmax"' ops --json
-expect 2 'too much' ops add
+expect 0 'kernel_size  *integers, another spelling: must be that of the weight' ops conv2d
+expect 0 'aliases  nn.pool2d,pool2d' ops nn.pool2d
+expect 1 "unknown operator 'nn.con2d'; did you mean 'nn.conv2d'" ops nn.con2d
 
 # Passes by hand.
 cat >f.tir <<'END'

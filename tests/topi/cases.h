@@ -16,6 +16,7 @@ typedef struct op_case {
     double tolerance; /* of floats, relative; 0: a few units in the last place */
     bool specials;    /* infinities, NaN, zeros and halves among the numbers */
     bool constants;   /* the inputs are known when building */
+    bool sorted;      /* input 0 ascends along its last dimension */
 } op_case;
 
 /* Each ends with an op of NULL. */

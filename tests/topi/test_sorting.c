@@ -28,6 +28,9 @@ static void sorts(void **state)
         {"topk", "dtype=int64 k=200", "int32[5, 1500]", -9, 9},
         {"topk", "dtype=int64 k=0", "float32[3, 4]", 0, 0},
         {"topk", "dtype=int64 k=128", "float16[128]", 0, 0},
+        {"invert_permutation", NULL, "int32[5000]", 0, 9000},
+        {"searchsorted", "right=1", "float32[70001] float32[301]", -900, 900, .sorted = true},
+        {"searchsorted", "dtype=int64", "int32[30, 129] int32[30, 65]", -90, 90, .sorted = true},
     };
     CHECK_ALL(cases);
 }

@@ -135,7 +135,7 @@ static gpuc_rmodule *module_of(gpuc_ctx *ctx, const subject *s)
         params[i] = gpuc_relay_var(
             ctx, gpuc_ctx_printf(ctx, "x%d", i),
             gpuc_relay_rtype_tensor_static(ctx, GPUC_FLOAT32, s->inputs[i].ndim, s->inputs[i].dims));
-    const gpuc_attrs *attrs = gpuc_op_parse_attrs(ctx, gpuc_op_find(s->op), s->attrs);
+    const gpuc_attrs *attrs = gpuc_op_parse_row_attrs(ctx, gpuc_op_find(s->op), s->attrs);
     gpuc_rmodule *m = gpuc_rmodule_create(ctx);
     gpuc_rexpr *call = gpuc_relay_op(ctx, s->op, attrs, s->n, params);
     gpuc_rexpr *f = gpuc_relay_function(ctx, s->n, params, call, NULL);

@@ -18,6 +18,8 @@ static const cli_option options[] = {
 
 typedef struct print_args {
     cli_json *json; /* NULL: text */
+    int n;          /* operators that are asked for; 0: all */
+    char **names;
 } print_args;
 
 static const char *const systems[] = {"topi", "nnvm", "onnx"};
@@ -42,6 +44,23 @@ static gpuc_dtypes on_cpu(gpuc_ctx *ctx, const gpuc_target_kind_row *kind, gpuc_
     return set;
 }
 
+typedef struct alias_args {
+    const gpuc_op *op;
+    cli_json *json; /* NULL: text */
+    int n;
+} alias_args;
+
+static void next_alias(void *arg, const char *name, const gpuc_op *row)
+{
+    alias_args *a = arg;
+    if (row != a->op) return;
+    if (a->json)
+        cli_json_string(a->json, NULL, name);
+    else
+        printf("%s%s", a->n ? "," : "  aliases  ", name);
+    a->n++;
+}
+
 /* ---- Text: the name, what it takes, where it runs, other names ---- */
 
 static void print_row(gpuc_ctx *ctx, const gpuc_op *op)
@@ -58,6 +77,69 @@ static void print_row(gpuc_ctx *ctx, const gpuc_op *op)
     printf("\n");
     for (int s = 0; s < 3; s++)
         if (*names_of(op, s)) printf("  %-8s %s\n", systems[s], names_of(op, s));
+    alias_args aliases = {.op = op};
+    gpuc_op_each_alias(next_alias, &aliases);
+    if (aliases.n) printf("\n");
+}
+
+static const char *const kinds[GPUC_ATTR_KIND_COUNT] = {
+    [GPUC_ATTR_INT] = "integer",   [GPUC_ATTR_FLOAT] = "float",   [GPUC_ATTR_STRING] = "string",
+    [GPUC_ATTR_INTS] = "integers", [GPUC_ATTR_FLOATS] = "floats", [GPUC_ATTR_DTYPE] = "element type",
+};
+
+/* What the attribute has where a call does not name it; "": it must. */
+static const char *default_of(const gpuc_attr_spec *a, char text[64])
+{
+    char name[24];
+    static const char *const each[] = {"[]", "%lld for each dimension", "%lld for each spatial dimension",
+                                       "%lld for each side"};
+    if (a->required) return "";
+    switch (a->kind) {
+    case GPUC_ATTR_INT: snprintf(text, 64, "%lld", (long long)a->i); break;
+    case GPUC_ATTR_FLOAT: snprintf(text, 64, "%g", a->f); break;
+    case GPUC_ATTR_STRING: snprintf(text, 64, "\"%s\"", a->s ? a->s : ""); break;
+    case GPUC_ATTR_INTS: snprintf(text, 64, each[a->each], (long long)a->i); break;
+    case GPUC_ATTR_FLOATS: snprintf(text, 64, "%s", a->s ? a->s : "[]"); break;
+    case GPUC_ATTR_DTYPE:
+        snprintf(text, 64, "%s", a->dtype.bits ? gpuc_dtype_name(a->dtype, name) : "none");
+        break;
+    case GPUC_ATTR_KIND_COUNT: break;
+    }
+    return text;
+}
+
+/* What another spelling without a word about it says: the attribute, values of it, or the only values. */
+static void print_spelling(const gpuc_op *op, const gpuc_attr_spec *a)
+{
+    const gpuc_attr_spec *own = op->attrs;
+    const char *values = strchr(a->to, '|');
+    while (own->name && strcmp(own->name, a->to) != 0) own++;
+    if (values)
+        printf(" of %.*s: %s", (int)(values - a->to), a->to, values + 1);
+    else
+        printf(own->name ? " of %s" : ": %s only", a->to);
+}
+
+static void print_attr(const gpuc_op *op, const gpuc_attr_spec *a)
+{
+    char text[64];
+    const char *given = a->take ? "" : default_of(a, text);
+    printf("    %-20s %s", a->name, kinds[a->kind]);
+    if (a->take == gpuc_op_take_refused)
+        printf(", refused");
+    else if (a->take)
+        printf(", another spelling");
+    if (a->take && a->to && !a->about) print_spelling(op, a);
+    if (!a->take && a->required) printf(", required");
+    if (*given) printf(", default %s", given);
+    if (a->about) printf(": %s", a->about);
+    printf("\n");
+}
+
+static void print_attrs(const gpuc_op *op)
+{
+    if (op->attrs && op->attrs->name) printf("  attributes\n");
+    for (const gpuc_attr_spec *a = op->attrs; a && a->name; a++) print_attr(op, a);
 }
 
 /* ---- JSON ---- */
@@ -79,11 +161,31 @@ static void json_types(cli_json *j, const char *key, gpuc_dtypes set)
     cli_json_end_array(j);
 }
 
+/* One way in which calls may have an attribute. */
+static void json_attr(cli_json *j, const gpuc_attr_spec *a)
+{
+    char text[64];
+    cli_json_object(j, NULL);
+    cli_json_string(j, "name", a->name);
+    cli_json_string(j, "kind", kinds[a->kind]);
+    cli_json_bool(j, "spelling", a->take != NULL);
+    cli_json_bool(j, "refused", a->take == gpuc_op_take_refused);
+    cli_json_bool(j, "required", !a->take && a->required);
+    if (!a->take && !a->required) cli_json_string(j, "default", default_of(a, text));
+    if (a->take && a->to) cli_json_string(j, "to", a->to);
+    if (a->about) cli_json_string(j, "about", a->about);
+    cli_json_end_object(j);
+}
+
 static void json_row(gpuc_ctx *ctx, cli_json *j, const gpuc_op *op)
 {
     cli_json_object(j, NULL);
     cli_json_string(j, "name", op->name);
     for (int s = 0; s < 3; s++) json_names(j, systems[s], names_of(op, s));
+    alias_args aliases = {.op = op, .json = j};
+    cli_json_array(j, "aliases");
+    gpuc_op_each_alias(next_alias, &aliases);
+    cli_json_end_array(j);
     json_types(j, "dtypes", types_of(op));
     cli_json_array(j, "targets");
     for (size_t k = 0; k < gpuc_target_kind_count(ctx); k++)
@@ -98,22 +200,31 @@ static void json_row(gpuc_ctx *ctx, cli_json *j, const gpuc_op *op)
     cli_json_int(j, "min_inputs", op->min_in);
     cli_json_int(j, "max_inputs", op->max_in);
     cli_json_array(j, "attributes");
-    for (const gpuc_attr_spec *a = op->attrs; a && a->name; a++) cli_json_string(j, NULL, a->name);
+    for (const gpuc_attr_spec *a = op->attrs; a && a->name; a++)
+        if (!a->take) cli_json_string(j, NULL, a->name);
+    cli_json_end_array(j);
+    cli_json_array(j, "written");
+    for (const gpuc_attr_spec *a = op->attrs; a && a->name; a++) json_attr(j, a);
     cli_json_end_array(j);
     cli_json_end_object(j);
+}
+
+static void print_one(gpuc_ctx *ctx, const print_args *p, const gpuc_op *op)
+{
+    if (p->json)
+        json_row(ctx, p->json, op);
+    else
+        print_row(ctx, op);
+    if (!p->json && p->n) print_attrs(op);
 }
 
 static void print_all(gpuc_ctx *ctx, void *arg)
 {
     const print_args *p = arg;
     size_t n = gpuc_op_count(), added = gpuc_op_added_count(ctx);
-    for (size_t i = 0; i < n + added; i++) {
-        const gpuc_op *op = i < n ? gpuc_op_at(i) : gpuc_op_added_at(ctx, i - n);
-        if (p->json)
-            json_row(ctx, p->json, op);
-        else
-            print_row(ctx, op);
-    }
+    for (int i = 0; i < p->n; i++) print_one(ctx, p, gpuc_op_get(ctx, p->names[i]));
+    for (size_t i = 0; i < n + added && !p->n; i++)
+        print_one(ctx, p, i < n ? gpuc_op_at(i) : gpuc_op_added_at(ctx, i - n));
 }
 
 static int run(const cli_command *c, int argc, char **argv)
@@ -125,7 +236,8 @@ static int run(const cli_command *c, int argc, char **argv)
     print_args p = {0};
     for (int key; (key = cli_next(c, argc, argv, &value)) != -1;)
         if (key == OPT_JSON) p.json = &j;
-    cli_no_operands(c, argc, argv);
+    p.n = argc - optind;
+    p.names = argv + optind;
     cli_json_init(&j);
     cli_json_array(&j, NULL);
     gpuc_status status = cli_runtime_init(&r, &(cli_runtime_options){.no_devices = true});
@@ -141,8 +253,9 @@ static int run(const cli_command *c, int argc, char **argv)
 
 const cli_command cli_ops_command = {
     .name = "ops",
-    .operands = "[--json]",
-    .about = "list the operators: their names in TOPI, NNVM and ONNX, element types and targets",
+    .operands = "[--json] [NAME...]",
+    .about = "list the operators: their names in TOPI, NNVM and ONNX, element types and targets;\n"
+             "for those named, by any name, also attributes, and how other systems spell them",
     .options = options,
     .num_options = CLI_COUNT(options),
     .run = run,

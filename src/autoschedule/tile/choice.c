@@ -105,7 +105,8 @@ static gpuc_tile cheapest(const gpuc_rules *r, const gpuc_tile_shape *s, int max
     best b = {.tile = {.rows = 1, .lines = 1, .vectors = 1, .lanes = max_lanes}};
     for (int lanes = max_lanes; lanes >= 1; lanes /= 2) {
         if (lanes > s->row_length && lanes > 1) continue;
-        if (lanes * 2 < max_lanes) break;
+        if (lanes * 2 < max_lanes || (s->product && lanes < max_lanes && b.any))
+            break; /* columns are in blocks */
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) try_rows(r, s, reuse, rows[i], lanes, &b);
     }
     return b.tile;

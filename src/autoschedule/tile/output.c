@@ -70,10 +70,10 @@ gpuc_iter *gpuc_rules_tile_output(const gpuc_rules *r, gpuc_stage *st, gpuc_stag
             gpuc_rules_tile_block_columns(r, st, gpuc_stage_tensor(sum, 0), t, l.num_outer, l.outer);
         panels = gpuc_rules_tile_pack_operands(r, sum, s, t);
     }
-    if (gpuc_rules_tile_shifts(r, s)) {
-        if (!panels.columns && l.columns) gpuc_stage_overlap(st, l.columns);
-        if (!panels.rows && l.rows) gpuc_stage_overlap(st, l.rows);
-    }
+    bool shifts = gpuc_rules_tile_shifts(r, s), product = s->matmul && r->kind != GPUC_CLASS_GPU;
+    if ((shifts || product) && !panels.columns && l.columns)
+        gpuc_stage_overlap(st, l.columns); /* element by element the tail takes longer */
+    if (shifts && !panels.rows && l.rows) gpuc_stage_overlap(st, l.rows);
     memcpy(order, l.outer, sizeof *order * (size_t)l.num_outer);
     memcpy(order + l.num_outer, l.inner, sizeof *order * (size_t)l.num_inner);
     gpuc_stage_reorder(st, l.num_outer + l.num_inner, order);

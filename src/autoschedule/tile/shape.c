@@ -35,6 +35,15 @@ static void find_axes(const gpuc_tensor *reduction, int n, gpuc_tile_shape *s)
     s->line_axis = n <= 3 || s->matmul || s->product ? -1 : s->channels_last ? n - 3 : n - 2;
 }
 
+/* Rows of one element follow the next axis out that the columns do not depend on: all of its rows share them. */
+static void pass_single_rows(const gpuc_rules *r, const gpuc_tensor *reduction, gpuc_tile_shape *s)
+{
+    const gpuc_te_op *op = reduction->op;
+    while (s->product && s->row_axis > 0 && gpuc_rules_extent(op->axes[s->row_axis]) == 1 &&
+           gpuc_rules_dimension_of(r, op, op->inputs[1], op->axes[s->row_axis - 1]) < 0)
+        s->row_axis--;
+}
+
 /* Tiles for an extent that is not known have guards. */
 static bool find_extents(const gpuc_rules *r, const gpuc_tensor *reduction, int n, gpuc_tile_shape *s)
 {
@@ -100,6 +109,7 @@ bool gpuc_rules_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reductio
     s->stream = s->channels_last;
     if ((!s->conv && !s->depthwise && !s->matmul && !s->channels_last) || n < 1) return false;
     if (s->matmul && gpuc_te_ndim(reduction) != n) return false;
+    if (gpuc_te_ndim(reduction) == n) pass_single_rows(r, reduction, s);
     if (!find_extents(r, reduction, n, s)) return false;
     if (s->matmul && s->rows == 1 && gpuc_target_lanes_are_threads(r->target))
         return false; /* no reuse to gain from */

@@ -87,7 +87,7 @@ UNARY_WIDE(mish, mish(ctx, x))
 UNARY_WIDE(gelu, gelu(call, x))
 UNARY_WIDE(shrink, shrink(call, x))
 
-ATTRS(alpha_001, FLOAT("alpha", 0.01))
+ATTRS(leaky, FLOAT("alpha", 0.25))
 ATTRS(alpha_1, FLOAT("alpha", 1))
 ATTRS(selu_attrs, FLOAT("alpha", 1.67326319217681884765625), FLOAT("gamma", 1.05070102214813232421875))
 ATTRS(hard_sigmoid_attrs, FLOAT("alpha", 0.2), FLOAT("beta", 0.5))
@@ -98,7 +98,7 @@ ATTRS(gelu_attrs, INT("approximate", 0))
 
 const gpuc_op gpuc_topi_ops_activation[] = {
     ROW("nn.relu", relu, GPUC_T_NUMBERS, NULL, "relu", "relu", "Relu"),
-    ROW("nn.leaky_relu", leaky_relu, GPUC_T_FLOATS, alpha_001, "leaky_relu", "leaky_relu", "LeakyRelu"),
+    ROW("nn.leaky_relu", leaky_relu, GPUC_T_FLOATS, leaky, "leaky_relu", "leaky_relu", "LeakyRelu"),
     ROW("nn.thresholded_relu", thresholded_relu, GPUC_T_FLOATS, alpha_1, "", "", "ThresholdedRelu"),
     ROW("nn.elu", elu, GPUC_T_FLOATS, alpha_1, "", "", "Elu"),
     ROW("nn.celu", celu, GPUC_T_FLOATS, alpha_1, "", "", "Celu"),

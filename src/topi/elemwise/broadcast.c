@@ -49,6 +49,12 @@ static gpuc_expr floor_divide_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
     return gpuc_floordiv_(ctx, a, b);
 }
 
+static gpuc_expr trunc_divide_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
+{
+    gpuc_expr y = gpuc_div(ctx, a, b);
+    return gpuc_is_float(gpuc_expr_dtype(a)) ? gpuc_call1(ctx, "trunc", y) : y;
+}
+
 static gpuc_expr floor_mod_of(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
 {
     if (!gpuc_is_float(gpuc_expr_dtype(a))) return gpuc_floormod_(ctx, a, b);
@@ -88,6 +94,8 @@ BINARY(divide, gpuc_div)
 BINARY(mod, gpuc_mod)
 BINARY(floor_divide, floor_divide_of)
 BINARY(floor_mod, floor_mod_of)
+BINARY(trunc_divide, trunc_divide_of)
+BINARY(trunc_mod, gpuc_mod)
 BINARY(power, gpuc_topi_power)
 BINARY(maximum, gpuc_max)
 BINARY(minimum, gpuc_min)
@@ -250,6 +258,32 @@ static void scalar_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     gpuc_topi_unary(call, ins, outs, scalar_of, false);
 }
 
+/* A slope of one dimension lies along an axis of the data, 1 where none is given; slopes of other ranks broadcast as
+ * in numpy, and so does one that fits the last dimension only. */
+static void take_axis(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    int64_t axis = value ? value->i : 1, have, want;
+    (void)spec;
+    if (!w->in || w->num_written != 2 || w->in[1].ndim != 1 || w->in[0].ndim < 2) return;
+    int ndim = w->in[0].ndim;
+    if (axis < -ndim || axis >= ndim)
+        gpuc_op_written_fail(w, "axis=%lld is outside of the %d dimensions", (long long)axis, ndim);
+    if (axis < 0) axis += ndim;
+    bool known = gpuc_expr_is_int(w->in[1].dims[0], &have) && gpuc_expr_is_int(w->in[0].dims[axis], &want);
+    if (known && (have == 1 || (have != want && !value))) return;
+    if (known && have != want)
+        gpuc_op_written_fail(w, "the slope has %lld elements, dimension %lld of the data %lld",
+                             (long long)have, (long long)axis, (long long)want);
+    gpuc_expr dims[GPUC_OP_MAX_DIMS] = {w->in[1].dims[0]};
+    for (int i = 1; i < ndim - axis; i++) dims[i] = gpuc_int(w->ctx, 1);
+    if (ndim - axis > 1) gpuc_op_reshape_input(w, 1, (int)(ndim - axis), dims);
+}
+
+ATTRS(prelu_attrs, {.name = "axis",
+                    .kind = GPUC_ATTR_INT,
+                    .take = take_axis,
+                    .always = true,
+                    .about = "of a slope of one dimension; 1 where it is not given"})
 ATTRS(scalar_attrs, {.name = "scalar", .kind = GPUC_ATTR_FLOAT, .required = true})
 
 #define SCALAR(nm, set)                                                                                      \
@@ -264,6 +298,8 @@ const gpuc_op gpuc_topi_ops_broadcast[] = {
     ROW2("mod", mod, infer_mod, GPUC_T_NUMBERS, "mod", "elemwise_mod,broadcast_mod", "Mod"),
     ROW2("floor_divide", floor_divide, infer_floor_divide, GPUC_T_NUMBERS, "floor_divide", "", ""),
     ROW2("floor_mod", floor_mod, infer_floor_mod, GPUC_T_NUMBERS, "floor_mod", "", "Mod"),
+    ROW2("trunc_divide", trunc_divide, gpuc_topi_infer_broadcast, GPUC_T_NUMBERS, "trunc_divide", "", ""),
+    ROW2("trunc_mod", trunc_mod, gpuc_topi_infer_broadcast, GPUC_T_NUMBERS, "trunc_mod", "", ""),
     ROW2("power", power, gpuc_topi_infer_broadcast, GPUC_T_NUMBERS, "power", "elemwise_pow,broadcast_pow",
          "Pow"),
     ROW2("maximum", maximum, infer_maximum, GPUC_T_ANY, "maximum", "broadcast_max", "Max"),
@@ -289,7 +325,17 @@ const gpuc_op gpuc_topi_ops_broadcast[] = {
          "broadcast_left_shift", "BitShift"),
     ROW2("right_shift", right_shift, gpuc_topi_infer_broadcast, GPUC_T_INTS, "right_shift",
          "broadcast_right_shift", "BitShift"),
-    ROW2("nn.prelu", prelu, infer_prelu, GPUC_T_NUMBERS, "prelu", "prelu", "PRelu"),
+    {.name = "nn.prelu",
+     .min_in = 2,
+     .max_in = 2,
+     .types = {GPUC_T_NUMBERS, GPUC_T_LIKE},
+     .attrs = prelu_attrs,
+     .infer = infer_prelu,
+     .compute = prelu_compute,
+     .pattern = GPUC_FUSE_BROADCAST,
+     .topi = "prelu",
+     .nnvm = "prelu",
+     .onnx = "PRelu"},
     {.name = "where",
      .min_in = 3,
      .max_in = 3,

@@ -145,6 +145,7 @@ UNARY(cast, cast(ctx, dtype_attr(call), x))
 UNARY(reinterpret, reinterpret(ctx, dtype_attr(call), x))
 UNARY(logical_not, gpuc_not(ctx, x))
 UNARY(bitwise_not, gpuc_is_bool(gpuc_expr_dtype(x)) ? gpuc_not(ctx, x) : gpuc_call1(ctx, "bitnot", x))
+UNARY(isfinite, gpuc_not(ctx, gpuc_or(ctx, gpuc_call1(ctx, "isnan", x), gpuc_call1(ctx, "isinf", x))))
 /* The rest are rows of tir's operator table under their own name. */
 UNARY(named, gpuc_call1(ctx, call->op->name, x))
 
@@ -195,8 +196,34 @@ static void infer_reinterpret(gpuc_op_call *call)
     call->out[0].dtype = to;
 }
 
+/* To the element type of input 1, whose elements are not read. */
+static void infer_cast_like(gpuc_op_call *call)
+{
+    call->out[0] = call->in[0];
+    call->out[0].dtype = call->in[1].dtype;
+}
+
+static void cast_like_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], vars);
+    gpuc_expr x = gpuc_te_read(call->ctx, ins[0], call->in[0].ndim, vars);
+    outs[0] = gpuc_topi_compute(call->ctx, "T", "elemwise", call->in[0].ndim, axes,
+                                cast(call->ctx, call->out[0].dtype, x));
+}
+
 ATTRS(clip_attrs, FLOAT("a_min", -INFINITY), FLOAT("a_max", INFINITY))
 ATTRS(dtype_attrs, DTYPE("dtype"))
+
+/* What is left of it is dropped where a model is trained: here all is kept. */
+static void take_rate(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    double rate = value->kind == GPUC_ATTR_INT ? (double)value->i : value->f;
+    if ((value->kind != GPUC_ATTR_INT && value->kind != GPUC_ATTR_FLOAT) || !(rate >= 0 && rate < 1))
+        gpuc_op_written_fail(w, "%s must be a number in [0, 1)", spec->name);
+}
+ATTRS(dropout_attrs,
+      SPELLED("rate", FLOAT, take_rate, NULL, "of training: nothing is dropped when a model runs"))
 
 #define SAME1(nm, fn, set, tp, nn, on) ROW1(nm, fn, gpuc_topi_infer_same, set, NULL, tp, nn, on)
 #define FLOAT1(nm, on) SAME1(nm, named, GPUC_T_FLOATS, nm, nm, on)
@@ -237,12 +264,14 @@ const gpuc_op gpuc_topi_ops_elemwise[] = {
     SAME1("sign", sign, GPUC_T_NUMBERS, "sign", "sign", "Sign"),
     SAME1("logical_not", logical_not, GPUC_T_BOOL, "logical_not", "logical_not", "Not"),
     SAME1("bitwise_not", bitwise_not, GPUC_T_INTS | GPUC_T_BOOL, "bitwise_not", "", "BitwiseNot"),
-    SAME1("nn.dropout", identity, GPUC_T_ANY, "", "dropout", "Dropout"),
+    ROW1("nn.dropout", identity, gpuc_topi_infer_same, GPUC_T_ANY, dropout_attrs, "", "dropout", "Dropout"),
     ROW1("identity", identity, infer_identity, GPUC_T_ANY, NULL, "identity", "copy,block_grad", "Identity"),
     ROW1("isnan", named, infer_is, GPUC_T_FLOATS, NULL, "isnan", "", "IsNaN"),
     ROW1("isinf", named, infer_is, GPUC_T_FLOATS, NULL, "isinf", "", "IsInf"),
+    ROW1("isfinite", isfinite, infer_is, GPUC_T_FLOATS, NULL, "isfinite", "", ""),
     ROW1("clip", clip, gpuc_topi_infer_same, GPUC_T_NUMBERS, clip_attrs, "clip", "clip", "Clip"),
     ROW1("cast", cast, infer_cast, GPUC_T_ANY, dtype_attrs, "cast", "cast", "Cast,CastLike"),
+    MOVES("cast_like", 2, 2, NULL, infer_cast_like, cast_like_compute, "cast_like", "", ""),
     ROW1("reinterpret", reinterpret, infer_reinterpret, GPUC_T_NUMBERS, dtype_attrs, "reinterpret", "", ""),
 };
 const size_t gpuc_topi_ops_elemwise_count = sizeof gpuc_topi_ops_elemwise / sizeof gpuc_topi_ops_elemwise[0];

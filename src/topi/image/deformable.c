@@ -5,6 +5,7 @@
 #include "topi/accumulate.h"
 #include "topi/families.h"
 #include "op/rows.h"
+#include "topi/image/taps.h"
 
 enum { MAX_RANK = 3 };
 
@@ -58,7 +59,7 @@ static void affine_grid_compute(const gpuc_op_call *call, gpuc_tensor *const *in
 typedef struct deform {
     int rank;
     const int64_t *strides, *padding, *dilation;
-    int64_t groups, offset_groups, channels, volume; /* of the kernel */
+    int64_t groups, offset_groups, channels, volume, places; /* elements of the kernel, of the result */
     int64_t kernel[MAX_RANK], out[MAX_RANK];
 } deform;
 
@@ -73,7 +74,7 @@ static void check_dim(const gpuc_op_call *call, int input, int k, int64_t want)
 static deform deform_of(const gpuc_op_call *call)
 {
     const gpuc_tensor_type *data = &call->in[0];
-    deform d = {.rank = data->ndim - 2, .volume = 1};
+    deform d = {.rank = data->ndim - 2, .volume = 1, .places = 1};
     if (d.rank < 1 || d.rank > MAX_RANK) gpuc_topi_fail(call, "data of %d dimensions", data->ndim);
     for (int i = 1; i < call->num_in; i++)
         if (call->in[i].ndim != data->ndim)
@@ -102,6 +103,8 @@ static deform deform_of(const gpuc_op_call *call)
             gpuc_topi_fail(call, "the kernel is empty or larger than the padded input in dimension %d",
                            2 + i);
         d.out[i] = span / d.strides[i] + 1;
+        if (__builtin_mul_overflow(d.places, d.out[i], &d.places) || d.places > INT32_MAX)
+            gpuc_topi_fail(call, "the result has too many elements");
         if (__builtin_mul_overflow(d.volume, d.kernel[i], &d.volume) || d.volume > INT32_MAX)
             gpuc_topi_fail(call, "the kernel has too many elements");
         check_dim(call, 2, 2 + i, d.out[i]);
@@ -115,109 +118,142 @@ static deform deform_of(const gpuc_op_call *call)
 static void infer_deform(gpuc_op_call *call)
 {
     deform d = deform_of(call);
+    gpuc_topi_taps_check(call);
     gpuc_expr dims[MAX_RANK + 2] = {call->in[0].dims[0], call->in[1].dims[0]};
     for (int i = 0; i < d.rank; i++) dims[2 + i] = gpuc_int(call->ctx, d.out[i]);
     gpuc_topi_set_out(call, 0, call->in[0].dtype, d.rank + 2, dims);
 }
 
-/* The data between its elements at a position: products of the weights of neighbours along each axis. */
-static gpuc_expr interpolate(const gpuc_op_call *call, const deform *d, gpuc_tensor *data,
-                             const gpuc_expr *n_c, const gpuc_expr *position)
+/* The elements that a position along an axis reads: the two around it. Positions outside of the data, and NaN, read
+ * nothing. */
+static gpuc_taps neighbours(const gpuc_op_call *call, gpuc_expr position, int64_t extent)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr low[MAX_RANK], part[MAX_RANK], sum = NULL, x[MAX_RANK + 2] = {n_c[0], n_c[1]};
-    gpuc_dtype t = gpuc_expr_dtype(position[0]);
-    for (int i = 0; i < d->rank; i++) {
-        double extent = (double)gpuc_topi_static_dim(call, 0, 2 + i);
-        /* positions far outside, and NaN, are clamped to just outside: they fit an index and read nothing */
-        gpuc_expr p =
-            gpuc_select(ctx, gpuc_gt(ctx, position[i], gpuc_imm(ctx, t, -2)),
-                        gpuc_min(ctx, position[i], gpuc_imm(ctx, t, extent + 1)), gpuc_imm(ctx, t, -2));
-        gpuc_expr floor = gpuc_call1(ctx, "floor", p);
-        low[i] = gpuc_cast(ctx, GPUC_INDEX, floor);
-        part[i] = gpuc_sub(ctx, p, floor);
+    gpuc_dtype t = gpuc_expr_dtype(position);
+    gpuc_expr low = gpuc_imm(ctx, t, -2), high = gpuc_imm(ctx, t, (double)extent + 1);
+    gpuc_expr p = gpuc_select(ctx, gpuc_gt(ctx, position, low), gpuc_min(ctx, position, high), low);
+    gpuc_expr floor = gpuc_call1(ctx, "floor", p), first = gpuc_topi_int_of(ctx, floor, low, high);
+    gpuc_taps taps = {.count = 2, .weight = {NULL, gpuc_sub(ctx, p, floor)}};
+    gpuc_expr zero = gpuc_imm_int(ctx, GPUC_INT32, 0), last = gpuc_imm_int(ctx, GPUC_INT32, extent - 1);
+    for (int k = 0; k < 2; k++) {
+        gpuc_expr at = gpuc_add(ctx, first, gpuc_imm_int(ctx, GPUC_INT32, k));
+        taps.inside[k] = gpuc_and(ctx, gpuc_ge(ctx, at, zero), gpuc_le(ctx, at, last));
+        taps.index[k] = gpuc_max(ctx, zero, gpuc_min(ctx, at, last));
     }
-    for (int corner = 0; corner < 1 << d->rank; corner++) {
-        gpuc_expr weight = NULL, inside = NULL;
-        for (int i = 0; i < d->rank; i++) {
-            int up = corner >> i & 1;
-            gpuc_expr w = up ? part[i] : gpuc_sub(ctx, gpuc_imm(ctx, t, 1), part[i]);
-            weight = weight ? gpuc_mul(ctx, weight, w) : w;
-            x[2 + i] = gpuc_add(ctx, low[i], gpuc_int(ctx, up));
-            gpuc_expr ok = gpuc_and(ctx, gpuc_ge(ctx, x[2 + i], gpuc_int(ctx, 0)),
-                                    gpuc_lt(ctx, x[2 + i], call->in[0].dims[2 + i]));
-            inside = inside ? gpuc_and(ctx, inside, ok) : ok;
-        }
-        gpuc_expr v = gpuc_mul(ctx, weight, gpuc_topi_widen(ctx, gpuc_te_read(ctx, data, d->rank + 2, x)));
-        v = gpuc_if_then_else(ctx, inside, v, gpuc_imm(ctx, t, 0));
-        sum = sum ? gpuc_add(ctx, sum, v) : v;
-    }
-    return sum;
+    return taps;
 }
 
-/* [N, C, kernel, out]: what each position of the kernel sees. */
+/* Cuts a number into an index of these sizes, the last the fastest. */
+static void cut(gpuc_ctx *ctx, gpuc_expr number, int n, const int64_t *sizes, gpuc_expr *index)
+{
+    for (int i = n - 1; i >= 0; i--) {
+        index[i] = i ? gpuc_floormod_(ctx, number, gpuc_int(ctx, sizes[i])) : number;
+        if (i) number = gpuc_floordiv_(ctx, number, gpuc_int(ctx, sizes[i]));
+    }
+}
+
+/* Of all images, elements of the kernel of all offset groups, and results: which elements these see. */
+static gpuc_taps_table *tabulate(const gpuc_op_call *call, const deform *d, gpuc_tensor *offsets)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr dims[] = {call->in[0].dims[0], gpuc_int(ctx, d->offset_groups * d->volume),
+                        gpuc_int(ctx, d->places)},
+              v[3], kernel[MAX_RANK], at[MAX_RANK + 2];
+    gpuc_tensor_type type = {.ndim = 3, .dims = dims};
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &type, v);
+    cut(ctx, gpuc_floormod_(ctx, v[1], gpuc_int(ctx, d->volume)), d->rank, d->kernel, kernel);
+    at[0] = v[0];
+    cut(ctx, v[2], d->rank, d->out, at + 2);
+    gpuc_taps taps[MAX_RANK];
+    for (int i = 0; i < d->rank; i++) {
+        at[1] = gpuc_add(ctx, gpuc_mul(ctx, v[1], gpuc_int(ctx, d->rank)), gpuc_int(ctx, i));
+        gpuc_expr offset = gpuc_topi_widen(ctx, gpuc_te_read(ctx, offsets, d->rank + 2, at));
+        gpuc_expr start = gpuc_mul(ctx, at[2 + i], gpuc_int(ctx, d->strides[i]));
+        start = gpuc_sub(ctx, start, gpuc_int(ctx, d->padding[i]));
+        start = gpuc_add(ctx, start, gpuc_mul(ctx, kernel[i], gpuc_int(ctx, d->dilation[i])));
+        gpuc_expr position = gpuc_add(ctx, gpuc_cast(ctx, gpuc_expr_dtype(offset), start), offset);
+        taps[i] = neighbours(call, position, gpuc_topi_static_dim(call, 0, 2 + i));
+    }
+    return gpuc_topi_taps_tabulate(ctx, 3, axes, d->rank, taps, call->in[0].dims + 2,
+                                   gpuc_topi_accumulator(call->in[0].dtype));
+}
+
+/* [N, C * kernel, out]: what each element of the kernel sees. */
 static gpuc_tensor *sampled(const gpuc_op_call *call, const deform *d, gpuc_tensor *const *ins)
 {
     gpuc_ctx *ctx = call->ctx;
-    int ndim = 2 + 2 * d->rank;
-    gpuc_expr dims[2 + 2 * MAX_RANK] = {call->in[0].dims[0], call->in[0].dims[1]}, vars[2 + 2 * MAX_RANK];
-    gpuc_expr position[MAX_RANK] = {NULL}, at[MAX_RANK + 2];
-    for (int i = 0; i < d->rank; i++) {
-        dims[2 + i] = gpuc_int(ctx, d->kernel[i]);
-        dims[2 + d->rank + i] = gpuc_int(ctx, d->out[i]);
-    }
-    gpuc_tensor_type t = {.ndim = ndim, .dims = dims};
-    gpuc_iter **axes = gpuc_topi_axes(ctx, &t, vars);
-    gpuc_expr group = gpuc_floordiv_(ctx, vars[1], gpuc_int(ctx, d->channels / d->offset_groups)), k = group;
-    for (int i = 0; i < d->rank; i++)
-        k = gpuc_add(ctx, gpuc_mul(ctx, k, gpuc_int(ctx, d->kernel[i])), vars[2 + i]);
-    at[0] = vars[0];
-    for (int i = 0; i < d->rank; i++) at[2 + i] = vars[2 + d->rank + i];
-    for (int i = 0; i < d->rank; i++) {
-        at[1] = gpuc_add(ctx, gpuc_mul(ctx, k, gpuc_int(ctx, d->rank)), gpuc_int(ctx, i));
-        gpuc_expr offset = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[2], d->rank + 2, at));
-        gpuc_expr start = gpuc_mul(ctx, vars[2 + d->rank + i], gpuc_int(ctx, d->strides[i]));
-        start = gpuc_sub(ctx, start, gpuc_int(ctx, d->padding[i]));
-        start = gpuc_add(ctx, start, gpuc_mul(ctx, vars[2 + i], gpuc_int(ctx, d->dilation[i])));
-        position[i] = gpuc_add(ctx, gpuc_cast(ctx, gpuc_expr_dtype(offset), start), offset);
-    }
-    gpuc_expr value = interpolate(call, d, ins[0], vars, position);
-    at[1] = k;
+    const gpuc_taps_table *table = tabulate(call, d, ins[2]);
+    gpuc_expr dims[] = {call->in[0].dims[0], gpuc_int(ctx, d->channels * d->volume),
+                        gpuc_int(ctx, d->places)},
+              v[3], volume = gpuc_int(ctx, d->volume);
+    gpuc_tensor_type type = {.ndim = 3, .dims = dims};
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &type, v);
+    gpuc_expr channel = gpuc_floordiv_(ctx, v[1], volume),
+              group = gpuc_floordiv_(ctx, channel, gpuc_int(ctx, d->channels / d->offset_groups));
+    gpuc_expr k = gpuc_add(ctx, gpuc_mul(ctx, group, volume), gpuc_floormod_(ctx, v[1], volume));
+    gpuc_expr place[] = {v[0], k, v[2]}, at[MAX_RANK + 2] = {v[0], k};
+    gpuc_expr value = gpuc_topi_taps_sum(ctx, table, ins[0], v[0], channel, place);
+    cut(ctx, v[2], d->rank, d->out, at + 2);
     if (call->num_in > 3)
         value = gpuc_mul(ctx, value, gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[3], d->rank + 2, at)));
-    return gpuc_topi_compute(ctx, "sampled", "pad", ndim, axes, value);
+    return gpuc_topi_compute(ctx, "sampled", "pad", 3, axes, value);
 }
 
+/* The product of the kernel and what it sees, of each group. */
 static void deform_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_ctx *ctx = call->ctx;
     deform d = deform_of(call);
     gpuc_tensor *columns = sampled(call, &d, ins);
-    gpuc_expr vars[MAX_RANK + 2], x[2 + 2 * MAX_RANK], w[MAX_RANK + 2];
-    gpuc_iter *over[MAX_RANK + 1], **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    int64_t per_group = gpuc_topi_static_dim(call, 1, 1),
+    int64_t per_group = gpuc_topi_static_dim(call, 1, 1) * d.volume,
             outs_per_group = gpuc_topi_static_dim(call, 1, 0) / d.groups;
-    over[0] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, per_group), "ic");
-    gpuc_expr ic = gpuc_iter_var(over[0]), group = gpuc_int(ctx, 0);
-    if (d.groups > 1) group = gpuc_floordiv_(ctx, vars[1], gpuc_int(ctx, outs_per_group));
-    x[0] = vars[0];
-    x[1] = gpuc_add(ctx, gpuc_mul(ctx, group, gpuc_int(ctx, per_group)), ic);
-    w[0] = vars[1];
-    w[1] = ic;
-    for (int i = 0; i < d.rank; i++) {
-        over[1 + i] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, d.kernel[i]), i == d.rank - 1 ? "kx" : "ky");
-        x[2 + i] = w[2 + i] = gpuc_iter_var(over[1 + i]);
-        x[2 + d.rank + i] = vars[2 + i];
-    }
-    gpuc_expr value = gpuc_te_read(ctx, columns, 2 + 2 * d.rank, x);
+    gpuc_expr dims[] = {call->in[0].dims[0], gpuc_int(ctx, d.groups), gpuc_int(ctx, outs_per_group),
+                        gpuc_int(ctx, d.places)},
+              v[4], vars[MAX_RANK + 2], w[MAX_RANK + 2];
+    gpuc_tensor_type type = {.ndim = 4, .dims = dims};
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &type, v),
+              *k = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, per_group), "k");
+    gpuc_expr at = gpuc_iter_var(k);
+    gpuc_expr x[] = {v[0], gpuc_add(ctx, gpuc_mul(ctx, v[1], gpuc_int(ctx, per_group)), at), v[3]};
+    w[0] = gpuc_add(ctx, gpuc_mul(ctx, v[1], gpuc_int(ctx, outs_per_group)), v[2]);
+    w[1] = gpuc_floordiv_(ctx, at, gpuc_int(ctx, d.volume));
+    cut(ctx, gpuc_floormod_(ctx, at, gpuc_int(ctx, d.volume)), d.rank, d.kernel, w + 2);
     gpuc_expr weight = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[1], d.rank + 2, w));
-    gpuc_expr sum = gpuc_te_reduce(ctx, "sum", gpuc_mul(ctx, value, weight), d.rank + 1, over);
-    outs[0] = gpuc_topi_rounded(call, gpuc_topi_compute(ctx, "conv", "conv", d.rank + 2, axes, sum));
+    gpuc_expr sum =
+        gpuc_te_reduce(ctx, "sum", gpuc_mul(ctx, weight, gpuc_te_read(ctx, columns, 3, x)), 1, &k);
+    gpuc_tensor *product = gpuc_topi_compute(ctx, "product", "matmul", 4, axes, sum);
+
+    axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr place = vars[2], of = gpuc_int(ctx, outs_per_group);
+    for (int i = 1; i < d.rank; i++)
+        place = gpuc_add(ctx, gpuc_mul(ctx, place, gpuc_int(ctx, d.out[i])), vars[2 + i]);
+    gpuc_expr from[] = {vars[0], gpuc_floordiv_(ctx, vars[1], of), gpuc_floormod_(ctx, vars[1], of), place};
+    gpuc_expr value = gpuc_cast(ctx, call->out[0].dtype, gpuc_te_read(ctx, product, 4, from));
+    outs[0] = gpuc_topi_compute(ctx, "conv", "injective", d.rank + 2, axes, value);
 }
 
+#define DEFORM_PADDING                                                                                       \
+    {                                                                                                        \
+        .name = "padding", .kind = GPUC_ATTR_INTS, .each = GPUC_EACH_SIDE, .max = GPUC_OP_MAX_WINDOW         \
+    }
 ATTRS(grid_specs, WINDOW_INTS("target_shape"), INT("align_corners", 0))
-ATTRS(deform_specs, WINDOW_INTS("strides"), WINDOW_INTS("padding"), WINDOW_INTS("dilation"),
-      WINDOW_INT("groups", 1), WINDOW_INT("deformable_groups", 1))
+/* What is said of the weight, input 1, must be so. */
+static void take_weight(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    int n, rank = w->in && w->num_written ? w->in[0].ndim - 2 : 0, weight = w->inputs[1].from;
+    const int64_t *v = gpuc_op_ints_of(w, value, &n);
+    bool channels = !strcmp(spec->name, "channels");
+    if (channels && n == 1 && v[0]) gpuc_op_must_be(w, spec->name, v[0], weight, 0);
+    for (int i = 0; i < rank && n && !channels; i++)
+        gpuc_op_must_be(w, spec->name, v[n == rank ? i : 0], weight, 2 + i);
+}
+
+ATTRS(deform_specs, SPACE_INTS("strides", 1), DEFORM_PADDING, SPACE_INTS("dilation", 1),
+      WINDOW_INT("groups", 1), WINDOW_INT("deformable_groups", 1), NCHW_ONLY("data_layout"),
+      ONLY("kernel_layout", STRING, "OIHW"), OUT_LAYOUT,
+      SPELLED("kernel_size", INTS, take_weight, NULL, "must be that of the weight"),
+      SPELLED("channels", INT, take_weight, NULL, "must be those of the weight"),
+      SPELLED("out_dtype", DTYPE, gpuc_op_take_out_type, NULL, "the result is cast to it"))
 
 const gpuc_op gpuc_topi_ops_sample[] = {
     INJECTIVE("image.affine_grid", 1, 1, grid_specs, infer_affine_grid, affine_grid_compute, "affine_grid",

@@ -5,9 +5,12 @@
 
 #include "topi/families.h"
 #include "op/rows.h"
-#include "topi/util.h"
+#include "topi/image/taps.h"
 
-enum { MAX_RANK = 6, MAX_TAPS = 4 };
+enum {
+    MAX_RANK = GPUC_TAPS_AXES,
+    FAR = 4, /* elements beyond the data, where no tap of a coordinate is on it */
+};
 
 static const char *text_attr(const gpuc_op_call *call, const char *name, const char *const *known)
 {
@@ -44,6 +47,7 @@ static void infer_grid_sample(gpuc_op_call *call)
         if (x->dims[2 + i] && gpuc_expr_is_int(x->dims[2 + i], &d) && d == 0)
             gpuc_topi_fail(call, "dimension %d of the data has nothing to take from", 2 + i);
     }
+    gpuc_topi_taps_check(call);
     dims[0] = x->dims[0];
     dims[1] = x->dims[1];
     gpuc_topi_set_out(call, 0, x->dtype, x->ndim, dims);
@@ -103,19 +107,12 @@ static gpuc_expr bordered(const axis *a, gpuc_expr x)
     gpuc_ctx *ctx = a->ctx;
     if (a->stays) return clamped(a, x);
     if (!a->reflects)
-        return gpuc_max(ctx, real(a, -4), gpuc_min(ctx, x, gpuc_add(ctx, a->length, real(a, 4))));
+        return gpuc_max(ctx, real(a, -FAR), gpuc_min(ctx, x, gpuc_add(ctx, a->length, real(a, FAR))));
     gpuc_expr edge = real(a, a->aligned ? 0 : -0.5),
               last = gpuc_sub(ctx, gpuc_sub(ctx, a->length, real(a, 1)), edge);
     gpuc_expr within = gpuc_and(ctx, gpuc_ge(ctx, x, edge), gpuc_le(ctx, x, last));
     return gpuc_select(ctx, within, x, reflected(a, x));
 }
-
-/* The taps along one axis: positions (whole numbers, first as reals, then as indices), weights, and
- * conditions for being inside of the data (NULL: always). */
-typedef struct taps {
-    int count;
-    gpuc_expr index[MAX_TAPS], weight[MAX_TAPS], inside[MAX_TAPS];
-} taps;
 
 /* Keys' kernel with a = -0.75, of a distance in [0, 1] or [1, 2]. */
 static gpuc_expr cubic_near(const axis *a, gpuc_expr d)
@@ -133,11 +130,18 @@ static gpuc_expr cubic_far(const axis *a, gpuc_expr d)
     return gpuc_add(ctx, gpuc_mul(ctx, p, d), real(a, 3));
 }
 
-static taps axis_taps(const axis *a, gpuc_expr x)
+/* The element before a place, as an index that may be a little outside of the data. */
+static gpuc_expr element_of(const axis *a, gpuc_expr x)
+{
+    gpuc_ctx *ctx = a->ctx;
+    return gpuc_topi_int_of(ctx, x, real(a, -FAR), gpuc_add(ctx, a->length, real(a, FAR)));
+}
+
+static gpuc_taps axis_taps(const axis *a, gpuc_expr x)
 {
     gpuc_ctx *ctx = a->ctx;
     const char *method = gpuc_attrs_get_string(a->call->attrs, "method", "linear");
-    taps t = {.count = 1, .weight = {real(a, 1)}};
+    gpuc_taps t = {.count = 1};
     gpuc_expr one = real(a, 1), first;
     if (!strcmp(method, "nearest")) {
         first = bordered(a, gpuc_call1(ctx, "round", x));
@@ -153,13 +157,16 @@ static taps axis_taps(const axis *a, gpuc_expr x)
         memcpy(t.weight, cubic ? keys : linear, sizeof *keys * (size_t)t.count);
         if (cubic) first = gpuc_sub(ctx, first, one);
     }
-    gpuc_expr zero = gpuc_int(ctx, 0), last = gpuc_sub(ctx, a->extent, gpuc_int(ctx, 1));
+    gpuc_expr zero = gpuc_imm_int(ctx, GPUC_INT32, 0), unit = gpuc_imm_int(ctx, GPUC_INT32, 1),
+              last = gpuc_sub(ctx, gpuc_cast(ctx, GPUC_INT32, a->extent), unit);
     for (int k = 0; k < t.count; k++) {
-        gpuc_expr at = gpuc_add(ctx, first, real(a, k));
-        if (a->reflects) at = bordered(a, at);
-        /* A whole number, or one half where the reflection is at an edge: the element is the one before it.
-         */
-        at = gpuc_cast(ctx, GPUC_INDEX, a->reflects ? gpuc_call1(ctx, "trunc", at) : at);
+        gpuc_expr at;
+        if (a->reflects) {
+            /* One half where the reflection is at an edge: the element is the one before it. */
+            at = element_of(a, gpuc_call1(ctx, "trunc", bordered(a, gpuc_add(ctx, first, real(a, k)))));
+        } else {
+            at = gpuc_add(ctx, element_of(a, first), gpuc_imm_int(ctx, GPUC_INT32, k));
+        }
         if (!a->reflects && !a->stays)
             t.inside[k] = gpuc_and(ctx, gpuc_ge(ctx, at, zero), gpuc_le(ctx, at, last));
         t.index[k] = gpuc_max(ctx, zero, gpuc_min(ctx, at, last));
@@ -167,34 +174,11 @@ static taps axis_taps(const axis *a, gpuc_expr x)
     return t;
 }
 
-/* The weighted sum over the taps of axes [i, rank). */
-static gpuc_expr combine(const axis *a, gpuc_tensor *x, int rank, const taps *t, int i, gpuc_expr *index,
-                         gpuc_expr inside)
-{
-    gpuc_ctx *ctx = a->ctx;
-    if (i == rank) {
-        gpuc_expr value = gpuc_te_read(ctx, x, rank + 2, index);
-        if (inside) value = gpuc_if_then_else(ctx, inside, value, gpuc_imm(ctx, gpuc_expr_dtype(value), 0));
-        return gpuc_cast(ctx, a->work, value);
-    }
-    gpuc_expr sum = NULL;
-    for (int k = 0; k < t[i].count; k++) {
-        gpuc_expr both = t[i].inside[k];
-        if (inside) both = both ? gpuc_and(ctx, inside, both) : inside;
-        index[2 + i] = t[i].index[k];
-        gpuc_expr v = combine(a, x, rank, t, i + 1, index, both);
-        if (t[i].count > 1) v = gpuc_mul(ctx, v, t[i].weight[k]);
-        sum = sum ? gpuc_add(ctx, sum, v) : v;
-    }
-    return sum;
-}
-
-static void grid_sample_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+/* The taps of all places of the grid, whose axes are those of the result without the channels. */
+static gpuc_taps_table *tabulate(const gpuc_op_call *call, gpuc_tensor *grid)
 {
     gpuc_ctx *ctx = call->ctx;
     int ndim = call->in[0].ndim, rank = ndim - 2;
-    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], index[MAX_RANK + 2], place[MAX_RANK + 2];
-    taps t[MAX_RANK];
     const char *padding = gpuc_attrs_get_string(call->attrs, "padding_mode", "zeros");
     bool wide = gpuc_dtype_equal(call->in[0].dtype, GPUC_FLOAT64) ||
                 gpuc_dtype_equal(call->in[1].dtype, GPUC_FLOAT64);
@@ -202,23 +186,37 @@ static void grid_sample_compute(const gpuc_op_call *call, gpuc_tensor *const *in
     a.aligned = gpuc_attrs_get_int(call->attrs, "align_corners", 0);
     a.reflects = !strcmp(padding, "reflection");
     a.stays = !strcmp(padding, "border");
-    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    index[0] = place[0] = vars[0];
-    index[1] = vars[1];
-    for (int i = 0; i < rank; i++) place[1 + i] = vars[2 + i];
+    gpuc_tensor_type places = {.ndim = ndim - 1, .dims = call->in[1].dims};
+    gpuc_expr at[MAX_RANK + 2];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &places, at);
+    gpuc_taps taps[MAX_RANK];
     for (int i = 0; i < rank; i++) {
         a.extent = call->in[0].dims[2 + i];
         a.length = gpuc_cast(ctx, a.work, a.extent);
-        place[ndim - 1] = gpuc_int(ctx, rank - 1 - i);
-        gpuc_expr x = gpuc_cast(ctx, a.work, gpuc_te_read(ctx, ins[1], ndim, place));
+        at[ndim - 1] = gpuc_int(ctx, rank - 1 - i);
+        gpuc_expr x = gpuc_cast(ctx, a.work, gpuc_te_read(ctx, grid, ndim, at));
         if (gpuc_attrs_get_int(call->attrs, "normalized", 1)) x = denormalized(&a, x);
-        t[i] = axis_taps(&a, x);
+        taps[i] = axis_taps(&a, x);
     }
-    gpuc_expr value = gpuc_cast(ctx, call->out[0].dtype, combine(&a, ins[0], rank, t, 0, index, NULL));
-    outs[0] = gpuc_topi_compute(ctx, "sample", "injective", ndim, axes, value);
+    return gpuc_topi_taps_tabulate(ctx, ndim - 1, axes, rank, taps, call->in[0].dims + 2, a.work);
 }
 
-ATTRS(sample_attrs, STRING("method", "linear"), STRING("padding_mode", "zeros"), INT("align_corners", 0),
+static void grid_sample_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim;
+    const gpuc_taps_table *table = tabulate(call, ins[1]);
+    gpuc_expr vars[GPUC_TOPI_MAX_DIMS], place[MAX_RANK + 1];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    place[0] = vars[0];
+    for (int i = 2; i < ndim; i++) place[i - 1] = vars[i];
+    gpuc_expr value = gpuc_topi_taps_sum(ctx, table, ins[0], vars[0], vars[1], place);
+    outs[0] =
+        gpuc_topi_compute(ctx, "sample", "injective", ndim, axes, gpuc_cast(ctx, call->out[0].dtype, value));
+}
+
+ATTRS(sample_attrs, STRING("method", "linear"), STRING("padding_mode", "zeros"), INT("align_corners", 1),
+      NCHW_ONLY("layout"), VALUES("method", "method|bilinear=linear,bicubic=cubic"),
       INT("normalized", 1) /* else coordinates count elements */)
 
 const gpuc_op gpuc_topi_ops_grid_sample[] = {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "topi/families.h"
+#include "op/rows.h"
 #include "topi/image/resize.h"
 
 static void check_name(const gpuc_op_call *call, const char *attr, const char *const *names)
@@ -168,19 +169,84 @@ static taps axis_taps(const gpuc_op_call *call, gpuc_expr y, int axis, const cha
     return t;
 }
 
-/* The weighted sum over the taps of axes [axis, ndim). */
-static gpuc_expr combine(const gpuc_op_call *call, gpuc_tensor *x, const taps *t, int axis, gpuc_expr *index)
+/* Whether positions need no division but by a small number that is known. */
+static bool is_enlarged_evenly(const gpuc_op_call *call, int axis)
+{
+    gpuc_resize_scale s = gpuc_topi_resize_scaling(call, axis);
+    bool corners = !strcmp(gpuc_attrs_get_string(call->attrs, "coordinate", ""), "align_corners");
+    return gpuc_tir_is_const(s.q, 1) && s.p->kind == GPUC_EXPR_INT && !corners &&
+           !gpuc_topi_resize_crops(call);
+}
+
+/* The taps of the last axis at its position y. Where positions need divisions, which take longer than to load an index,
+ * a table has them. Other axes have one position for a loop over the last. */
+static taps last_taps(const gpuc_op_call *call, gpuc_expr y, const char *method)
 {
     gpuc_ctx *ctx = call->ctx;
-    int ndim = call->in[0].ndim;
-    if (axis == ndim) return gpuc_cast(ctx, gpuc_topi_resize_type(call), gpuc_te_read(ctx, x, ndim, index));
+    int axis = call->in[0].ndim - 1;
+    bool known =
+        call->in[0].dims[axis]->kind == GPUC_EXPR_INT && call->out[0].dims[axis]->kind == GPUC_EXPR_INT;
+    if (stays(call, axis) || is_enlarged_evenly(call, axis) || (known && !strcmp(method, "nearest")))
+        return axis_taps(call, y, axis, method);
+    gpuc_tensor_type type = {.ndim = 1, .dims = &call->out[0].dims[axis]};
+    gpuc_expr v, bodies[8];
+    gpuc_tensor *outs[8];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &type, &v);
+    taps t = axis_taps(call, v, axis, method);
+    int n = t.count, own = t.count == 4 ? 0 : 1; /* the first that has a weight of its own */
+    /* infer checks that indices of a scaled axis fit */
+    bool fits = gpuc_topi_resize_scale_of(call, axis) > 0 ||
+                gpuc_op_max_size(ctx, call->in[0].dims[axis]) <= INT32_MAX;
+    for (int k = 0; k < n; k++) bodies[k] = gpuc_cast(ctx, fits ? GPUC_INT32 : GPUC_INDEX, t.index[k]);
+    for (int k = own; k < t.count; k++) bodies[n++] = t.weight[k];
+    gpuc_te_compute_n(ctx, "taps", 1, axes, n, bodies, outs);
+    gpuc_te_set_attr(ctx, outs[0], "tag", "shared_table");
+    for (int k = 0; k < t.count; k++)
+        t.index[k] = gpuc_cast(ctx, GPUC_INDEX, gpuc_te_read(ctx, outs[k], 1, &y));
+    for (int k = own; k < t.count; k++) t.weight[k] = gpuc_te_read(ctx, outs[t.count + k - own], 1, &y);
+    if (t.count == 2) t.weight[0] = gpuc_sub(ctx, gpuc_topi_resize_real(call, 1), t.weight[1]);
+    if (t.inside) t.inside = inside_of(call, gpuc_topi_resize_source(call, y, axis), axis);
+    return t;
+}
+
+/* The weighted sum over the taps of axes [axis, end), at an index of the others. */
+static gpuc_expr combine(const gpuc_op_call *call, gpuc_tensor *x, const taps *t, int axis, int end,
+                         gpuc_expr *index)
+{
+    gpuc_ctx *ctx = call->ctx;
+    if (axis == end)
+        return gpuc_cast(ctx, gpuc_topi_resize_type(call), gpuc_te_read(ctx, x, call->in[0].ndim, index));
     gpuc_expr sum = NULL;
     for (int k = 0; k < t[axis].count; k++) {
         index[axis] = t[axis].index[k];
-        gpuc_expr v = gpuc_mul(ctx, combine(call, x, t, axis + 1, index), t[axis].weight[k]);
+        gpuc_expr v = gpuc_mul(ctx, combine(call, x, t, axis + 1, end, index), t[axis].weight[k]);
         sum = sum ? gpuc_add(ctx, sum, v) : v;
     }
     return sum;
+}
+
+/* Resizes all axes but the last one, along which loops are contiguous. CPUs keep that, and then load one element for
+ * each tap of the last axis, GPUs inline it. NULL: there are no such axes, the last one stays, or
+ * more elements than now would be computed to be read. */
+static gpuc_tensor *resize_rows(const gpuc_op_call *call, gpuc_tensor *x, const char *method)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int ndim = call->in[0].ndim, last = ndim - 1;
+    bool any = false;
+    for (int i = 0; i < last; i++) any |= !stays(call, i);
+    if (!any || stays(call, last)) return NULL;
+    bool computed = x->op->kind == GPUC_TE_COMPUTE && !x->op->num_reduce; /* where it is read */
+    bool grows = gpuc_topi_proves(ctx, gpuc_le(ctx, call->in[0].dims[last], call->out[0].dims[last]));
+    if (computed && !grows) return NULL;
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS], vars[GPUC_TOPI_MAX_DIMS], index[GPUC_TOPI_MAX_DIMS];
+    memcpy(dims, call->out[0].dims, sizeof *dims * (size_t)ndim);
+    dims[last] = call->in[0].dims[last];
+    gpuc_tensor_type type = {.ndim = ndim, .dims = dims};
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &type, vars);
+    taps t[GPUC_TOPI_MAX_DIMS];
+    for (int i = 0; i < last; i++) t[i] = axis_taps(call, vars[i], i, method);
+    index[last] = vars[last];
+    return gpuc_topi_compute(ctx, "rows", "shared_table", ndim, axes, combine(call, x, t, 0, last, index));
 }
 
 /* The value, or that for places outside of the input. */
@@ -202,13 +268,17 @@ static void resize_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     taps t[GPUC_TOPI_MAX_DIMS];
     const char *method = gpuc_attrs_get_string(call->attrs, "method", "nearest");
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
-    for (int i = 0; i < ndim; i++) t[i] = axis_taps(call, vars[i], i, method);
+    for (int i = 0; i < ndim; i++)
+        t[i] = i == ndim - 1 ? last_taps(call, vars[i], method) : axis_taps(call, vars[i], i, method);
     gpuc_expr value;
     if (!strcmp(method, "nearest")) {
         for (int i = 0; i < ndim; i++) index[i] = t[i].index[0];
         value = gpuc_te_read(ctx, ins[0], ndim, index);
     } else {
-        value = gpuc_cast(ctx, call->out[0].dtype, combine(call, ins[0], t, 0, index));
+        gpuc_tensor *rows = resize_rows(call, ins[0], method);
+        memcpy(index, vars, sizeof *index * (size_t)ndim);
+        value = combine(call, rows ? rows : ins[0], t, rows ? ndim - 1 : 0, ndim, index);
+        value = gpuc_cast(ctx, call->out[0].dtype, value);
     }
     outs[0] = gpuc_topi_compute(ctx, "resize", "injective", ndim, axes, extrapolated(call, t, value));
 }
@@ -293,6 +363,127 @@ static void antialiased_compute(const gpuc_op_call *call, gpuc_tensor *const *in
     outs[0] = gpuc_topi_compute(ctx, "resize", "injective", ndim, axes, extrapolated(call, t, value));
 }
 
+/* ---- Other spellings ---- */
+
+/* The first spatial dimension of data in the layout that the call names; -1: the data is not known. */
+static int space_of(gpuc_op_written *w, int *rank)
+{
+    const char *layout = gpuc_attrs_get_string(w->given, "layout", "NCHW");
+    static const char *const known[] = {"NCHW", "NCW", "NCDHW", "NHWC", "NWC", "NDHWC"};
+    int i = 0;
+    while (i < 6 && strcmp(known[i], layout)) i++;
+    if (i == 6)
+        gpuc_op_written_fail(w, "layout is '%s'; known are NCHW and NHWC, of 1 to 3 spatial dimensions",
+                             layout);
+    if (!w->in || w->num_written < 1 || w->in[0].ndim < 3) return -1;
+    *rank = w->in[0].ndim - 2;
+    return i < 3 ? 2 : 1;
+}
+
+/* These sizes of the spatial dimensions. */
+static void set_sizes(gpuc_op_written *w, const gpuc_expr *space)
+{
+    int rank, first = space_of(w, &rank), ndim = w->in[0].ndim;
+    gpuc_expr *sizes = gpuc_new_array(w->ctx, gpuc_expr, ndim);
+    double *scales = gpuc_new_array(w->ctx, double, ndim);
+    for (int i = 0; i < ndim; i++) {
+        bool inner = i >= first && i < first + rank;
+        sizes[i] = inner ? space[i - first] : w->in[0].dims[i];
+        scales[i] = inner ? 0 : 1;
+    }
+    gpuc_op_set_sizes(w, "sizes", ndim, sizes);
+    gpuc_op_set_attr(w, "scales",
+                     gpuc_attrs_find(gpuc_attrs_floats(w->ctx, NULL, "scales", ndim, scales), "scales"));
+}
+
+static void take_size(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    int rank, first = space_of(w, &rank), n = value->kind == GPUC_ATTR_INT ? 1 : value->n;
+    if (first < 0) return;
+    if (n != 1 && n != rank)
+        gpuc_op_written_fail(w, "%s has %d entries for %d dimensions", spec->name, n, rank);
+    gpuc_expr *space = gpuc_new_array(w->ctx, gpuc_expr, rank);
+    for (int i = 0; i < rank; i++)
+        space[i] = value->kind == GPUC_ATTR_INT ? gpuc_int(w->ctx, value->i)
+                                                : gpuc_attr_size(w->ctx, value, n == 1 ? 0 : i);
+    set_sizes(w, space);
+}
+
+/* scale of all spatial dimensions, or scale_d, scale_h and scale_w of the last three. */
+static void take_scale(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    static const char *const names[] = {"scale_w", "scale_h", "scale_d"};
+    int rank, first = space_of(w, &rank);
+    (void)value;
+    if (first < 0) return;
+    gpuc_expr *space = gpuc_new_array(w->ctx, gpuc_expr, rank);
+    for (int i = 0; i < rank; i++) {
+        const char *name = rank - 1 - i < 3 ? names[rank - 1 - i] : "scale";
+        const gpuc_attr *a = gpuc_attrs_find(w->given, "scale");
+        if (!a) a = gpuc_attrs_find(w->given, name);
+        double by = !a                           ? 1
+                    : a->kind == GPUC_ATTR_INT   ? (double)a->i
+                    : a->kind == GPUC_ATTR_FLOAT ? a->f
+                                                 : NAN;
+        int64_t d;
+        if (!(by >= 0 && by <= 0x1p30)) gpuc_op_written_fail(w, "%s must be a number from 0 on", a->name);
+        gpuc_expr dim = w->in[0].dims[first + i];
+        if (by == trunc(by))
+            space[i] = gpuc_mul(w->ctx, dim, gpuc_int(w->ctx, (int64_t)by));
+        else if (gpuc_expr_is_int(dim, &d))
+            space[i] = gpuc_int(w->ctx, (int64_t)round((double)d * by));
+        else
+            gpuc_raise(w->ctx, GPUC_UNSUPPORTED,
+                       "%s: dimension %d must be known when building, to be scaled by %g", w->name, first + i,
+                       by);
+    }
+    (void)spec;
+    set_sizes(w, space);
+}
+
+static void take_corners(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    bool corners = value->i;
+    gpuc_op_set_attr(w, spec->to,
+                     &(gpuc_attr){.name = spec->to,
+                                  .kind = GPUC_ATTR_STRING,
+                                  .s = corners ? "align_corners" : "asymmetric"});
+}
+
+/* TVM: of the spatial dimensions only. */
+static void take_roi(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    int rank = 0, first = space_of(w, &rank);
+    bool ints = value->kind == GPUC_ATTR_INTS;
+    if ((!ints && value->kind != GPUC_ATTR_FLOATS) || first < 0 || value->n != 2 * rank) {
+        gpuc_op_set_attr(w, spec->to, value);
+        return;
+    }
+    int ndim = rank + 2;
+    double *roi = gpuc_new_array(w->ctx, double, 2 * ndim);
+    for (int i = 0; i < 2 * ndim; i++) {
+        int k = i % ndim - first;
+        bool inner = k >= 0 && k < rank;
+        int at = k + (i >= ndim ? rank : 0);
+        roi[i] = !inner ? i >= ndim : ints ? (double)value->ints[at] : value->floats[at];
+    }
+    gpuc_op_set_attr(w, spec->to,
+                     gpuc_attrs_find(gpuc_attrs_floats(w->ctx, NULL, "roi", 2 * ndim, roi), "roi"));
+}
+
+static void take_layout(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    int rank;
+    (void)spec;
+    (void)value;
+    space_of(w, &rank);
+    if (gpuc_attrs_find(w->given, "sizes")) gpuc_op_written_fail(w, "layout goes with size, not with sizes");
+}
+
+#define METHODS                                                                                              \
+    "nearest_neighbor=nearest,NEAREST_NEIGHBOR=nearest,bilinear=linear,BILINEAR=linear,trilinear=linear,"    \
+    "bicubic=cubic"
+
 #define STR(nm, def)                                                                                         \
     {                                                                                                        \
         .name = nm, .kind = GPUC_ATTR_STRING, .s = def                                                       \
@@ -307,6 +498,23 @@ static const gpuc_attr_spec resize_attrs[] = {
     {.name = "exclude_outside", .kind = GPUC_ATTR_INT}, /* of cubic, and of what is antialiased */
     {.name = "roi", .kind = GPUC_ATTR_FLOATS},          /* of tf_crop_and_resize: starts, then ends */
     {.name = "extrapolation_value", .kind = GPUC_ATTR_FLOAT},
+    SPELLED("size", INTS, take_size, "sizes", "of the spatial dimensions"),
+    SPELLED("layout", STRING, take_layout, NULL, "with size: which dimensions are spatial"),
+    SPELLED("scale", FLOAT, take_scale, "sizes", "of all spatial dimensions"),
+    SPELLED("scale_h", FLOAT, take_scale, "sizes", NULL),
+    SPELLED("scale_w", FLOAT, take_scale, "sizes", NULL),
+    SPELLED("scale_d", FLOAT, take_scale, "sizes", NULL),
+    SPELLED("align_corners", INT, take_corners, "coordinate", "0: asymmetric"),
+    VALUES("method", "method|" METHODS),
+    SAME("coordinate_transformation_mode", STRING, "coordinate"),
+    VALUES("rounding_method", "rounding|round=round_prefer_ceil,=round_prefer_ceil,floor=floor,ceil=ceil,"
+                              "round_prefer_floor=round_prefer_floor,round_prefer_ceil=round_prefer_ceil"),
+    SAME("cubic_alpha", FLOAT, "cubic_a"),
+    SAME("bicubic_alpha", FLOAT, "cubic_a"),
+    SAME("cubic_exclude", INT, "exclude_outside"),
+    SAME("bicubic_exclude", INT, "exclude_outside"),
+    SPELLED("roi", FLOATS, take_roi, "roi", "or of the spatial dimensions only"),
+    SPELLED("out_dtype", DTYPE, gpuc_op_take_out_type, NULL, "the result is cast to it"),
     {0}};
 
 const gpuc_op gpuc_topi_ops_resize[] = {
@@ -317,8 +525,8 @@ const gpuc_op gpuc_topi_ops_resize[] = {
      .infer = infer_resize,
      .compute = resize_compute,
      .pattern = GPUC_FUSE_INJECTIVE,
-     .topi = "resize,upsampling,upsampling3d",
-     .nnvm = "resize,upsampling",
+     .topi = "resize",
+     .nnvm = "resize",
      .onnx = "Resize,Upsample"},
     {.name = "image.resize_antialiased",
      .min_in = 1,

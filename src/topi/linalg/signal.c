@@ -249,8 +249,29 @@ static void mel_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     {                                                                                                        \
         .name = nm, .kind = GPUC_ATTR_INT, .required = true, .max = GPUC_OP_MAX_WINDOW                       \
     }
-ATTRS(dft_attrs, LENGTH("length"), INT("axis", -2), INT("inverse", 0), INT("onesided", 0))
-ATTRS(stft_attrs, LENGTH("length"), LENGTH("step"), INT("onesided", 1))
+/* The extent of the axis, where it is not given. */
+static void take_length(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    int64_t axis = gpuc_attrs_get_int(w->attrs, "axis", -2), d;
+    if (value) gpuc_op_set_attr(w, spec->name, value);
+    if (value || !w->in || w->num_written < 1) return;
+    if (axis < 0) axis += w->in[0].ndim;
+    bool known =
+        axis >= 0 && axis < w->in[0].ndim && w->in[0].dims[axis] && gpuc_expr_is_int(w->in[0].dims[axis], &d);
+    if (known)
+        gpuc_op_set_attr(w, spec->name, &(gpuc_attr){.name = spec->name, .kind = GPUC_ATTR_INT, .i = d});
+}
+
+ATTRS(dft_attrs, LENGTH("length"), INT("axis", -2), INT("inverse", 0), INT("onesided", 0),
+      {.name = "length",
+       .kind = GPUC_ATTR_INT,
+       .take = take_length,
+       .always = true,
+       .about = "the extent of the axis where it is not given"})
+#define AS_ONNX(nm)                                                                                          \
+    REFUSED(nm, INT, "frames come before frequencies, as in ONNX, whose attributes are length and step")
+ATTRS(stft_attrs, LENGTH("length"), LENGTH("step"), INT("onesided", 1), AS_ONNX("n_fft"),
+      AS_ONNX("hop_length"), AS_ONNX("win_length"), AS_ONNX("normalized"))
 ATTRS(window_attrs, LENGTH("size"), INT("periodic", 1), {.name = "terms", .kind = GPUC_ATTR_FLOATS},
       DTYPE("dtype"))
 ATTRS(mel_attrs, LENGTH("num_mel_bins"), LENGTH("dft_length"), DTYPE("dtype"))

@@ -254,11 +254,54 @@ static void conv_transpose_compute(const gpuc_op_call *call, gpuc_tensor *const 
     outs[0] = convolve(call, ins, &c);
 }
 
-ATTRS(conv_specs, WINDOW_INTS("strides"), WINDOW_SIZES("padding"), WINDOW_INTS("dilation"),
+/* ---- Other spellings: what they say of the weight must be so ---- */
+
+static bool plain_weight(const gpuc_op_written *w)
+{
+    const char *layout = gpuc_attrs_get_string(w->attrs, "kernel_layout", "OIHW");
+    return !strcmp(layout, "OIHW");
+}
+
+/* Layouts that passes choose have room for more channels than there are. */
+static void take_channels(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    bool plain = plain_weight(w);
+    if (plain && value->kind == GPUC_ATTR_INT && value->i) gpuc_op_must_be(w, spec->name, value->i, 1, 0);
+    gpuc_attr all = *value;
+    if (plain && value->kind == GPUC_ATTR_INT) all.i = 0;
+    gpuc_op_set_attr(w, "channels", &all);
+}
+
+static void take_transposed_channels(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    int64_t groups = gpuc_attrs_get_int(w->attrs, "groups", 1);
+    if (value->kind != GPUC_ATTR_INT || value->i < 0 || (groups > 0 && value->i % groups))
+        gpuc_op_written_fail(w, "%s must be a number of channels, a multiple of groups", spec->name);
+    if (value->i && groups > 0) gpuc_op_must_be(w, "channels / groups", value->i / groups, 1, 1);
+}
+
+static void take_kernel_size(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    int n, rank = w->in && w->num_written > 0 ? w->in[0].ndim - 2 : 0;
+    const int64_t *size = gpuc_op_ints_of(w, value, &n);
+    if (n > 1 && rank > 0 && n != rank)
+        gpuc_op_written_fail(w, "%s has %d entries for %d spatial dimensions", spec->name, n, rank);
+    for (int i = 0; i < rank && n && plain_weight(w); i++)
+        gpuc_op_must_be(w, spec->name, size[n > 1 ? i : 0], 1, 2 + i);
+}
+
+#define KERNEL_SIZE SPELLED("kernel_size", INTS, take_kernel_size, NULL, "must be that of the weight")
+#define CHANNELS(fn) SPELLED("channels", INT, fn, NULL, "must be those of the weight")
+
+ATTRS(conv_specs, SPACE_INTS("strides", 1), SIDE_SIZES("padding"), SPACE_INTS("dilation", 1),
       WINDOW_INT("groups", 1), GPUC_TOPI_OUT_DTYPE, GPUC_TOPI_DATA_LAYOUT, STRING("kernel_layout", "OIHW"),
-      INT("channels", 0))
-ATTRS(transpose_specs, WINDOW_INTS("strides"), WINDOW_SIZES("padding"), WINDOW_INTS("dilation"),
-      WINDOW_INTS("output_padding"), WINDOW_INT("groups", 1), GPUC_TOPI_OUT_DTYPE)
+      INT("channels", 0), DATA_LAYOUTS, OUT_LAYOUT,
+      VALUES("kernel_layout", "kernel_layout|OIW=OIHW,OIDHW=OIHW"), KERNEL_SIZE, CHANNELS(take_channels),
+      USE_BIAS_ALWAYS)
+ATTRS(transpose_specs, SPACE_INTS("strides", 1), SIDE_SIZES("padding"), SPACE_INTS("dilation", 1),
+      SPACE_INTS("output_padding", 0), WINDOW_INT("groups", 1), GPUC_TOPI_OUT_DTYPE, NCHW_ONLY("data_layout"),
+      NCHW_ONLY("layout"), OUT_LAYOUT, ONLY("kernel_layout", STRING, "IOHW,IOW,IODHW"), KERNEL_SIZE,
+      CHANNELS(take_transposed_channels), USE_BIAS_ALWAYS)
 
 #define CONV(r, names)                                                                                       \
     ANCHOR("nn.conv" r "d", 2, 2, conv_specs, infer_conv, conv_compute, "conv" r "d," names, "conv" r "d",   \

@@ -4,6 +4,7 @@
 
 #include "topi/accumulate.h"
 #include "topi/families.h"
+#include "op/rows.h"
 
 static void infer_dense(gpuc_op_call *call)
 {
@@ -29,11 +30,32 @@ static void dense_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     outs[0] = gpuc_topi_rounded(call, gpuc_topi_compute(ctx, "dense", "matmul", 2, axes, sum));
 }
 
+/* Whether b is [..., N/b, K, b]: blocks of columns, the last filled up. */
+static bool is_blocked(const gpuc_op_call *call)
+{
+    const char *layout = gpuc_attrs_get_string(call->attrs, "b_layout", "KN");
+    if (!strcmp(layout, "KN")) return false;
+    if (strcmp(layout, "NKn")) gpuc_topi_fail(call, "b_layout is '%s'; known are KN and NKn", layout);
+    return true;
+}
+
 /* The dimensions of an operand's rows and columns, by numpy.matmul's rules for ranks 1 and up. */
 typedef struct operand {
     int ndim, batch; /* leading dimensions */
     int row, col;    /* dimension numbers; -1: it has none (a vector) */
+    int block;       /* columns are in blocks, whose elements this dimension has; 0: they are not */
 } operand;
+
+/* The number of columns of a b in blocks: those that are asked for, or all. */
+static gpuc_expr columns_of(const gpuc_op_call *call, const operand *b)
+{
+    if (!b->block) return call->in[1].dims[b->col];
+    int64_t have = gpuc_topi_static_dim(call, 1, b->col) * gpuc_topi_static_dim(call, 1, b->block),
+            some = gpuc_attrs_get_int(call->attrs, "columns", 0);
+    if (some < 0 || some > have)
+        gpuc_topi_fail(call, "columns=%lld, b has %lld", (long long)some, (long long)have);
+    return gpuc_int(call->ctx, some ? some : have);
+}
 
 static operand describe(const gpuc_op_call *call, int i, const char *transpose)
 {
@@ -41,6 +63,10 @@ static operand describe(const gpuc_op_call *call, int i, const char *transpose)
     bool t = gpuc_attrs_get_int(call->attrs, transpose, 0);
     if (n == 0) gpuc_topi_fail(call, "input %d is a scalar", i);
     operand o = {.ndim = n, .batch = n > 2 ? n - 2 : 0, .row = n - 2, .col = n - 1};
+    if (i == 1 && is_blocked(call)) {
+        if (n < 3 || t) gpuc_topi_fail(call, "blocks of columns need three dimensions, and no transpose_b");
+        return (operand){.ndim = n, .batch = n - 3, .col = n - 3, .row = n - 2, .block = n - 1};
+    }
     if (n == 1) {
         o.row = i == 0 ? -1 : 0;
         o.col = i == 0 ? 0 : -1;
@@ -65,7 +91,7 @@ static void infer_matmul(gpuc_op_call *call)
                                           ib >= 0 ? call->in[1].dims[ib] : one);
     }
     if (a.row >= 0) dims[n++] = call->in[0].dims[a.row];
-    if (b.col >= 0) dims[n++] = call->in[1].dims[b.col];
+    if (b.col >= 0) dims[n++] = columns_of(call, &b);
     gpuc_topi_set_out(call, 0, out, n, dims);
 }
 
@@ -93,20 +119,35 @@ static void matmul_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     batch_index(call, 0, &a, batch, vars, x);
     batch_index(call, 1, &b, batch, vars, y);
     if (a.row >= 0) x[a.row] = vars[n++];
-    if (b.col >= 0) y[b.col] = vars[n++];
+    if (b.block) {
+        gpuc_expr block = call->in[1].dims[b.block];
+        y[b.col] = gpuc_floordiv_(ctx, vars[n], block);
+        y[b.block] = gpuc_floormod_(ctx, vars[n++], block);
+    } else if (b.col >= 0) {
+        y[b.col] = vars[n++];
+    }
     x[a.col] = y[b.row] = gpuc_iter_var(k);
     gpuc_expr left = gpuc_topi_factor(call, gpuc_te_read(ctx, ins[0], a.ndim, x));
     gpuc_expr product = gpuc_mul(ctx, left, gpuc_topi_factor(call, gpuc_te_read(ctx, ins[1], b.ndim, y)));
     gpuc_expr sum = gpuc_te_reduce(ctx, "sum", product, 1, &k);
-    outs[0] =
-        gpuc_topi_rounded(call, gpuc_topi_compute(ctx, "matmul", "matmul", call->out[0].ndim, axes, sum));
+    outs[0] = gpuc_topi_rounded(call, gpuc_topi_compute(ctx, "matmul", b.block ? "matmul_nsc" : "matmul",
+                                                        call->out[0].ndim, axes, sum));
 }
 
-static const gpuc_attr_spec dense_attrs[] = {GPUC_TOPI_OUT_DTYPE, {0}};
-static const gpuc_attr_spec matmul_attrs[] = {{.name = "transpose_a", .kind = GPUC_ATTR_INT},
-                                              {.name = "transpose_b", .kind = GPUC_ATTR_INT},
-                                              GPUC_TOPI_OUT_DTYPE,
-                                              {0}};
+/* The number of columns of the result. */
+static void take_units(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    if (!w->in || w->num_written < 2 || w->in[1].ndim < 2) return;
+    int last = w->in[1].ndim - 1;
+    bool rows = !strcmp(w->op->name, "nn.dense") || gpuc_attrs_get_int(w->attrs, "transpose_b", 0);
+    gpuc_op_must_be(w, spec->name, value->i, 1, rows ? last - 1 : last);
+}
+
+#define UNITS SPELLED("units", INT, take_units, NULL, "must be the columns of the result")
+
+ATTRS(dense_attrs, GPUC_TOPI_OUT_DTYPE, UNITS, USE_BIAS_ALWAYS)
+ATTRS(matmul_attrs, INT("transpose_a", 0), INT("transpose_b", 0), STRING("b_layout", "KN"), INT("columns", 0),
+      GPUC_TOPI_OUT_DTYPE, UNITS)
 
 const gpuc_op gpuc_topi_ops_matmul[] = {
     {.name = "nn.dense",
@@ -128,7 +169,7 @@ const gpuc_op gpuc_topi_ops_matmul[] = {
      .infer = infer_matmul,
      .compute = matmul_compute,
      .pattern = GPUC_FUSE_OUT_FUSABLE,
-     .topi = "matmul,batch_matmul",
+     .topi = "matmul,nn.batch_matmul,batch_matmul",
      .nnvm = "matmul",
      .onnx = "MatMul"},
 };

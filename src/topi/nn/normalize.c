@@ -251,12 +251,17 @@ static void l2_normalize_compute(const gpuc_op_call *call, gpuc_tensor *const *i
 
 ATTRS(axis_1, INT("axis", 1))
 ATTRS(axis_last, INT("axis", -1))
-ATTRS(batch_norm, INT("axis", 1), FLOAT("epsilon", 1e-5), INT("training", 0), FLOAT("momentum", 0.9))
-ATTRS(group_norm, WINDOW_INT("num_groups", 1), FLOAT("epsilon", 1e-5))
-ATTRS(epsilon, FLOAT("epsilon", 1e-5))
-ATTRS(layer_norm, INT("axis", -1), FLOAT("epsilon", 1e-5))
+#define AFFINE                                                                                               \
+    UNUSED_INPUT("scale", "1=1", "0: input 1 is not used"),                                                  \
+        UNUSED_INPUT("center", "2=0", "0: input 2 is not used")
+#define AXIS_1 ONLY("axis", INT, "1")
+ATTRS(batch_norm, INT("axis", 1), FLOAT("epsilon", 1e-5), INT("training", 0), FLOAT("momentum", 0.9), AFFINE)
+ATTRS(group_norm, WINDOW_INT("num_groups", 1), FLOAT("epsilon", 1e-5), AXIS_1, AFFINE)
+ATTRS(instance_norm, FLOAT("epsilon", 1e-5), AXIS_1, AFFINE)
+ATTRS(layer_norm, INT("axis", -1), FLOAT("epsilon", 1e-5), AFFINE)
+ATTRS(rms_norm, INT("axis", -1), FLOAT("epsilon", 1e-5))
 ATTRS(l2_normalize, INTS("axis"), FLOAT("eps", 1e-12))
-ATTRS(lrn, WINDOW_INT("size", 1), INT("axis", 1), FLOAT("bias", 1), FLOAT("alpha", 1e-4), FLOAT("beta", 0.75))
+ATTRS(lrn, WINDOW_INT("size", 5), INT("axis", 1), FLOAT("bias", 2), FLOAT("alpha", 1e-4), FLOAT("beta", 0.75))
 
 /* A row that simplify_inference writes as arithmetic. */
 #define REWRITTEN(nm, lo, hi, at, inf, tp, nn, on, ...)                                                      \
@@ -281,14 +286,14 @@ const gpuc_op gpuc_topi_ops_normalize[] = {
     REWRITTEN("bias_add", 2, 2, axis_1, infer_bias_add, "bias_add", "", "", GPUC_T_NUMBERS, GPUC_T_LIKE),
     REWRITTEN("batch_norm", 5, 5, batch_norm, infer_batch_norm, "batch_norm", "batch_norm",
               "BatchNormalization", GPUC_T_FLOATS),
-    REWRITTEN("instance_norm", 3, 3, epsilon, infer_instance_norm, "instance_norm", "",
+    REWRITTEN("instance_norm", 3, 3, instance_norm, infer_instance_norm, "instance_norm", "",
               "InstanceNormalization", GPUC_T_FLOATS, GPUC_T_LIKE),
     REWRITTEN("group_norm", 3, 3, group_norm, infer_group_norm, "group_norm", "", "GroupNormalization",
               GPUC_T_FLOATS, GPUC_T_LIKE),
     REWRITTEN("layer_norm", 2, 3, layer_norm, infer_layer_norm, "layer_norm", "", "LayerNormalization",
               GPUC_T_FLOATS, GPUC_T_LIKE),
-    REWRITTEN("rms_norm", 2, 2, layer_norm, infer_layer_norm, "rms_norm", "", "RMSNormalization",
-              GPUC_T_FLOATS, GPUC_T_LIKE),
+    REWRITTEN("rms_norm", 2, 2, rms_norm, infer_layer_norm, "rms_norm", "", "RMSNormalization", GPUC_T_FLOATS,
+              GPUC_T_LIKE),
 };
 const size_t gpuc_topi_ops_normalize_count =
     sizeof gpuc_topi_ops_normalize / sizeof gpuc_topi_ops_normalize[0];

@@ -272,14 +272,15 @@ static void lp_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_t
         gpuc_topi_compute(ctx, "norm", "elemwise", ndim, axes, gpuc_cast(ctx, call->out[0].dtype, root));
 }
 
-ATTRS(max_specs, GPUC_TOPI_POOL_ATTRS, GPUC_TOPI_DATA_LAYOUT)
-ATTRS(avg_specs, GPUC_TOPI_POOL_ATTRS, GPUC_TOPI_DATA_LAYOUT, INT("count_include_pad", 0))
-ATTRS(lp_specs, GPUC_TOPI_POOL_ATTRS, GPUC_TOPI_DATA_LAYOUT, FLOAT("p", 2))
+ATTRS(max_specs, GPUC_TOPI_POOL_ATTRS, GPUC_TOPI_DATA_LAYOUT, DATA_LAYOUTS, OUT_LAYOUT)
+ATTRS(avg_specs, GPUC_TOPI_POOL_ATTRS, GPUC_TOPI_DATA_LAYOUT, INT("count_include_pad", 0), DATA_LAYOUTS,
+      OUT_LAYOUT)
+ATTRS(lp_specs, GPUC_TOPI_POOL_ATTRS, GPUC_TOPI_DATA_LAYOUT, FLOAT("p", 2), DATA_LAYOUTS, OUT_LAYOUT)
 
 #define ROWS(r)                                                                                              \
-    ANCHOR("nn.max_pool" r "d", 1, 1, max_specs, infer_pool, max_compute, "pool" r "d,max_pool" r "d",       \
+    ANCHOR("nn.max_pool" r "d", 1, 1, max_specs, infer_pool, max_compute, "max_pool" r "d",                  \
            "max_pool" r "d", "MaxPool", GPUC_T_NUMBERS),                                                     \
-        ANCHOR("nn.avg_pool" r "d", 1, 1, avg_specs, infer_pool, avg_compute, "pool" r "d,avg_pool" r "d",   \
+        ANCHOR("nn.avg_pool" r "d", 1, 1, avg_specs, infer_pool, avg_compute, "avg_pool" r "d",              \
                "avg_pool" r "d", "AveragePool", GPUC_T_FLOATS),                                              \
         ANCHOR("nn.lp_pool" r "d", 1, 1, lp_specs, infer_lp, lp_compute, "lp_pool" r "d", "",                \
                "LpPool,GlobalLpPool", GPUC_T_FLOATS)

@@ -36,7 +36,7 @@ gpuc_tensor *gpuc_topi_pool_reduce(const gpuc_op_call *call, const gpuc_topi_poo
 gpuc_expr gpuc_topi_pool_count(const gpuc_op_call *call, const gpuc_topi_pool *p, const gpuc_expr *vars);
 
 #define GPUC_TOPI_POOL_ATTRS                                                                                 \
-    WINDOW_INTS("pool_size"), WINDOW_INTS("strides"), WINDOW_SIZES("padding"), WINDOW_INTS("dilation"),      \
-        INT("ceil_mode", 0)
+    SPACE_REQUIRED("pool_size"), SPACE_INTS("strides", 1), SIDE_SIZES("padding"), SPACE_INTS("dilation", 1), \
+        INT("ceil_mode", 0), SAME("kernel", INTS, "pool_size"), SAME("stride", INTS, "strides")
 
 #endif

@@ -113,21 +113,36 @@ static void avg_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
         gpuc_topi_compute(ctx, "avg", "elemwise", rank + 2, axes, gpuc_cast(ctx, call->out[0].dtype, value));
 }
 
-ATTRS(sizes, WINDOW_INTS("output_size"))
+/* Without it, or empty: the size of the input. */
+static void take_output_size(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    if (value && (value->kind != GPUC_ATTR_INTS || value->n)) {
+        gpuc_op_set_attr(w, spec->to, value);
+    } else if (w->in && w->num_in > 0 && w->in[0].ndim > 2) {
+        gpuc_op_set_sizes(w, spec->to, w->in[0].ndim - 2, w->in[0].dims + 2);
+    }
+}
 
-#define ROWS(r, any)                                                                                         \
+ATTRS(sizes, SPACE_REQUIRED("output_size"),
+      {.name = "output_size",
+       .kind = GPUC_ATTR_INTS,
+       .take = take_output_size,
+       .to = "output_size",
+       .always = true,
+       .about = "the size of the input where it is not given"},
+      NCHW_ONLY("layout"), OUT_LAYOUT)
+ATTRS(layout_specs, NCHW_ONLY("layout"), OUT_LAYOUT)
+
+#define ROWS(r)                                                                                              \
     ANCHOR("nn.adaptive_max_pool" r "d", 1, 1, sizes, infer_adaptive, max_compute,                           \
-           any ",adaptive_max_pool" r "d", "", "", GPUC_T_NUMBERS),                                          \
+           "adaptive_max_pool" r "d", "", "", GPUC_T_NUMBERS),                                               \
         ANCHOR("nn.adaptive_avg_pool" r "d", 1, 1, sizes, infer_adaptive, avg_compute,                       \
-               any ",adaptive_avg_pool" r "d", "", "", GPUC_T_FLOATS),                                       \
-        ANCHOR("nn.global_max_pool" r "d", 1, 1, NULL, infer_global, max_compute,                            \
-               "global_pool,global_max_pool" r "d", "global_max_pool" r "d", "GlobalMaxPool",                \
-               GPUC_T_NUMBERS),                                                                              \
-        ANCHOR("nn.global_avg_pool" r "d", 1, 1, NULL, infer_global, avg_compute,                            \
-               "global_pool,global_avg_pool" r "d", "global_avg_pool" r "d", "GlobalAveragePool",            \
-               GPUC_T_FLOATS)
+               "adaptive_avg_pool" r "d", "", "", GPUC_T_FLOATS),                                            \
+        ANCHOR("nn.global_max_pool" r "d", 1, 1, layout_specs, infer_global, max_compute,                    \
+               "global_max_pool" r "d", "global_max_pool" r "d", "GlobalMaxPool", GPUC_T_NUMBERS),           \
+        ANCHOR("nn.global_avg_pool" r "d", 1, 1, layout_specs, infer_global, avg_compute,                    \
+               "global_avg_pool" r "d", "global_avg_pool" r "d", "GlobalAveragePool", GPUC_T_FLOATS)
 
-const gpuc_op gpuc_topi_ops_pool_adaptive[] = {ROWS("1", "adaptive_pool1d"), ROWS("2", "adaptive_pool"),
-                                               ROWS("3", "adaptive_pool3d")};
+const gpuc_op gpuc_topi_ops_pool_adaptive[] = {ROWS("1"), ROWS("2"), ROWS("3")};
 const size_t gpuc_topi_ops_pool_adaptive_count =
     sizeof gpuc_topi_ops_pool_adaptive / sizeof gpuc_topi_ops_pool_adaptive[0];

@@ -145,17 +145,17 @@ static void avg_grad_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, 
     outs[0] = spread_back(call, &p, ins[0], NULL);
 }
 
-ATTRS(argmax_specs, GPUC_TOPI_POOL_ATTRS, INT("storage_order", 0))
-ATTRS(max_specs, GPUC_TOPI_POOL_ATTRS)
-ATTRS(avg_specs, GPUC_TOPI_POOL_ATTRS, INT("count_include_pad", 0))
+ATTRS(argmax_specs, GPUC_TOPI_POOL_ATTRS, INT("storage_order", 0), NCHW_ONLY("layout"), OUT_LAYOUT)
+ATTRS(max_specs, GPUC_TOPI_POOL_ATTRS, NCHW_ONLY("layout"), OUT_LAYOUT)
+ATTRS(avg_specs, GPUC_TOPI_POOL_ATTRS, INT("count_include_pad", 0), NCHW_ONLY("layout"), OUT_LAYOUT)
 
 const gpuc_op gpuc_topi_ops_pool_index[] = {
     ALONE("nn.max_pool_with_argmax", 1, 1, argmax_specs, infer_with_argmax, with_argmax_compute,
           "max_pool_with_argmax", "", "MaxPool", GPUC_T_NUMBERS),
-    ANCHOR("nn.max_pool_grad", 2, 2, max_specs, infer_grad, max_grad_compute, "pool_grad,max_pool_grad", "",
-           "", GPUC_T_FLOATS, GPUC_T_LIKE),
-    ANCHOR("nn.avg_pool_grad", 2, 2, avg_specs, infer_grad, avg_grad_compute, "pool_grad,avg_pool_grad", "",
-           "", GPUC_T_FLOATS, GPUC_T_LIKE),
+    ANCHOR("nn.max_pool_grad", 2, 2, max_specs, infer_grad, max_grad_compute, "max_pool_grad", "", "",
+           GPUC_T_FLOATS, GPUC_T_LIKE),
+    ANCHOR("nn.avg_pool_grad", 2, 2, avg_specs, infer_grad, avg_grad_compute, "avg_pool_grad", "", "",
+           GPUC_T_FLOATS, GPUC_T_LIKE),
 };
 const size_t gpuc_topi_ops_pool_index_count =
     sizeof gpuc_topi_ops_pool_index / sizeof gpuc_topi_ops_pool_index[0];

@@ -111,11 +111,7 @@ static gpuc_stmt layer_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg
                             gpuc_knobs *knobs)
 {
     (void)ctx, (void)op, (void)knobs;
-    if (!target || target->language->work_groups) return gpuc_topi_rnn_emit(arg, 1, 1);
-    int together = target->vector_registers >= target->constants->rnn_registers
-                       ? GPUC_COMMON_rnn_together
-                       : (int)target->constants->rnn_few_together;
-    return gpuc_topi_rnn_emit(arg, target->num_cores, together);
+    return gpuc_topi_rnn_emit(arg, target);
 }
 
 static void layer_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)

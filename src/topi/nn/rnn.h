@@ -28,10 +28,10 @@ typedef struct gpuc_rnn {
     int kind, gates, functions, directions;
     int lengths; /* the input that has them, if there is one more than the cell needs */
     int64_t units;
-    int64_t block; /* units of a panel of weights, which a vector holds; 0: the weights are not packed */
+    int64_t block; /* units of a panel of weights; 0: the weights are not packed */
 } gpuc_rnn;
 
-/* The body of the operation, for so many cores, where the weights are packed. */
-gpuc_stmt gpuc_topi_rnn_emit(const gpuc_rnn *r, int64_t cores, int together);
+/* The body of the operation; NULL: the target is not known. */
+gpuc_stmt gpuc_topi_rnn_emit(const gpuc_rnn *r, const gpuc_target *target);
 
 #endif

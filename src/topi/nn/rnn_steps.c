@@ -8,9 +8,11 @@
 #include "topi/nn/rnn.h"
 #include "topi/nn/rnn_functions.h"
 #include "target/constants.h"
+#include "target/target.h"
 
 enum {
     MAX_GATES = 4,
+    MAX_STATES = 3, /* that a group keeps of a sequence */
     THREADS = GPUC_COMMON_rnn_threads,
     TASK = GPUC_COMMON_rnn_task,
     SUMS = GPUC_COMMON_rnn_sums
@@ -22,12 +24,18 @@ typedef struct layer {
     const gpuc_op_call *call;
     gpuc_ctx *ctx;
     const gpuc_te_op *op;
+    const gpuc_target *cpu; /* NULL: it is none */
     gpuc_dtype work;
     int kind, gates, functions, directions, lengths;
     int64_t units, block, threads;
-    bool spread; /* cores share the panels of each step */
+    int64_t lanes; /* units of a vector of a panel; 0: there are none, a group's threads make a unit each */
+    int64_t width; /* threads of the subgroup that makes a panel; 1: one thread makes all */
+    bool spread;   /* cores share the panels of each step */
     int together;
     gpuc_expr batch, direction;
+    gpuc_expr thread, lane; /* of the panel's unit */
+    gpuc_tir_buffer
+        *near[GPUC_COMMON_rnn_together];   /* as many states as a panel has units, spread over the subgroup */
     int64_t first;                         /* where the sequence's units are in the buffers */
     gpuc_tir_buffer *hidden, *next, *kept; /* shared by the group: the state; made of it; the cells' own */
 } layer;
@@ -133,31 +141,85 @@ static gpuc_stmt each_iteration(const layer *l, gpuc_expr iteration, int64_t ite
     return gpuc_topi_par_loop(ctx, task, gpuc_int(ctx, iterations / each), body);
 }
 
-/* Iterations of n panels each from the panel `first` on, of which `lanes` units are computed. */
-static gpuc_stmt panels(const layer *l, int64_t first, int64_t iterations, int n, int64_t lanes,
-                        int64_t products, units_fn body, const void *arg)
+static int64_t panel_size(const layer *l)
+{
+    return l->lanes * l->width;
+}
+
+/* Whether a unit of a panel is one of the layer, as the last panel is filled up; NULL: it is. */
+static gpuc_expr exists(const layer *l, gpuc_expr unit)
+{
+    gpuc_expr zero = gpuc_int(l->ctx, 0);
+    if (l->width == 1 || l->units % panel_size(l) == 0) return NULL;
+    if (l->units % l->lanes == 0) unit = gpuc_tir_substitute(l->ctx, unit, 1, &l->lane, &zero);
+    return gpuc_lt(l->ctx, unit, gpuc_int(l->ctx, l->units));
+}
+
+static gpuc_stmt if_exists(const layer *l, gpuc_expr unit, gpuc_stmt body)
+{
+    gpuc_expr cond = exists(l, unit);
+    return cond ? gpuc_tir_if_(l->ctx, cond, body, NULL) : body;
+}
+
+/* The lane's place in a panel. */
+static gpuc_expr place_of(const layer *l)
 {
     gpuc_ctx *ctx = l->ctx;
-    gpuc_expr lane = gpuc_var(ctx, "lane", GPUC_INDEX), iteration = gpuc_var(ctx, "round", GPUC_INDEX),
-              unit[SUMS];
-    if (iterations == 0 || n == 0 || lanes == 0) return NULL;
+    if (l->width == 1) return l->lane;
+    return gpuc_add(ctx, gpuc_mul(ctx, l->thread, gpuc_int(ctx, l->lanes)), l->lane);
+}
+
+/* A statement for `count` lanes of a panel. */
+static gpuc_stmt by_lanes(const layer *l, int64_t count, gpuc_stmt body)
+{
+    gpuc_ctx *ctx = l->ctx;
+    gpuc_expr lane = gpuc_var(ctx, "lane", GPUC_INDEX);
+    body = gpuc_tir_substitute_stmt(ctx, body, 1, &l->lane, &lane);
+    return gpuc_tir_for_(ctx, lane, gpuc_int(ctx, 0), gpuc_int(ctx, count), GPUC_LOOP_VECTORIZED,
+                         GPUC_THREAD_NONE, body);
+}
+
+/* The same for all lanes, where threads share states between one statement and the next. */
+static gpuc_stmt by_all_lanes(const layer *l, gpuc_stmt body)
+{
+    return l->width == 1 ? body : by_lanes(l, l->lanes, body);
+}
+
+/* Iterations of n panels each from the panel `first` on, of which `count` units are computed. */
+static gpuc_stmt panels(const layer *shape, int64_t first, int64_t iterations, int n, int64_t count,
+                        int64_t products, units_fn body, const void *arg)
+{
+    gpuc_ctx *ctx = shape->ctx;
+    layer l = *shape;
+    gpuc_expr iteration = gpuc_var(ctx, "round", GPUC_INDEX), size = gpuc_int(ctx, panel_size(&l)),
+              zero = gpuc_int(ctx, 0), unit[SUMS];
+    if (iterations == 0 || n == 0 || count == 0) return NULL;
+    l.lane = gpuc_var(ctx, "lane", GPUC_INDEX);
+    l.thread = gpuc_var(ctx, "thread", GPUC_INDEX);
+    for (int i = 0; i < l.together; i++)
+        l.near[i] = gpuc_tir_buffer_make(ctx, "near", l.work, 1, &size, GPUC_SCOPE_WARP);
     for (int i = 0; i < n; i++) {
         gpuc_expr panel = gpuc_add(ctx, gpuc_mul(ctx, iteration, gpuc_int(ctx, n)), gpuc_int(ctx, first + i));
-        unit[i] = gpuc_add(ctx, gpuc_mul(ctx, panel, gpuc_int(ctx, l->block)), lane);
+        unit[i] = gpuc_add(ctx, gpuc_mul(ctx, panel, size), place_of(&l));
     }
-    gpuc_stmt s = gpuc_tir_for_(ctx, lane, gpuc_int(ctx, 0), gpuc_int(ctx, lanes), GPUC_LOOP_VECTORIZED,
-                                GPUC_THREAD_NONE, body(l, n, unit, arg));
-    return each_iteration(l, iteration, iterations, n * lanes * products, s);
+    gpuc_stmt s = body(&l, n, unit, arg);
+    if (l.width == 1) s = by_lanes(&l, count, s);
+    s = each_iteration(&l, iteration, iterations, n * count * products, s);
+    if (l.width == 1) return s;
+    for (int i = 0; products && i < l.together; i++) s = gpuc_tir_alloc(ctx, l.near[i], s);
+    return gpuc_tir_for_(ctx, l.thread, zero, gpuc_int(ctx, l.width), GPUC_LOOP_THREAD, GPUC_THREAD_X, s);
 }
 
 /* products: of each unit */
 static gpuc_stmt each_tile(const layer *l, int tile, int64_t products, units_fn body, const void *arg)
 {
-    if (!l->block) return by_threads(l, body, arg);
-    int64_t full = l->units / l->block, iterations = full / tile;
-    gpuc_stmt all[] = {panels(l, 0, iterations, tile, l->block, products, body, arg),
-                       panels(l, iterations * tile, 1, (int)(full % tile), l->block, products, body, arg),
-                       panels(l, full, 1, 1, l->units % l->block, products, body, arg)};
+    if (!l->lanes) return by_threads(l, body, arg);
+    int64_t size = panel_size(l), part = l->width == 1 ? l->units % size : 0, full = l->units / size;
+    if (l->width > 1) full = (l->units - 1) / size + 1;
+    int64_t iterations = full / tile;
+    gpuc_stmt all[] = {panels(l, 0, iterations, tile, l->lanes, products, body, arg),
+                       panels(l, iterations * tile, 1, (int)(full % tile), l->lanes, products, body, arg),
+                       panels(l, full, 1, 1, part, products, body, arg)};
     return gpuc_tir_seq2(l->ctx, gpuc_tir_seq2(l->ctx, all[0], all[1]), all[2]);
 }
 
@@ -169,7 +231,8 @@ typedef struct unit_body {
 static gpuc_stmt place_body(const layer *l, int n, const gpuc_expr *unit, const void *arg)
 {
     const unit_body *b = arg;
-    return gpuc_tir_substitute_stmt(l->ctx, b->body, n, &b->unit, unit);
+    gpuc_stmt body = gpuc_tir_substitute_stmt(l->ctx, b->body, n, &b->unit, unit);
+    return by_all_lanes(l, if_exists(l, *unit, body));
 }
 
 /* The body, which declares nothing, for each value of its variable `unit`. */
@@ -212,13 +275,66 @@ typedef struct gates {
     unit_fn unit;
 } gates;
 
-/* A loop over the state. Packed weights come faster than a compiler's counters do, if those run every time.
- */
-static gpuc_stmt each_product(const layer *l, gpuc_expr k, gpuc_stmt add)
+/* The sums of n units, for each of these those of each sequence, for each of those one of each gate. */
+typedef struct sums {
+    const gates *g;
+    int n;
+    const gpuc_expr *unit;
+    gpuc_tir_buffer *at[GPUC_COMMON_rnn_together * (SUMS + MAX_GATES)];
+} sums;
+
+static int num_sums(const layer *l, const sums *s)
+{
+    return s->n * l->together * s->g->count;
+}
+
+static int sequence_of(const layer *l, const sums *s, int i)
+{
+    return i / s->g->count % l->together;
+}
+
+/* A local array of so many vectors: those of all lanes, if these do each statement one after the other. */
+static gpuc_tir_buffer *vectors(const layer *l, const char *name, int64_t n)
+{
+    gpuc_expr size = gpuc_int(l->ctx, l->width > 1 ? n * l->lanes : n);
+    return gpuc_tir_buffer_make(l->ctx, name, l->work, 1, &size, GPUC_SCOPE_LOCAL);
+}
+
+static gpuc_expr element(const layer *l, int i)
+{
+    gpuc_expr first = gpuc_int(l->ctx, l->width > 1 ? i * l->lanes : i);
+    return l->width > 1 ? gpuc_add(l->ctx, first, l->lane) : first;
+}
+
+static gpuc_expr sum_of(const layer *l, const sums *s, int i)
+{
+    return gpuc_tir_load1(l->ctx, s->at[i], element(l, 0));
+}
+
+static gpuc_stmt set_sum(const layer *l, const sums *s, int i, gpuc_expr value)
+{
+    return gpuc_tir_store1(l->ctx, s->at[i], element(l, 0), value);
+}
+
+static gpuc_expr weight_of(const layer *l, const sums *s, int i, gpuc_expr k)
+{
+    int gate = s->g->first + i % s->g->count;
+    return weight(l, k, gate, s->unit[i / s->g->count / l->together]);
+}
+
+/* Packed weights come faster than a compiler's counters do, if those run every time. */
+static gpuc_stmt add_products(const layer *l, const sums *s)
 {
     enum { TIMES = GPUC_COMMON_rnn_unrolled };
     gpuc_ctx *ctx = l->ctx;
-    if (!l->block) return gpuc_topi_par_serial(ctx, k, gpuc_int(ctx, l->units), add);
+    gpuc_expr k = gpuc_var(ctx, "k", GPUC_INDEX);
+    gpuc_stmt add = NULL;
+    for (int i = 0; i < num_sums(l, s); i++) {
+        layer one = nth(l, sequence_of(l, s, i));
+        gpuc_expr product = gpuc_mul(ctx, state_of(&one, s->g->state, k), weight_of(l, s, i, k));
+        add = gpuc_tir_seq2(ctx, add, set_sum(l, s, i, gpuc_add(ctx, sum_of(l, s, i), product)));
+    }
+    if (!l->lanes) return gpuc_topi_par_serial(ctx, k, gpuc_int(ctx, l->units), add);
     gpuc_expr part = gpuc_var(ctx, "part", GPUC_INDEX), times = gpuc_int(ctx, TIMES), zero = gpuc_int(ctx, 0);
     int64_t parts = l->units / TIMES, done = parts * TIMES;
     gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, part, times), k);
@@ -230,30 +346,115 @@ static gpuc_stmt each_product(const layer *l, gpuc_expr k, gpuc_stmt add)
     return gpuc_tir_seq2(ctx, gpuc_topi_par_serial(ctx, part, gpuc_int(ctx, parts), some), rest);
 }
 
+/* ---- The same by a subgroup, whose threads have a part of the states each. ---- */
+
+/* What add_near has loaded: n states of each sequence, n weights of each vector of sums. */
+typedef struct loaded {
+    int n;
+    gpuc_tir_buffer *state[GPUC_COMMON_rnn_together], *weight[SUMS + MAX_GATES];
+} loaded;
+
+static gpuc_stmt load_near(const layer *l, const sums *s, const loaded *have, gpuc_expr first, gpuc_expr from)
+{
+    gpuc_ctx *ctx = l->ctx;
+    int gates = s->g->count;
+    gpuc_stmt load = NULL;
+    for (int j = 0; j < have->n; j++) {
+        gpuc_expr at = gpuc_int(ctx, j);
+        for (int i = 0; i < s->n * gates; i++) {
+            gpuc_expr w = weight(l, gpuc_add(ctx, first, at), s->g->first + i % gates, s->unit[i / gates]);
+            gpuc_stmt keep = gpuc_tir_store1(ctx, have->weight[i], element(l, j), w);
+            load = gpuc_tir_seq2(ctx, load, by_lanes(l, l->lanes, keep));
+        }
+        for (int i = 0; i < l->together; i++) {
+            gpuc_expr state = gpuc_tir_load1(ctx, l->near[i], gpuc_add(ctx, from, at));
+            load = gpuc_tir_seq2(ctx, load, gpuc_tir_store1(ctx, have->state[i], at, state));
+        }
+    }
+    return load;
+}
+
+/* Adds n products of each sum, of the states from `first` on, the first of which is at `from` in `near`. All
+ * that is loaded comes first: a load is a call, around which registers are stored. */
+static gpuc_stmt add_near(const layer *l, const sums *s, gpuc_expr first, gpuc_expr from, int n)
+{
+    gpuc_ctx *ctx = l->ctx;
+    int gates = s->g->count;
+    gpuc_expr extent = gpuc_int(ctx, n);
+    loaded have = {.n = n};
+    for (int i = 0; i < l->together; i++)
+        have.state[i] = gpuc_tir_buffer_make(ctx, "state", l->work, 1, &extent, GPUC_SCOPE_LOCAL);
+    for (int i = 0; i < s->n * gates; i++) have.weight[i] = vectors(l, "weight", n);
+    gpuc_stmt all = load_near(l, s, &have, first, from);
+    for (int i = 0; i < num_sums(l, s); i++) {
+        gpuc_expr value = sum_of(l, s, i);
+        int vector = i / gates / l->together * gates + i % gates;
+        for (int j = 0; j < n; j++) {
+            gpuc_expr state = gpuc_tir_load1(ctx, have.state[sequence_of(l, s, i)], gpuc_int(ctx, j));
+            gpuc_expr w = gpuc_tir_load1(ctx, have.weight[vector], element(l, j));
+            value = gpuc_add(ctx, value, gpuc_mul(ctx, state, w));
+        }
+        all = gpuc_tir_seq2(ctx, all, by_lanes(l, l->lanes, set_sum(l, s, i, value)));
+    }
+    for (int i = 0; i < l->together; i++) all = gpuc_tir_alloc(ctx, have.state[i], all);
+    for (int i = 0; i < s->n * gates; i++) all = gpuc_tir_alloc(ctx, have.weight[i], all);
+    return all;
+}
+
+/* The products of n states from `first` on, at most as many as a panel has units. */
+static gpuc_stmt add_part(const layer *l, const sums *s, gpuc_expr first, int64_t n)
+{
+    enum { TIMES = GPUC_COMMON_rnn_loads };
+    gpuc_ctx *ctx = l->ctx;
+    gpuc_expr place = place_of(l), zero = gpuc_int(ctx, 0), block = gpuc_var(ctx, "block", GPUC_INDEX);
+    gpuc_stmt fetch = NULL;
+    if (n == 0) return NULL;
+    for (int i = 0; i < l->together; i++) {
+        layer one = nth(l, i);
+        gpuc_expr state = state_of(&one, s->g->state, gpuc_add(ctx, first, place));
+        fetch = gpuc_tir_seq2(ctx, fetch, gpuc_tir_store1(ctx, l->near[i], place, state));
+    }
+    if (n % l->lanes == 0) place = gpuc_tir_substitute(ctx, place, 1, &l->lane, &zero);
+    if (n < panel_size(l)) fetch = gpuc_tir_if_(ctx, gpuc_lt(ctx, place, gpuc_int(ctx, n)), fetch, NULL);
+    gpuc_expr from = gpuc_mul(ctx, block, gpuc_int(ctx, TIMES)), rest = gpuc_int(ctx, n / TIMES * TIMES);
+    gpuc_stmt all[] = {by_lanes(l, l->lanes, fetch),
+                       gpuc_topi_par_serial(ctx, block, gpuc_int(ctx, n / TIMES),
+                                            add_near(l, s, gpuc_add(ctx, first, from), from, TIMES)),
+                       n % TIMES ? add_near(l, s, gpuc_add(ctx, first, rest), rest, n % TIMES) : NULL};
+    return gpuc_tir_seq2(ctx, gpuc_tir_seq2(ctx, all[0], all[1]), all[2]);
+}
+
+static gpuc_stmt add_by_parts(const layer *l, const sums *s)
+{
+    gpuc_ctx *ctx = l->ctx;
+    int64_t size = panel_size(l), parts = l->units / size;
+    gpuc_expr part = gpuc_var(ctx, "part", GPUC_INDEX), first = gpuc_mul(ctx, part, gpuc_int(ctx, size));
+    return gpuc_tir_seq2(ctx,
+                         gpuc_topi_par_serial(ctx, part, gpuc_int(ctx, parts), add_part(l, s, first, size)),
+                         add_part(l, s, gpuc_int(ctx, parts * size), l->units % size));
+}
+
 static gpuc_stmt make_units(const layer *l, int n, const gpuc_expr *unit, const void *arg)
 {
     gpuc_ctx *ctx = l->ctx;
     const gates *g = arg;
-    gpuc_expr k = gpuc_var(ctx, "k", GPUC_INDEX);
-    gpuc_tir_buffer *sum[GPUC_COMMON_rnn_together * (SUMS + MAX_GATES)], **mine = sum;
-    gpuc_stmt begin = NULL, add = NULL, end = NULL;
-    for (int i = 0; i < n * l->together; i++, mine += g->count) {
+    sums s = {.g = g, .n = n, .unit = unit};
+    gpuc_stmt begin = NULL, end = NULL;
+    for (int i = 0; i < num_sums(l, &s); i++) s.at[i] = vectors(l, "sum", 1);
+    for (int i = 0; i < n * l->together; i++) {
         layer one = nth(l, i % l->together);
-        gpuc_expr value[MAX_GATES], start[MAX_GATES], at = unit[i / l->together];
+        gpuc_expr value[MAX_GATES], start[MAX_GATES], at = unit[i / l->together], known = exists(l, at);
+        for (int j = 0; j < g->count; j++) value[j] = sum_of(l, &s, i * g->count + j);
+        end = gpuc_tir_seq2(ctx, end, if_exists(l, at, g->unit(&one, g->step, at, value, start)));
         for (int j = 0; j < g->count; j++) {
-            mine[j] = gpuc_topi_par_cell(ctx, "sum", l->work);
-            value[j] = gpuc_topi_par_get(ctx, mine[j]);
-        }
-        end = gpuc_tir_seq2(ctx, end, g->unit(&one, g->step, at, value, start));
-        for (int j = 0; j < g->count; j++) {
-            gpuc_expr product = gpuc_mul(ctx, state_of(&one, g->state, k), weight(l, k, g->first + j, at));
-            begin = gpuc_tir_seq2(ctx, begin, gpuc_topi_par_set(ctx, mine[j], start[j]));
-            add = gpuc_tir_seq2(ctx, add, gpuc_topi_par_set(ctx, mine[j], gpuc_add(ctx, value[j], product)));
+            if (known) start[j] = gpuc_if_then_else(ctx, known, start[j], number_of(l, 0));
+            begin = gpuc_tir_seq2(ctx, begin, set_sum(l, &s, i * g->count + j, start[j]));
         }
     }
-    gpuc_stmt s = gpuc_tir_seq2(ctx, gpuc_tir_seq2(ctx, begin, each_product(l, k, add)), end);
-    while (mine-- > sum) s = gpuc_tir_alloc(ctx, *mine, s);
-    return s;
+    gpuc_stmt add = l->width > 1 ? add_by_parts(l, &s) : add_products(l, &s);
+    add = gpuc_tir_seq2(ctx, gpuc_tir_seq2(ctx, by_all_lanes(l, begin), add), by_all_lanes(l, end));
+    for (int i = num_sums(l, &s) - 1; i >= 0; i--) add = gpuc_tir_alloc(ctx, s.at[i], add);
+    return add;
 }
 
 static gpuc_stmt each_gate(const layer *l, const gpuc_tir_buffer *state, int first, int count, gpuc_expr step,
@@ -456,11 +657,11 @@ static gpuc_stmt sequences(const layer *shape, gpuc_expr first, gpuc_expr count)
               directions = gpuc_int(ctx, l.directions), together = gpuc_int(ctx, l.together);
     l.direction = gpuc_floormod_(ctx, block, directions);
     l.batch = gpuc_add(ctx, first, gpuc_mul(ctx, gpuc_floordiv_(ctx, block, directions), together));
-    gpuc_tir_buffer **shared[] = {&l.hidden, &l.next, &l.kept};
+    gpuc_tir_buffer **shared[MAX_STATES] = {&l.hidden, &l.next, &l.kept};
     static const char *const names[] = {"hidden", "next", "kept"};
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < MAX_STATES; i++)
         *shared[i] = gpuc_tir_buffer_make(ctx, names[i], l.work, 1, &units,
-                                          l.block ? GPUC_SCOPE_LOCAL : GPUC_SCOPE_SHARED);
+                                          l.cpu ? GPUC_SCOPE_LOCAL : GPUC_SCOPE_SHARED);
     gpuc_expr length = length_of(&l);
     gpuc_stmt all[] = {each_state(&l, first_state),
                        walk(&l, length ? length : l.call->in[GPUC_RNN_PROJECTED].dims[0]),
@@ -470,27 +671,51 @@ static gpuc_stmt sequences(const layer *shape, gpuc_expr first, gpuc_expr count)
     for (int i = keeps ? 2 : 1; i >= 0; i--) body = gpuc_tir_alloc(ctx, *shared[i], body);
     gpuc_expr blocks = gpuc_mul(ctx, count, directions);
     if (l.spread) return gpuc_topi_par_serial(ctx, block, blocks, body);
-    if (l.block) return gpuc_topi_par_loop(ctx, block, blocks, body);
+    if (l.cpu) return gpuc_topi_par_tasks(ctx, l.cpu, block, blocks, body);
     return gpuc_tir_for_(ctx, block, gpuc_int(ctx, 0), blocks, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
 }
 
 /* Sequences from `first` on, each by itself: on a core, or spread over all, where steps are then a meeting of
  * the cores, and must take half the time at most. */
-static gpuc_stmt alone(const layer *shape, gpuc_expr first, gpuc_expr count, int64_t cores)
+static gpuc_stmt alone(const layer *shape, gpuc_expr first, gpuc_expr count)
 {
     gpuc_ctx *ctx = shape->ctx;
     layer spread = *shape;
-    int64_t tasks = spread.gates * spread.units * spread.units / TASK,
+    if (!shape->cpu || shape->cpu->language->work_groups) return sequences(shape, first, count);
+    int64_t tasks = spread.gates * spread.units * spread.units / TASK, cores = spread.cpu->num_cores,
             max = (tasks < cores ? tasks : cores) / 2 / spread.directions;
     spread.spread = true;
-    if (!shape->block || max == 0) return sequences(shape, first, count);
+    if (max == 0) return sequences(shape, first, count);
     return gpuc_tir_if_(ctx, gpuc_le(ctx, count, gpuc_int(ctx, max)), sequences(&spread, first, count),
                         sequences(shape, first, count));
 }
 
-/* Sequences of one length go together, so that a weight that is read serves all, where that leaves work for
- * all cores. */
-gpuc_stmt gpuc_topi_rnn_emit(const gpuc_rnn *r, int64_t cores, int together)
+/* How many sequences of one length go together on a core, so that a weight that is read serves all. */
+static int together_on(const layer *l, const gpuc_target *t)
+{
+    bool many = t->vector_registers >= t->constants->rnn_registers;
+    int want = many ? GPUC_COMMON_rnn_together : (int)t->constants->rnn_few_together;
+    if (l->width == 1) return want;
+    int64_t bytes = (MAX_STATES * l->units + panel_size(l)) * l->work.bits / 8, /* of a sequence */
+        room = t->max_shared_memory / bytes;
+    return room < 1 ? 1 : room < want ? (int)room : want;
+}
+
+/* Who makes the units. */
+static void set_panels(layer *l, const gpuc_rnn *r, const gpuc_target *target)
+{
+    l->width = 1;
+    l->cpu = gpuc_topi_par_cpu(target);
+    if (l->cpu) {
+        l->lanes = r->block ? r->block : gpuc_target_lanes(target, r->work);
+    } else if (target && r->block && r->block == gpuc_target_recurrent_block(target, r->work)) {
+        l->width = target->thread_warp_size;
+        l->lanes = r->block / l->width;
+    }
+}
+
+/* Sequences go together where that leaves work for all cores. */
+gpuc_stmt gpuc_topi_rnn_emit(const gpuc_rnn *r, const gpuc_target *target)
 {
     gpuc_ctx *ctx = r->ctx;
     layer one = {.call = r->call,
@@ -505,15 +730,18 @@ gpuc_stmt gpuc_topi_rnn_emit(const gpuc_rnn *r, int64_t cores, int together)
                  .units = r->units,
                  .block = r->block,
                  .threads = r->units < THREADS ? r->units : THREADS,
-                 .together = 1},
-          tile = one;
+                 .together = 1};
+    set_panels(&one, r, target);
+    layer tile = one;
     gpuc_expr batch = r->call->in[GPUC_RNN_PROJECTED].dims[1], zero = gpuc_int(ctx, 0);
-    tile.together = together;
-    if (!r->block || together == 1 || r->call->num_in > r->lengths) return alone(&one, zero, batch, cores);
-    gpuc_expr size = gpuc_int(ctx, together);
-    gpuc_expr enough = gpuc_ge(ctx, batch, gpuc_int(ctx, (cores * together - 1) / r->directions + 1));
+    bool on_core = one.cpu || one.width > 1;
+    if (!on_core || r->call->num_in > r->lengths) return alone(&one, zero, batch);
+    tile.together = together_on(&one, target);
+    if (tile.together == 1) return alone(&one, zero, batch);
+    int64_t all = gpuc_topi_par_cores(target) * tile.together;
+    gpuc_expr size = gpuc_int(ctx, tile.together);
+    gpuc_expr enough = gpuc_ge(ctx, batch, gpuc_int(ctx, (all - 1) / r->directions + 1));
     gpuc_expr tiles = gpuc_select(ctx, enough, gpuc_floordiv_(ctx, batch, size), zero);
     gpuc_expr done = gpuc_mul(ctx, tiles, size);
-    return gpuc_tir_seq2(ctx, sequences(&tile, zero, tiles),
-                         alone(&one, done, gpuc_sub(ctx, batch, done), cores));
+    return gpuc_tir_seq2(ctx, sequences(&tile, zero, tiles), alone(&one, done, gpuc_sub(ctx, batch, done)));
 }

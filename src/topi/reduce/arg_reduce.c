@@ -92,7 +92,7 @@ static void arg_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
 }
 
 ATTRS(arg_attrs, INTS("axis"), INT("keepdims", 0), INT("select_last_index", 0),
-      {.name = "dtype", .kind = GPUC_ATTR_DTYPE}) /* of the result; int32 if not given */
+      {.name = "dtype", .kind = GPUC_ATTR_DTYPE}, EXCLUDE) /* of the result; int32 if not given */
 
 #define ROW(nm, on)                                                                                          \
     {                                                                                                        \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Negative log likelihood: predictions [N, C, space], targets [N, space] of classes, weights [C]. */
+/* Negative log likelihood: predictions [N, C, space], targets [N, space] of classes, weights [C]; cross entropy of
+ * predictions and targets [N, C], which are probabilities. */
 #include <string.h>
 
 #include "topi/accumulate.h"
@@ -83,11 +84,48 @@ static void nll_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
     outs[0] = gpuc_topi_compute(ctx, "loss", "elemwise", 0, NULL, gpuc_cast(ctx, t, value));
 }
 
+static void infer_cross_entropy(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *x = &call->in[0], *y = &call->in[1];
+    if (x->ndim != 2 || y->ndim != 2)
+        gpuc_topi_fail(call, "takes predictions and targets of 2 dimensions, not %d and %d", x->ndim,
+                       y->ndim);
+    for (int i = 0; i < 2; i++) gpuc_topi_same_dim(call, x->dims[i], y->dims[i], "predictions and targets");
+    gpuc_topi_set_out(call, 0, x->dtype, 0, NULL);
+}
+
+/* - sum(y log x) / N; with_logits: x is the logarithm. */
+static void cross_entropy_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    bool logits = strstr(call->op->name, "with_logits") != NULL;
+    gpuc_iter *over[2];
+    gpuc_expr vars[2];
+    for (int i = 0; i < 2; i++) {
+        over[i] = gpuc_te_reduce_axis(ctx, call->in[0].dims[i], "k");
+        vars[i] = gpuc_iter_var(over[i]);
+    }
+    gpuc_expr x = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[0], 2, vars)),
+              y = gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[1], 2, vars));
+    gpuc_expr term = gpuc_mul(ctx, logits ? x : gpuc_call1(ctx, "log", x), y);
+    gpuc_tensor *sum =
+        gpuc_topi_compute(ctx, "sum", "reduce", 0, NULL, gpuc_te_reduce(ctx, "sum", term, 2, over));
+    gpuc_expr total = gpuc_te_read(ctx, sum, 0, NULL);
+    gpuc_dtype t = gpuc_expr_dtype(total);
+    gpuc_expr mean =
+        gpuc_div(ctx, gpuc_sub(ctx, gpuc_imm(ctx, t, 0), total), gpuc_cast(ctx, t, call->in[0].dims[0]));
+    outs[0] = gpuc_topi_compute(ctx, "loss", "elemwise", 0, NULL, gpuc_cast(ctx, call->out[0].dtype, mean));
+}
+
 ATTRS(nll, STRING("reduction", "mean"), INT("ignore_index", -100))
 
 const gpuc_op gpuc_topi_ops_loss[] = {
     ALONE("nn.nll_loss", 2, 3, nll, infer_nll, nll_compute, "nll_loss", "",
           "NegativeLogLikelihoodLoss,SoftmaxCrossEntropyLoss", GPUC_T_FLOATS, GPUC_T_INT32 | GPUC_T_INT64,
           GPUC_T_LIKE),
+    ALONE("nn.cross_entropy", 2, 2, NULL, infer_cross_entropy, cross_entropy_compute, "cross_entropy", "", "",
+          GPUC_T_FLOATS, GPUC_T_LIKE),
+    ALONE("nn.cross_entropy_with_logits", 2, 2, NULL, infer_cross_entropy, cross_entropy_compute,
+          "cross_entropy_with_logits", "", "", GPUC_T_FLOATS, GPUC_T_LIKE),
 };
 const size_t gpuc_topi_ops_loss_count = sizeof gpuc_topi_ops_loss / sizeof gpuc_topi_ops_loss[0];

@@ -136,7 +136,8 @@ static void mean_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
     outs[0] = gpuc_topi_compute(ctx, "T_mean", "elemwise", ndim, axes, value);
 }
 
-ATTRS(reduce_attrs, INTS("axis"), INT("keepdims", 0))
+ATTRS(reduce_attrs, INTS("axis"), INT("keepdims", 0), EXCLUDE,
+      REFUSED("dtype", DTYPE, "it has no effect in NNVM; cast the input"))
 
 #define ROW(nm, inf, set, fn, on)                                                                            \
     {                                                                                                        \

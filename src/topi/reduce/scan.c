@@ -195,7 +195,9 @@ static void scan_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
     outs[0] = gpuc_topi_compute(ctx, "T_scan", "injective", in->ndim, axes, value);
 }
 
-ATTRS(scan_attrs, INT("axis", 0), INT("exclusive", 0), INT("reverse", 0))
+ATTRS(scan_attrs, INT("axis", 0), FLAT_WITHOUT("axis"),
+      SPELLED("dtype", DTYPE, gpuc_op_take_in_type, NULL, "the input is cast to it before"),
+      INT("exclusive", 0), INT("reverse", 0))
 
 const gpuc_op gpuc_topi_ops_scan[] = {
     ALONE("cumsum", 1, 1, scan_attrs, infer_scan, scan_compute, "cumsum", "", "CumSum", GPUC_T_NUMBERS),

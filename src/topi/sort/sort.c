@@ -156,16 +156,27 @@ static void topk_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
     outs[1] = ordered(call, ins[0], &rows, order, k, 1, false);
 }
 
-ATTRS(sort_attrs, INT("axis", -1), INT("is_ascend", 1))
-ATTRS(argsort_attrs, INT("axis", -1), INT("is_ascend", 1), DTYPE("dtype"))
+/* The inverse of a permutation is the order of its elements. */
+static void infer_invert_permutation(gpuc_op_call *call)
+{
+    if (call->in[0].ndim != 1) gpuc_topi_fail(call, "takes a list, not %d dimensions", call->in[0].ndim);
+    infer_sort(call);
+}
+
+ATTRS(sort_attrs, INT("axis", -1), INT("is_ascend", 1),
+      REFUSED("dtype", DTYPE, "it is of indices, which argsort gives"))
+ATTRS(argsort_attrs, INT("axis", -1), INT("is_ascend", 1), DTYPE_OR("dtype", GPUC_INT32))
 /* k: one number, 1 if there is none. sorted=0 allows any order: the sorted one, too. */
-ATTRS(topk_attrs, INT("axis", -1), DTYPE("dtype"), SIZES("k"), INT("largest", 1), INT("sorted", 1))
+ATTRS(topk_attrs, INT("axis", -1), DTYPE_OR("dtype", GPUC_INT32), SIZES("k"), INT("largest", 1),
+      INT("sorted", 1), NOT("is_ascend", "largest"), ONLY("ret_type", STRING, "both"))
 
 const gpuc_op gpuc_topi_ops_sort[] = {
     ALONE_BY(gpuc_topi_par_schedule, "sort", 1, 1, sort_attrs, infer_sort, sort_compute, "sort", "", "",
              GPUC_T_ANY),
     ALONE_BY(gpuc_topi_par_schedule, "argsort", 1, 1, argsort_attrs, infer_argsort, sort_compute, "argsort",
              "argsort", "", GPUC_T_ANY),
+    ALONE_BY(gpuc_topi_par_schedule, "invert_permutation", 1, 1, NULL, infer_invert_permutation, sort_compute,
+             "invert_permutation", "", "", GPUC_T_INT32 | GPUC_T_INT64),
     ALONE_BY(gpuc_topi_par_schedule, "topk", 1, 1, topk_attrs, infer_topk, topk_compute, "topk", "", "TopK",
              GPUC_T_ANY),
 };

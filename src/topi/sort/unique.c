@@ -146,12 +146,23 @@ static gpuc_stmt renumber_groups(unique *u, const groups *in, const groups *out,
     return gpuc_tir_seq(ctx, 5, all);
 }
 
-static gpuc_stmt unique_body(unique *u, const groups *out, bool sorted)
+/* Of slices of one element. */
+static gpuc_expr element_key(const gpuc_order *o, gpuc_expr row, gpuc_expr slice)
+{
+    return gpuc_topi_order_key(o->ctx, element(o->arg, row, slice), false);
+}
+
+static gpuc_stmt find_groups(unique *u, const groups *out, bool sorted, const gpuc_target *target)
 {
     gpuc_ctx *ctx = u->ctx;
     gpuc_tir_buffer *order = workspace(u, "order"), *head = workspace(u, "head");
     gpuc_order o = {
         .ctx = ctx, .rows = gpuc_int(ctx, 1), .n = u->n, .keep = u->n, .less = slice_less, .arg = u};
+    if (target && gpuc_tir_is_const(u->rows.count, 1)) {
+        o.key = element_key;
+        o.value = u->call->in[0].dtype;
+        o.target = target;
+    }
     groups by_value = *out;
     if (!sorted) {
         by_value.first = workspace(u, "group_first");
@@ -167,6 +178,28 @@ static gpuc_stmt unique_body(unique *u, const groups *out, bool sorted)
     gpuc_stmt body = gpuc_tir_seq(ctx, 4, all);
     for (size_t i = 0; i < u->workspaces.count; i++) body = gpuc_tir_alloc(ctx, u->workspaces.at[i], body);
     return body;
+}
+
+static unique unique_of(const gpuc_op_call *call)
+{
+    const gpuc_tensor_type *in = &call->in[0];
+    unique u = {.call = call,
+                .ctx = call->ctx,
+                .rows = gpuc_topi_rows_of(call, in, gpuc_topi_axis(call, "axis", in->ndim))};
+    u.n = u.rows.n;
+    return u;
+}
+
+static gpuc_stmt unique_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, const gpuc_target *target,
+                             gpuc_knobs *knobs)
+{
+    const gpuc_op_call *call = arg;
+    unique u = unique_of(call);
+    (void)ctx;
+    (void)knobs;
+    u.in = op->input_buffers[0];
+    groups out = {op->output_buffers[0], op->output_buffers[1], op->output_buffers[2], op->output_buffers[3]};
+    return find_groups(&u, &out, gpuc_attrs_get_int(call->attrs, "sorted", 1), gpuc_topi_par_cpu(target));
 }
 
 /* value where output i is below the number of groups, else zero. */
@@ -185,16 +218,13 @@ static void unique_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     gpuc_ctx *ctx = call->ctx;
     const gpuc_tensor_type *in = &call->in[0];
     int axis = gpuc_topi_axis(call, "axis", in->ndim);
-    unique u = {.call = call, .ctx = ctx, .rows = gpuc_topi_rows_of(call, in, axis)};
-    u.n = u.rows.n;
+    unique u = unique_of(call);
     gpuc_expr n = u.n, one = gpuc_int(ctx, 1);
     gpuc_tensor_type list = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &n),
                      number = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &one);
     gpuc_te_op *op =
         gpuc_topi_par_extern(call, "groups", 1, ins, 4, (gpuc_tensor_type[]){list, list, list, number});
-    u.in = op->input_buffers[0];
-    groups out = {op->output_buffers[0], op->output_buffers[1], op->output_buffers[2], op->output_buffers[3]};
-    op->extern_body = unique_body(&u, &out, gpuc_attrs_get_int(call->attrs, "sorted", 1));
+    gpuc_topi_par_set_body(ctx, op, unique_body, gpuc_topi_par_keep_call(call));
 
     gpuc_expr vars[GPUC_TOPI_MAX_DIMS], i[4];
     gpuc_iter **axes = gpuc_topi_axes(ctx, in, vars), **own[4];
@@ -209,11 +239,13 @@ static void unique_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     outs[4] = gpuc_topi_par_number(call, 4, op->outputs[3]);
 }
 
-ATTRS(unique_attrs, INT("axis", 0), INT("sorted", 1))
+ATTRS(unique_attrs, INT("axis", 0), INT("sorted", 1),
+      REFUSED("return_counts", INT, "the counts are always the last result"))
 
 /* Results: the slices, the position of the first of each group, the group of each slice, the sizes of the
  * groups, and the number of groups, behind which all but the third are zero. */
 const gpuc_op gpuc_topi_ops_unique[] = {
-    ALONE("unique", 1, 1, unique_attrs, infer_unique, unique_compute, "unique", "", "Unique", GPUC_T_ANY),
+    ALONE_BY(gpuc_topi_par_schedule, "unique", 1, 1, unique_attrs, infer_unique, unique_compute, "unique", "",
+             "Unique", GPUC_T_ANY),
 };
 const size_t gpuc_topi_ops_unique_count = sizeof gpuc_topi_ops_unique / sizeof gpuc_topi_ops_unique[0];

@@ -217,6 +217,6 @@ const gpuc_op gpuc_topi_ops_space[] = {
     MOVES("nn.depth_to_space", 1, 1, depth_attrs, infer_depth_to_space, depth_to_space_compute,
           "depth_to_space", "", "DepthToSpace"),
     MOVES("layout_transform", 1, 1, layout_attrs, infer_layout_transform, layout_transform_compute,
-          "layout_transform", "", ""),
+          "layout_transform", "__layout_transform__", ""),
 };
 const size_t gpuc_topi_ops_space_count = sizeof gpuc_topi_ops_space / sizeof gpuc_topi_ops_space[0];

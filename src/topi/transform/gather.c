@@ -57,7 +57,7 @@ static void infer_take(gpuc_op_call *call)
     const gpuc_tensor_type *in = &call->in[0], *at = &call->in[1];
     gpuc_expr dims[2 * GPUC_TOPI_MAX_DIMS];
     int axis = gpuc_topi_axis(call, "axis", in->ndim), n = 0;
-    bool counts = !strcmp(take_mode(call), "negative");
+    const char *mode = take_mode(call);
     for (int i = 0; i < axis; i++) dims[n++] = in->dims[i];
     for (int i = 0; i < at->ndim; i++) dims[n++] = at->dims[i];
     for (int i = axis + 1; i < in->ndim; i++) dims[n++] = in->dims[i];
@@ -70,10 +70,13 @@ static void infer_take(gpuc_op_call *call)
     gpuc_expr *values = gpuc_new_array(call->ctx, gpuc_expr, count + 1);
     for (int64_t i = 0; i < count; i++) {
         int64_t k;
-        if (!counts || !gpuc_expr_is_int(call->in_values[1][i], &k)) return;
-        if (k < -extent || k >= extent)
+        if (extent < 1 || !gpuc_expr_is_int(call->in_values[1][i], &k)) return;
+        bool negative = !strcmp(mode, "negative");
+        if (negative && (k < -extent || k >= extent))
             gpuc_topi_fail(call, "index %lld is outside of %lld elements", (long long)k, (long long)extent);
-        if (k < 0) k += extent;
+        if (!strcmp(mode, "wrap")) k %= extent;
+        if (k < 0 && (negative || !strcmp(mode, "wrap"))) k += extent;
+        k = k < 0 ? 0 : k >= extent ? extent - 1 : k;
         values[i] = call->in_values[0][k];
     }
     call->out_values[0] = values;
@@ -248,10 +251,25 @@ static void one_hot_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, g
                                         gpuc_te_read(ctx, ins[2], 0, NULL)));
 }
 
-ATTRS(take_attrs, INT("axis", 0), STRING("mode", "negative"))
+ATTRS(take_attrs, INT("axis", 0), STRING("mode", "clip"), FLAT_WITHOUT("axis"), ONLY("batch_dims", INT, "0"))
 ATTRS(axis_0, INT("axis", 0))
-ATTRS(batch_attrs, INT("batch_dims", 0))
-ATTRS(hot_attrs, SIZES("depth"), INT("axis", -1))
+/* The number of positions in an index. */
+static void take_index_rank(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    if (w->in && w->num_written > 1) gpuc_op_must_be(w, spec->name, value->i, 1, w->in[1].ndim - 1);
+}
+
+static void take_hot_type(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    (void)spec;
+    w->inputs[1].cast = w->inputs[2].cast = value->dtype;
+    w->changed |= value->dtype.bits != 0;
+}
+
+ATTRS(batch_attrs, INT("batch_dims", 0),
+      SPELLED("index_rank", INT, take_index_rank, NULL, "must be the last dimension of input 1"))
+ATTRS(hot_attrs, SIZES("depth"), INT("axis", -1),
+      SPELLED("dtype", DTYPE, take_hot_type, NULL, "inputs 1 and 2 are cast to it"))
 
 const gpuc_op gpuc_topi_ops_gather[] = {
     MOVES_OF("take", 2, 2, take_attrs, infer_take, take_compute, "take", "take", "Gather", GPUC_T_ANY,

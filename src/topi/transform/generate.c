@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Elements made from their position. */
+#include <math.h>
 #include <string.h>
 
 #include "topi/families.h"
@@ -322,7 +323,43 @@ static void matrix_set_diag_compute(const gpuc_op_call *call, gpuc_tensor *const
     outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_if_then_else(ctx, inside, diagonal, x));
 }
 
-ATTRS(arange_attrs, SIZES("length"))
+static double number(gpuc_op_written *w, const char *name, double otherwise)
+{
+    const gpuc_attr *a = gpuc_attrs_find(w->given, name);
+    if (a && a->kind != GPUC_ATTR_FLOAT && a->kind != GPUC_ATTR_INT)
+        gpuc_op_written_fail(w, "attribute '%s' must be a number", name);
+    return !a ? otherwise : a->kind == GPUC_ATTR_INT ? (double)a->i : a->f;
+}
+
+/* start, stop, step and dtype as attributes, without inputs; dtype also casts inputs. */
+static void take_range(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    static const char *const names[] = {"start", "stop", "step"};
+    const gpuc_attr *type = gpuc_attrs_find(w->given, "dtype");
+    gpuc_dtype t = type && type->dtype.bits ? type->dtype : GPUC_FLOAT32;
+    (void)value;
+    if (!strcmp(spec->name, "dtype") && w->num_written > 0) {
+        for (int i = 0; i < 3; i++) w->inputs[i].cast = t;
+        w->changed = true;
+        return;
+    }
+    if (w->num_written) gpuc_op_written_fail(w, "attribute '%s' and %d inputs", spec->name, w->num_written);
+    if (!gpuc_attrs_find(w->given, "stop")) gpuc_op_written_fail(w, "attribute 'stop' is missing");
+    double v[] = {number(w, "start", 0), number(w, "stop", 0), number(w, "step", 1)};
+    double length = v[2] != 0 ? ceil((v[1] - v[0]) / v[2]) : NAN;
+    if (!(length <= GPUC_OP_MAX_WINDOW)) gpuc_op_written_fail(w, "step %g from %g to %g", v[2], v[0], v[1]);
+    for (int i = 0; i < 3; i++) {
+        if (gpuc_is_integer(t) && v[i] != trunc(v[i]))
+            gpuc_op_written_fail(w, "%s is %g, of an integer type", names[i], v[i]);
+        gpuc_op_constant_input(w, i, (gpuc_tensor_type){.dtype = t}, v[i]);
+    }
+    w->num_in = 3;
+    gpuc_op_set_ints(w, "length", 1, &(int64_t){length > 0 ? (int64_t)length : 0});
+}
+
+#define RANGE(nm, k) SPELLED(nm, k, take_range, NULL, "in place of the inputs")
+ATTRS(arange_attrs, SIZES("length"), RANGE("start", FLOAT), RANGE("stop", FLOAT), RANGE("step", FLOAT),
+      SPELLED("dtype", DTYPE, take_range, NULL, "of the result"))
 #define DIAGONAL(nm) INT_UP_TO(nm, 0, INT64_MAX / 4)
 ATTRS(eye_attrs, SIZES("n"), SIZES("m"), DIAGONAL("k"), DTYPE_OR("dtype", GPUC_FLOAT32))
 ATTRS(trilu_attrs, INT("upper", 1), DIAGONAL("k"))

@@ -388,15 +388,165 @@ static void sliding_window_compute(const gpuc_op_call *call, gpuc_tensor *const 
     outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(ctx, ins[0], ndim, vars));
 }
 
+/* Where a slice that goes up begins or ends: at counts from the end if it is negative. */
+static gpuc_expr bound_of(gpuc_ctx *ctx, gpuc_expr extent, int64_t at)
+{
+    gpuc_expr e = gpuc_int(ctx, at);
+    return at < 0 ? gpuc_max(ctx, gpuc_add(ctx, extent, e), gpuc_int(ctx, 0)) : gpuc_min(ctx, e, extent);
+}
+
+/* What numpy's slice begin:end:stride has of an extent. */
+static void slice_axis(gpuc_op_written *w, gpuc_expr extent, int64_t begin, int64_t end, int64_t stride,
+                       gpuc_expr *first, gpuc_expr *size)
+{
+    gpuc_ctx *ctx = w->ctx;
+    int64_t d;
+    if (!extent || (stride < 0 && !gpuc_expr_is_int(extent, &d)))
+        gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                   "%s: a dimension that is sliced backwards must be known when building", w->name);
+    if (!gpuc_expr_is_int(extent, &d)) {
+        gpuc_expr zero = gpuc_int(ctx, 0), step = gpuc_int(ctx, stride);
+        *first = bound_of(ctx, extent, begin);
+        gpuc_expr span = gpuc_max(ctx, gpuc_sub(ctx, bound_of(ctx, extent, end), *first), zero);
+        *size = gpuc_floordiv_(ctx, gpuc_add(ctx, span, gpuc_int(ctx, stride - 1)), step);
+        return;
+    }
+    int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? d : d - 1; /* where a slice may begin and end */
+    if (begin < 0) begin = begin < -d ? low : begin + d;
+    if (end < 0) end = end < -d ? low : end + d;
+    begin = begin < low ? low : begin > high ? high : begin;
+    end = end < low ? low : end > high ? high : end;
+    int64_t span = stride > 0 ? end - begin : begin - end, step = stride > 0 ? stride : -stride;
+    *size = gpuc_int(ctx, span > 0 ? (span + step - 1) / step : 0);
+    *first = gpuc_int(ctx, span > 0 ? begin : 0);
+}
+
+/* TVM: end (or, with slice_mode "size", a size, of which -1 is all) of each of axes; missing entries take all. */
+static void take_end(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    static const gpuc_attr empty = {.kind = GPUC_ATTR_INTS};
+    const gpuc_attr *given[3]; /* begin, strides, axes */
+    const char *const names[] = {"begin", "strides", "axes"},
+                      *mode = gpuc_attrs_get_string(w->given, "slice_mode", "end");
+    int n[3], ends, ndim = w->in && w->num_in ? w->in[0].ndim : 0;
+    const int64_t *at[3], *end = gpuc_op_ints_of(w, value, &ends);
+    (void)spec;
+    for (int i = 0; i < 3; i++) {
+        given[i] = gpuc_attrs_find(w->given, names[i]);
+        if (!given[i] && i == 1) given[i] = gpuc_attrs_find(w->given, "stride");
+        at[i] = gpuc_op_ints_of(w, given[i] ? given[i] : &empty, &n[i]);
+    }
+    bool sizes = !strcmp(mode, "size");
+    if (!sizes && strcmp(mode, "end"))
+        gpuc_op_written_fail(w, "slice_mode is '%s'; known are end, size", mode);
+    if (gpuc_attrs_find(w->given, "sizes")) gpuc_op_written_fail(w, "has both end and sizes");
+    gpuc_expr first[GPUC_TOPI_MAX_DIMS], size[GPUC_TOPI_MAX_DIMS];
+    int64_t step[GPUC_TOPI_MAX_DIMS];
+    for (int i = 0; i < ndim; i++) {
+        first[i] = gpuc_int(w->ctx, 0);
+        size[i] = w->in[0].dims[i];
+        step[i] = 1;
+    }
+    int most = n[0] > ends ? n[0] : ends;
+    for (int k = 0; k < most && ndim; k++) {
+        int64_t axis = n[2] ? (k < n[2] ? at[2][k] : ndim) : k, stride = k < n[1] ? at[1][k] : 1, d = 0;
+        if (n[1] == 1) stride = at[1][0];
+        if (axis < 0) axis += ndim;
+        if (axis < 0 || axis >= ndim || stride == 0)
+            gpuc_op_written_fail(w, "entry %d has axis %lld of %d and stride %lld", k, (long long)axis, ndim,
+                                 (long long)stride);
+        if (sizes) stride = 1;
+        int64_t far = INT64_MAX / 4,
+                begin = k < n[0]     ? at[0][k]
+                        : stride > 0 ? 0
+                                     : far,
+                stop = k < ends     ? end[k]
+                       : stride > 0 ? far
+                                    : -far;
+        if (sizes && k < ends) {
+            if (begin < 0 && w->in[0].dims[axis] && gpuc_expr_is_int(w->in[0].dims[axis], &d)) begin += d;
+            stop = end[k] < 0 ? far : begin + end[k];
+        }
+        slice_axis(w, w->in[0].dims[axis], begin, stop, stride, &first[axis], &size[axis]);
+        step[axis] = stride;
+    }
+    gpuc_op_set_sizes(w, "begin", ndim, first);
+    gpuc_op_set_sizes(w, "sizes", ndim, size);
+    gpuc_op_set_ints(w, "strides", ndim, step);
+}
+
+/* begin and strides are also the row's own, where end is not there. */
+static void take_beside_end(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    bool own = !strcmp(spec->name, "begin") || !strcmp(spec->name, "strides");
+    if (gpuc_attrs_find(w->given, "end")) return;
+    if (!own) gpuc_op_written_fail(w, "attribute '%s' goes with 'end', which is missing", spec->name);
+    gpuc_op_set_attr(w, spec->name, value);
+}
+#define WITH_END(nm, k) SPELLED(nm, k, take_beside_end, NULL, "with end")
+
+static void take_sections(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    gpuc_ctx *ctx = w->ctx;
+    int n, ndim = w->in && w->num_in ? w->in[0].ndim : 0;
+    int64_t axis = gpuc_attrs_get_int(w->attrs, "axis", 0), d;
+    const int64_t *at = gpuc_op_ints_of(w, value, &n);
+    bool equal = value->kind == GPUC_ATTR_INT;
+    if (!ndim) return;
+    if (axis < -ndim || axis >= ndim)
+        gpuc_op_written_fail(w, "axis=%lld is outside of the %d dimensions", (long long)axis, ndim);
+    gpuc_expr extent = w->in[0].dims[axis < 0 ? axis + ndim : axis];
+    int64_t parts = equal ? at[0] : n + 1;
+    if (!extent) gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s: dimension %lld is unknown", w->name, (long long)axis);
+    bool known = gpuc_expr_is_int(extent, &d);
+    if (parts < 1 || parts > GPUC_OP_MAX_WINDOW || (equal && known && d % parts))
+        gpuc_op_written_fail(w, "%s=%lld does not divide dimension %lld of %s", spec->name, (long long)parts,
+                             (long long)axis, gpuc_expr_text(ctx, extent));
+    gpuc_expr *sizes = gpuc_new_array(ctx, gpuc_expr, parts), before = gpuc_int(ctx, 0);
+    for (int64_t i = 0; i < parts; i++) {
+        gpuc_expr next = i == parts - 1 || equal ? extent : gpuc_int(ctx, at[i]);
+        sizes[i] = equal ? gpuc_floordiv_(ctx, extent, gpuc_int(ctx, parts)) : gpuc_sub(ctx, next, before);
+        if (!equal && i < n && (at[i] < (i ? at[i - 1] : 0) || (known && at[i] > d)))
+            gpuc_op_written_fail(w, "%s has %lld behind %s, in a dimension of %s", spec->name,
+                                 (long long)at[i], gpuc_expr_text(ctx, before), gpuc_expr_text(ctx, extent));
+        before = next;
+    }
+    gpuc_op_set_sizes(w, "sizes", (int)parts, sizes);
+}
+
 ATTRS(axes_list, INTS("axes"))
 ATTRS(broadcast_attrs, SIZES("shape"), INT("mutual", 0))
-ATTRS(reps_list, SIZES("reps"))
+/* numpy: the shorter of reps and the shape has ones in front. */
+static void take_reps(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    int n = value->kind == GPUC_ATTR_INT ? 1 : value->n, ndim = w->in && w->num_written ? w->in[0].ndim : n;
+    gpuc_expr reps[GPUC_TOPI_MAX_DIMS], dims[GPUC_TOPI_MAX_DIMS], one = gpuc_int(w->ctx, 1);
+    if (n == ndim || n > GPUC_TOPI_MAX_DIMS || ndim > GPUC_TOPI_MAX_DIMS || value->kind > GPUC_ATTR_INTS) {
+        gpuc_op_set_attr(w, spec->to, value);
+        return;
+    }
+    for (int i = 0; i < ndim - n; i++) reps[i] = one;
+    for (int i = 0; i < n; i++)
+        reps[i + (ndim > n ? ndim - n : 0)] =
+            value->kind == GPUC_ATTR_INT ? gpuc_int(w->ctx, value->i) : gpuc_attr_size(w->ctx, value, i);
+    for (int i = 0; i < n; i++) dims[i] = i < n - ndim ? one : w->in[0].dims[i - (n - ndim)];
+    if (n > ndim) gpuc_op_reshape_input(w, 0, n, dims);
+    gpuc_op_set_sizes(w, spec->to, n > ndim ? n : ndim, reps);
+}
+
+ATTRS(reps_list, SIZES("reps"),
+      SPELLED("reps", INTS, take_reps, "reps", "fewer than dimensions: of the last ones"))
 ATTRS(axis_0, INT("axis", 0))
-ATTRS(slice_attrs, SIZES("begin"), SIZES("sizes"), INTS("strides"))
-ATTRS(repeat_attrs, INT_UP_TO("repeats", 1, GPUC_OP_MAX_WINDOW), INT("axis", 0))
+ATTRS(slice_attrs, SIZES("begin"), SIZES("sizes"), INTS("strides"),
+      SPELLED("end", INTS, take_end, NULL, "as in numpy: begin, end and strides of each of axes"),
+      WITH_END("begin", INTS), WITH_END("strides", INTS), WITH_END("axes", INTS),
+      WITH_END("slice_mode", STRING), WITH_END("stride", INTS))
+ATTRS(repeat_attrs, INT_UP_TO("repeats", 1, GPUC_OP_MAX_WINDOW), INT("axis", 0), FLAT_WITHOUT("axis"))
 ATTRS(window_attrs, INT("axis", 0), INTS_UP_TO("window_shape", GPUC_OP_MAX_WINDOW),
       INTS_UP_TO("strides", GPUC_OP_MAX_WINDOW))
-ATTRS(split_attrs, SIZES("sizes"), INT("axis", 0))
+ATTRS(split_attrs, SIZES("sizes"), INT("axis", 0),
+      SPELLED("indices_or_sections", INTS, take_sections, NULL,
+              "a number of equal parts, or where parts begin but the first"))
 
 const gpuc_op gpuc_topi_ops_movement[] = {
     MOVES("transpose", 1, 1, axes_list, infer_transpose, transpose_compute, "transpose", "transpose",

@@ -336,8 +336,10 @@ static void tensor_scatter_compute(const gpuc_op_call *call, gpuc_tensor *const 
     outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_if_then_else(ctx, inside, value, old));
 }
 
-ATTRS(element_attrs, INT("axis", 0), STRING("reduction", "none"))
-ATTRS(nd_attrs, STRING("reduction", "none"))
+ATTRS(element_attrs, INT("axis", 0), STRING("reduction", "none"),
+      VALUES("reduction", "reduction|update=none"))
+ATTRS(nd_attrs, STRING("reduction", "none"), VALUES("reduction", "reduction|update=none"),
+      VALUES("mode", "reduction|update=none,add=add,mul=mul,min=min,max=max"))
 ATTRS(sparse_attrs, {.name = "output_shape", .kind = GPUC_ATTR_INTS, .required = true})
 ATTRS(cache_attrs, INT("axis", -2), STRING("mode", "linear"))
 

@@ -242,9 +242,153 @@ static void infer_shape_of(gpuc_op_call *call)
     call->out_values[0] = call->in[0].dims;
 }
 
-ATTRS(newshape, SIZES("newshape"))
+/* ---- Other spellings ---- */
+
+static bool has_no_elements(const gpuc_tensor_type *t)
+{
+    for (int i = 0; i < t->ndim; i++)
+        if (t->dims[i] && gpuc_tir_is_const(t->dims[i], 0)) return true;
+    return false;
+}
+
+typedef struct new_dims {
+    gpuc_expr at[GPUC_TOPI_MAX_DIMS];
+    int n;
+    bool back; /* dimensions are counted from the last one */
+} new_dims;
+
+static void push_dim(gpuc_op_written *w, new_dims *out, gpuc_expr d)
+{
+    if (out->n == GPUC_TOPI_MAX_DIMS) gpuc_op_written_fail(w, "the new shape has too many dimensions");
+    out->at[out->n++] = d;
+}
+
+static gpuc_expr take_dim(gpuc_op_written *w, const new_dims *out, int i)
+{
+    int ndim = w->in[0].ndim;
+    if (i >= ndim) gpuc_op_written_fail(w, "the input has no dimension %d", i);
+    return w->in[0].dims[out->back ? ndim - 1 - i : i];
+}
+
+/* Entry i of the new shape; returns how many behind it belong to it. */
+static int by_code(gpuc_op_written *w, const gpuc_attr *value, int i, bool copies, int *from, new_dims *out)
+{
+    gpuc_ctx *ctx = w->ctx;
+    int64_t code = value->ints[i];
+    if (code == 0 && copies) {
+        push_dim(w, out, take_dim(w, out, (*from)++));
+    } else if (code == -2) {
+        while (*from < w->in[0].ndim) push_dim(w, out, take_dim(w, out, (*from)++));
+    } else if (code == -3) {
+        push_dim(w, out, gpuc_mul(ctx, take_dim(w, out, *from), take_dim(w, out, *from + 1)));
+        *from += 2;
+    } else if (code == -4) {
+        if (i + 2 >= value->n || out->back) gpuc_op_written_fail(w, "-4 must have two sizes behind it");
+        gpuc_expr whole = take_dim(w, out, (*from)++), a = gpuc_attr_size(ctx, value, i + 1),
+                  b = gpuc_attr_size(ctx, value, i + 2);
+        if (gpuc_tir_is_const(a, -1)) a = gpuc_floordiv_(ctx, whole, b);
+        if (gpuc_tir_is_const(b, -1)) b = gpuc_floordiv_(ctx, whole, a);
+        push_dim(w, out, a);
+        push_dim(w, out, b);
+        return 2;
+    } else if (code < -1 && code != GPUC_ATTR_UNKNOWN) {
+        gpuc_op_written_fail(w, "the new shape has %lld; known are sizes, 0 and -1 to -4", (long long)code);
+    } else {
+        push_dim(w, out, gpuc_attr_size(ctx, value, i));
+        (*from)++;
+    }
+    return 0;
+}
+
+/* TVM: 0 is the dimension of the input, -2 all that are left, -3 the product of two, -4 cuts one in two. A 0 for an
+ * input without elements is the number, unless allowzero=0 is given. */
+static void take_newshape(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    const gpuc_attr *zero = gpuc_attrs_find(w->given, "allowzero");
+    bool codes = false, known = w->in && w->num_written > 0;
+    if (zero && (zero->kind != GPUC_ATTR_INT || zero->i < 0 || zero->i > 1))
+        gpuc_op_written_fail(w, "allowzero must be 0 or 1");
+    bool copies = zero ? !zero->i : known && !has_no_elements(&w->in[0]);
+    for (int i = 0; value->kind == GPUC_ATTR_INTS && i < value->n; i++)
+        codes |=
+            (value->ints[i] < -1 && value->ints[i] != GPUC_ATTR_UNKNOWN) || (value->ints[i] == 0 && copies);
+    if (!codes || !known) {
+        gpuc_op_set_attr(w, spec->to, value);
+        return;
+    }
+    new_dims out = {.back = gpuc_attrs_get_int(w->given, "reverse", 0)};
+    int from = 0;
+    for (int i = 0; i < value->n;)
+        i += 1 + by_code(w, value, out.back ? value->n - 1 - i : i, copies, &from, &out);
+    for (int i = 0; out.back && i < out.n / 2; i++) {
+        gpuc_expr d = out.at[i];
+        out.at[i] = out.at[out.n - 1 - i];
+        out.at[out.n - 1 - i] = d;
+    }
+    gpuc_op_set_sizes(w, spec->to, out.n, out.at);
+}
+
+static void take_allowzero(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    if (value->kind != GPUC_ATTR_INT || value->i < 0 || value->i > 1)
+        gpuc_op_written_fail(w, "%s must be 0 or 1", spec->name);
+    if (!gpuc_attrs_find(w->given, "newshape") && !gpuc_attrs_find(w->given, "shape"))
+        gpuc_op_written_fail(w, "attribute '%s' goes with 'newshape', which is missing", spec->name);
+}
+
+/* TVM: axis is one number, at which num_newaxis dimensions begin. */
+static void take_num_newaxis(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    const gpuc_attr *axis = gpuc_attrs_find(w->attrs, "axis");
+    int64_t at[GPUC_TOPI_MAX_DIMS];
+    if (value->kind != GPUC_ATTR_INT || value->i < 0 || value->i > GPUC_TOPI_MAX_DIMS)
+        gpuc_op_written_fail(w, "%s must be a number of dimensions", spec->name);
+    if (!axis || axis->n != 1) gpuc_op_written_fail(w, "%s goes with one axis", spec->name);
+    if (!w->in || w->num_written < 1) return;
+    int64_t first = axis->ints[0] < 0 ? axis->ints[0] + w->in[0].ndim + 1 : axis->ints[0];
+    for (int i = 0; i < value->i; i++) at[i] = first + i;
+    gpuc_op_set_ints(w, "axis", (int)value->i, at);
+}
+
+/* TVM: dimensions [lhs_begin, lhs_end) become [rhs_begin, rhs_end) of the other input. */
+static void take_part(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    static const char *const names[] = {"lhs_begin", "lhs_end", "rhs_begin", "rhs_end"};
+    int64_t at[4];
+    new_dims out = {.n = 0};
+    (void)spec;
+    (void)value;
+    if (!w->in || w->num_written != 2) return;
+    for (int i = 0; i < 4; i++) {
+        int ndim = w->in[i / 2].ndim;
+        const gpuc_attr *a = gpuc_attrs_find(w->given, names[i]);
+        if (a && a->kind != GPUC_ATTR_INT)
+            gpuc_op_written_fail(w, "attribute '%s' must be an integer", names[i]);
+        at[i] = a ? a->i : i % 2 ? ndim : 0;
+        if (at[i] < 0) at[i] += ndim;
+        if (at[i] < 0 || at[i] > ndim || (i % 2 && at[i] < at[i - 1]))
+            gpuc_op_written_fail(w, "%s is %lld, of %d dimensions", names[i], (long long)at[i], ndim);
+    }
+    for (int i = 0; i < at[0]; i++) push_dim(w, &out, w->in[0].dims[i]);
+    for (int64_t i = at[2]; i < at[3]; i++) push_dim(w, &out, w->in[1].dims[i]);
+    for (int64_t i = at[1]; i < w->in[0].ndim; i++) push_dim(w, &out, w->in[0].dims[i]);
+    w->op = gpuc_op_find("reshape");
+    w->num_in = 1;
+    w->changed = true;
+    gpuc_op_set_sizes(w, "newshape", out.n, out.at);
+}
+#define PART(nm) SPELLED(nm, INT, take_part, NULL, "which dimensions are replaced")
+
+ATTRS(newshape, SIZES("newshape"),
+      SPELLED("newshape", INTS, take_newshape, "newshape", "0: as the input; -2, -3 and -4 as in TVM"),
+      SPELLED("shape", INTS, take_newshape, "newshape", NULL),
+      SPELLED("reverse", INT, take_allowzero, NULL, "1: dimensions are counted from the last one"),
+      SPELLED("allowzero", INT, take_allowzero, NULL, "1: a 0 in newshape is the number"))
+ATTRS(part_attrs, PART("lhs_begin"), PART("lhs_end"), PART("rhs_begin"), PART("rhs_end"))
 ATTRS(sizes_attrs, SIZES("values"), INT("scalar", 0), DTYPE("dtype"))
 ATTRS(axis_list, INTS("axis"))
+ATTRS(expand_attrs, INTS("axis"),
+      SPELLED("num_newaxis", INT, take_num_newaxis, NULL, "new dimensions from axis on"))
 ATTRS(axis_1, INT("axis", 1))
 ATTRS(dtype_attrs, DTYPE_OR("dtype", GPUC_INT64))
 
@@ -256,10 +400,10 @@ ATTRS(dtype_attrs, DTYPE_OR("dtype", GPUC_INT64))
 
 const gpuc_op gpuc_topi_ops_shape[] = {
     ALIAS("reshape", newshape, infer_reshape, "reshape", "reshape", "Reshape"),
-    ALIAS("nn.batch_flatten", axis_1, infer_batch_flatten, "flatten", "flatten", "Flatten"),
+    ALIAS("nn.batch_flatten", axis_1, infer_batch_flatten, "nn.flatten,flatten", "flatten", "Flatten"),
     ALIAS("squeeze", axis_list, infer_squeeze, "squeeze", "squeeze", "Squeeze"),
-    ALIAS("expand_dims", axis_list, infer_expand_dims, "expand_dims", "expand_dims", "Unsqueeze"),
-    MOVES("reshape_like", 2, 2, NULL, infer_reshape_like, alias_compute, "", "reshape_like", ""),
+    ALIAS("expand_dims", expand_attrs, infer_expand_dims, "expand_dims", "expand_dims", "Unsqueeze"),
+    MOVES("reshape_like", 2, 2, part_attrs, infer_reshape_like, alias_compute, "", "reshape_like", ""),
     MOVES("ndarray_size", 1, 1, dtype_attrs, infer_ndarray_size, ndarray_size_compute, "ndarray_size", "",
           "Size"),
     MOVES_OF("sizes", 0, 0, sizes_attrs, infer_sizes, sizes_compute, "", "", "", GPUC_T_INTS),

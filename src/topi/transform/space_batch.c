@@ -238,10 +238,27 @@ static void col2im_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
                                                         gpuc_te_reduce(ctx, "sum", value, c.rank, over)));
 }
 
-ATTRS(space_to_batch, WINDOW_INTS("block_shape"), WINDOW_INTS("pad_before"), WINDOW_INTS("pad_after"),
-      FLOAT("pad_value", 0))
-ATTRS(batch_to_space, WINDOW_INTS("block_shape"), WINDOW_INTS("crop_begin"), WINDOW_INTS("crop_end"))
-ATTRS(dilate, WINDOW_INTS("strides"), FLOAT("dilation_value", 0))
+#define PAIRS(nm, to) SPELLED(nm, INTS, gpuc_op_take_pairs, to, "pairs of before and after")
+/* TVM: of two dimensions, 1 each, where it is not given. */
+static void take_block_shape(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    static const int64_t ones[] = {1, 1};
+    if (value)
+        gpuc_op_set_attr(w, spec->name, value);
+    else
+        gpuc_op_set_ints(w, spec->name, 2, ones);
+}
+#define BLOCK_SHAPE                                                                                          \
+    WINDOW_INTS("block_shape"),                                                                              \
+    {                                                                                                        \
+        .name = "block_shape", .kind = GPUC_ATTR_INTS, .take = take_block_shape, .always = true,             \
+        .about = "[1, 1] where it is not given"                                                              \
+    }
+ATTRS(space_to_batch, BLOCK_SHAPE, WINDOW_INTS("pad_before"), WINDOW_INTS("pad_after"), FLOAT("pad_value", 0),
+      PAIRS("paddings", "pad_before,pad_after"))
+ATTRS(batch_to_space, BLOCK_SHAPE, WINDOW_INTS("crop_begin"), WINDOW_INTS("crop_end"),
+      PAIRS("crops", "crop_begin,crop_end"))
+ATTRS(dilate, AXIS_INTS("strides", 1), FLOAT("dilation_value", 0))
 ATTRS(col2im, WINDOW_INTS("image_shape"), WINDOW_INTS("block_shape"), WINDOW_INTS("strides"),
       WINDOW_INTS("padding"), WINDOW_INTS("dilation"))
 

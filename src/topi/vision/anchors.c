@@ -232,19 +232,19 @@ static void prior_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
         gpuc_topi_compute(ctx, "anchors", "injective", 3, axes, gpuc_cast(ctx, call->out[0].dtype, value));
 }
 
-#define FLOATS(nm, must)                                                                                     \
+#define FLOATS(nm, def)                                                                                      \
     {                                                                                                        \
-        .name = nm, .kind = GPUC_ATTR_FLOATS, .required = must                                               \
+        .name = nm, .kind = GPUC_ATTR_FLOATS, .s = def                                                       \
     }
 ATTRS(reorg, WINDOW_INT("stride", 1))
 ATTRS(region_specs, WINDOW_INT("num_classes", 1), WINDOW_INT("n", 1), WINDOW_INT("coords", 4),
       INT("background", 0), INT("softmax", 1))
-ATTRS(prior_specs, FLOATS("sizes", true), FLOATS("ratios", true), FLOATS("steps", false),
-      FLOATS("offsets", false), INT("clip", 0))
+ATTRS(prior_specs, FLOATS("sizes", "[1]"), FLOATS("ratios", "[1]"), FLOATS("steps", NULL),
+      FLOATS("offsets", NULL), INT("clip", 0))
 
 const gpuc_op gpuc_topi_ops_detect[] = {
-    INJECTIVE("vision.yolo_reorg", 1, 1, reorg, infer_reorg, reorg_compute, "yolo_reorg,reorg", "yolo_reorg",
-              "", GPUC_T_ANY),
+    INJECTIVE("vision.yolo_reorg", 1, 1, reorg, infer_reorg, reorg_compute, "yolo_reorg,vision.reorg,reorg",
+              "yolo_reorg", "", GPUC_T_ANY),
     ALONE("vision.yolo_region", 1, 1, region_specs, infer_region, region_compute, "yolo_region,region",
           "yolo_region", "", GPUC_T_FLOATS),
     ALONE("vision.multibox_prior", 1, 1, prior_specs, infer_prior, prior_compute, "multibox_prior",

@@ -24,8 +24,8 @@ gpuc_expr gpuc_topi_suppress_overlap(const gpuc_suppress *s, const gpuc_expr *a,
 typedef struct gpuc_suppress_row gpuc_suppress_row;
 struct gpuc_suppress_row {
     gpuc_suppress s; /* without corners, there and classes */
-    const gpuc_tir_buffer
-        *left; /* workspace, float32 [rows * 5 * n]: corners and classes of those that are left */
+    const gpuc_target *target;
+    const gpuc_tir_buffer *left; /* by gpuc_topi_suppress_space */
     const void *arg;
     gpuc_expr (*corner)(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr box, int k);
     gpuc_expr (*class_of)(const gpuc_suppress_row *s, gpuc_expr row,
@@ -36,6 +36,8 @@ struct gpuc_suppress_row {
     gpuc_stmt (*end)(const gpuc_suppress_row *s, gpuc_expr row,
                      gpuc_expr count); /* so many are left: int32; or NULL */
 };
+/* A workspace for the corners and classes of those that are left. */
+gpuc_tir_buffer *gpuc_topi_suppress_space(gpuc_ctx *ctx, const gpuc_target *cpu, gpuc_expr rows, gpuc_expr n);
 gpuc_stmt gpuc_topi_suppress_in_order(const gpuc_suppress_row *s, gpuc_expr row, const gpuc_order_list *list);
 
 #endif

@@ -237,10 +237,11 @@ static gpuc_stmt join_rows(gpuc_ctx *ctx, const all_class *x, const gpuc_target 
 static gpuc_stmt all_class_in_order(gpuc_ctx *ctx, all_class *x, const gpuc_target *target)
 {
     gpuc_tir_buffer *counts = gpuc_topi_par_workspace(ctx, "counts", GPUC_INT32, x->rows),
-                    *left = space(ctx, "left", GPUC_FLOAT32, x->rows, gpuc_mul(ctx, x->n, gpuc_int(ctx, 5)));
+                    *left = gpuc_topi_suppress_space(ctx, target, x->rows, x->n);
     x->counts = counts;
     const gpuc_suppress_row s = {
         .s = {.ctx = ctx, .rows = x->rows, .n = x->n, .threshold = x->threshold, .max = x->max},
+        .target = target,
         .left = left,
         .arg = x,
         .corner = all_class_corner,
@@ -473,12 +474,13 @@ static gpuc_stmt suppress_first(const gpuc_order *o, gpuc_expr row, const gpuc_o
 
 static gpuc_stmt nms_in_order(gpuc_ctx *ctx, const row_nms *x, const gpuc_target *target)
 {
-    gpuc_tir_buffer *left = space(ctx, "left", GPUC_FLOAT32, x->rows, gpuc_mul(ctx, x->n, gpuc_int(ctx, 5)));
+    gpuc_tir_buffer *left = gpuc_topi_suppress_space(ctx, target, x->rows, x->n);
     const gpuc_suppress_row s = {.s = {.ctx = ctx,
                                        .rows = x->rows,
                                        .n = x->n,
                                        .threshold = gpuc_imm(ctx, GPUC_FLOAT32, x->threshold),
                                        .at_threshold = true},
+                                 .target = target,
                                  .left = left,
                                  .arg = x,
                                  .corner = nms_corner,
@@ -655,7 +657,8 @@ static void multibox_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, 
     outs[1] = gpuc_topi_injective(call, 1, own, gpuc_te_read(ctx, op->outputs[2], 1, &one));
 }
 
-ATTRS(all_class_attrs, INT("center_point_box", 0), INT("max_output_size", -1))
+ATTRS(all_class_attrs, INT("center_point_box", 0), INT("max_output_size", -1),
+      ONLY("output_format", STRING, "onnx"))
 ATTRS(nms_attrs, FLOAT("nms_threshold", 0.5), INT("force_suppress", 0), INT("nms_topk", -1))
 ATTRS(multibox_attrs, INT("clip", 1), FLOAT("threshold", 0.01),
       {.name = "variances", .kind = GPUC_ATTR_FLOATS})

@@ -2,10 +2,10 @@
 #include "../cases.h"
 
 const op_case op_cases_gather[] = {
-    {"take", "axis=1", "T[3, 5, 2] int64[2, 3]", -7, 7},
-    {"take", "axis=0", "T[4] int32[]", -4, 3},
-    {"take", "axis=0", "T[40, 256] int32[300]", -41, 41},
-    {"take", "axis=-1", "T[6] int64[4]", -6, 5},
+    {"take", "axis=1 mode=\"negative\"", "T[3, 5, 2] int64[2, 3]", -7, 7},
+    {"take", "axis=0 mode=\"negative\"", "T[4] int32[]", -4, 3},
+    {"take", "axis=0 mode=\"negative\"", "T[40, 256] int32[300]", -41, 41},
+    {"take", "axis=-1 mode=\"negative\"", "T[6] int64[4]", -6, 5},
     {"take", "axis=0", "T[4, 2] int64[0]"},
     {"take", "axis=1 mode=\"clip\"", "T[a, 5, 2] int64[2, b]", -7, 7},
     {"take", "axis=0 mode=\"wrap\"", "T[4] int32[9]", -9, 9},

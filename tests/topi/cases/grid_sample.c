@@ -8,8 +8,8 @@
 #define PADDINGS(attrs, in)                                                                                  \
     SAMPLE(attrs " padding_mode=\"zeros\"", in), SAMPLE(attrs " padding_mode=\"border\"", in),               \
         SAMPLE(attrs " padding_mode=\"reflection\"", in),                                                    \
-        SAMPLE(attrs " padding_mode=\"zeros\" align_corners=1", in),                                         \
-        SAMPLE(attrs " padding_mode=\"reflection\" align_corners=1", in)
+        SAMPLE(attrs " padding_mode=\"zeros\" align_corners=0", in),                                         \
+        SAMPLE(attrs " padding_mode=\"reflection\" align_corners=0", in)
 
 const op_case op_cases_grid_sample[] = {
     PADDINGS("method=\"linear\"", "float32[2, 3, 4, 5] float32[2, 3, 6, 2]"),

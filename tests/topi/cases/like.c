@@ -24,5 +24,12 @@ const op_case op_cases_like[] = {
     {"collapse_sum_like", NULL, "T[2, 3, 7] T[]", 0, 3},
     {"collapse_sum_like", NULL, "T[2, 0, 7] T[1, 7]", 0, 3},
     {"collapse_sum_like", NULL, "T[a, b, 4] T[1, 1, 4]", 0, 2},
+    {"collapse_sum_to", "shape=[3, 1]", "T[4, 3, 5]", 0, 3},
+    {"collapse_sum_to", "shape=[]", "T[7, 3]", 0, 3},
+    {"collapse_sum_to", "shape=[1, 7]", "T[2, 0, 7]", 0, 3},
+    {"collapse_sum_to", "shape=[2, 3]", "T[2, 3]", 0, 3},
+    {"broadcast_to_like", NULL, "T[3, 1] float32[a, 3, 5]"},
+    {"broadcast_to_like", NULL, "T[] int8[7, 2]"},
+    {"broadcast_to_like", NULL, "T[1, 4] T[0, 4]"},
     {NULL},
 };

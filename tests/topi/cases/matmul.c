@@ -21,5 +21,12 @@ const op_case op_cases_matmul[] = {
     {"nn.dense", "out_dtype=int32", "int8[3, 40] int16[4, 40]", -100, 100},
     {"nn.matmul", "out_dtype=int32", "uint8[2, 3, 50] int8[50, 4]", 0, 100},
     {"nn.matmul", "out_dtype=float32", "float16[3, 50] float16[50, 4]"},
+    {"nn.matmul", "b_layout=\"NKn\"", "T[5, a] T[2, a, 8]"},
+    {"nn.matmul", "b_layout=\"NKn\" columns=29", "float32[19, 7] float32[2, 7, 16]"},
+    {"nn.matmul", "b_layout=\"NKn\" columns=41", "float32[2, 9, 33] float32[3, 33, 16]"},
+    {"nn.matmul", "b_layout=\"NKn\" columns=17", "float32[3, 1, 20] float32[2, 20, 16]"},
+    {"nn.matmul", "b_layout=\"NKn\" columns=20", "float32[3, 6, 20] float32[3, 2, 20, 16]"},
+    {"nn.matmul", "b_layout=\"NKn\" columns=32", "float16[1, 50] float16[2, 50, 16]"},
+    {"nn.matmul", "b_layout=\"NKn\" transpose_a=1", "float32[7, 5] float32[3, 7, 4]"},
     {NULL},
 };

@@ -60,6 +60,9 @@ const op_case op_cases_rnn[] = {
     {"nn.lstm", LSTM3,
      "float32[2, 1, 524] float32[1, 17, 131, 4, 8] float32[1, 1, 131] float32[1, 1, 131] float32[1, 393]",
      -0.1, 0.1, .tolerance = 1e-4},
+    /* so many units that the states of several sequences do not fit into shared memory */
+    {"nn.rnn", TANH, "float32[1, 8, 1040] float32[1, 33, 1040, 1, 32] float32[1, 8, 1040]", -0.05, 0.05,
+     .tolerance = 1e-4},
     /* several sequences at a time, and what is left */
     {"nn.rnn", ONE("tanh,relu", "0.0, 0.0", "0.0, 0.0"),
      "float32[3, 9, 12] float32[2, 2, 6, 1, 4] float32[2, 1, 6]", -0.5, 0.5, .tolerance = 1e-4},
@@ -72,5 +75,26 @@ const op_case op_cases_rnn[] = {
     {"nn.lstm", LSTM6,
      "float32[3, 11, 80] float32[2, 1, 10, 4, 16] float32[2, 1, 10] float32[2, 11, 10] float32[2, 30]", -0.5,
      0.5, .tolerance = 1e-4},
+    /* panels of a subgroup's lanes: whole ones; the last one half full, with a part of a vector or a lane's; less
+     * than one; states beyond the last whole panel; lengths that differ; several sequences */
+    {"nn.rnn", TANH, "float32[3, 1, 64] float32[1, 2, 64, 1, 32] float32[1, 1, 64]", -0.3, 0.3,
+     .tolerance = 1e-4},
+    {"nn.rnn", ONE("tanh,relu", "0.0, 0.0", "0.0, 0.0") " clip=0.7",
+     "float32[3, 11, 92] float32[2, 2, 46, 1, 32] float32[2, 1, 46]", -0.2, 0.2, .tolerance = 1e-4},
+    {"nn.gru", GRU2, "float32[3, 9, 240] float32[1, 3, 80, 3, 32] float32[1, 1, 80] float32[1, 80]", -0.2,
+     0.2, .tolerance = 1e-4},
+    {"nn.gru", GRU4 " linear_before_reset=1",
+     "float32[3, a, 126] float32[2, 1, 21, 3, 32] float32[2, a, 21] float32[2, 21]", -0.3, 0.3,
+     .tolerance = 1e-4},
+    {"nn.gru", GRU2 " reverse=1",
+     "float32[4, 2, 213] float32[1, 3, 71, 3, 32] float32[1, 2, 71] float32[1, 71] int32[2]", -0.2, 4,
+     .tolerance = 1e-4},
+    {"nn.lstm", LSTM6,
+     "float32[2, 9, 432] float32[2, 2, 54, 4, 32] float32[2, 1, 54] float32[2, 9, 54] float32[2, 162]", -0.2,
+     0.2, .tolerance = 1e-4},
+    {"nn.lstm", LSTM3 " input_forget=1 clip=0.8 reverse=1",
+     "float32[3, 2, 400] float32[1, 4, 100, 4, 32] float32[1, 1, 100] float32[1, 1, 100] float32[1, 300] "
+     "int64[2]",
+     -0.1, 3, .tolerance = 1e-4},
     {NULL},
 };

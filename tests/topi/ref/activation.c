@@ -36,7 +36,7 @@ static double of(const ref_call *c, double x)
     const char *op = c->op + strlen("nn.");
     double alpha = attr(c, "alpha", 1);
     if (!strcmp(op, "relu")) return x > 0 || isnan(x) ? x : 0;
-    if (!strcmp(op, "leaky_relu")) return x > 0 ? x : x * attr(c, "alpha", 0.01);
+    if (!strcmp(op, "leaky_relu")) return x > 0 ? x : x * attr(c, "alpha", 0.25);
     if (!strcmp(op, "thresholded_relu")) return x > alpha ? x : 0;
     if (!strcmp(op, "elu")) return x > 0 ? x : alpha * (exp(x) - 1);
     if (!strcmp(op, "celu")) return fmax(0, x) + fmin(0, alpha * (exp(x / alpha) - 1));

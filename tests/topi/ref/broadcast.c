@@ -28,6 +28,8 @@ static double two(const ref_call *c, const char *op, double a, double b)
         double r = fmod(a, b);
         return r != 0 && (r < 0) != (b < 0) ? r + b : r;
     }
+    if (!strcmp(op, "trunc_divide")) return real ? trunc(a / b) : y ? (double)(x / y) : 0;
+    if (!strcmp(op, "trunc_mod")) return real ? fmod(a, b) : y ? (double)(x % y) : 0;
     if (!strcmp(op, "power")) return real ? pow(a, b) : int_power(x, y);
     if (!strcmp(op, "maximum")) return isnan(a) || isnan(b) ? NAN : a > b ? a : b;
     if (!strcmp(op, "minimum")) return isnan(a) || isnan(b) ? NAN : a < b ? a : b;
@@ -121,23 +123,14 @@ static void scalar(ref_call *c)
 }
 
 const ref_row ref_rows_broadcast[] = {
-    {"add", binary},           {"subtract", binary},
-    {"multiply", binary},      {"divide", binary},
-    {"mod", binary},           {"floor_divide", binary},
-    {"floor_mod", binary},     {"power", binary},
-    {"maximum", binary},       {"minimum", binary},
-    {"equal", binary},         {"not_equal", binary},
-    {"less", binary},          {"less_equal", binary},
-    {"greater", binary},       {"greater_equal", binary},
-    {"logical_and", binary},   {"logical_or", binary},
-    {"logical_xor", binary},   {"bitwise_and", binary},
-    {"bitwise_or", binary},    {"bitwise_xor", binary},
-    {"left_shift", binary},    {"right_shift", binary},
-    {"nn.prelu", binary},      {"where", where},
-    {"elemwise_sum", sum},     {"add_scalar", scalar},
-    {"sub_scalar", scalar},    {"rsub_scalar", scalar},
-    {"mul_scalar", scalar},    {"div_scalar", scalar},
-    {"rdiv_scalar", scalar},   {"pow_scalar", scalar},
-    {"rpow_scalar", scalar},   {"lshift_scalar", scalar},
-    {"rshift_scalar", scalar}, {NULL, NULL},
+    {"add", binary},           {"subtract", binary},     {"multiply", binary},    {"divide", binary},
+    {"mod", binary},           {"floor_divide", binary}, {"floor_mod", binary},   {"power", binary},
+    {"maximum", binary},       {"minimum", binary},      {"equal", binary},       {"not_equal", binary},
+    {"less", binary},          {"less_equal", binary},   {"greater", binary},     {"greater_equal", binary},
+    {"logical_and", binary},   {"logical_or", binary},   {"logical_xor", binary}, {"bitwise_and", binary},
+    {"bitwise_or", binary},    {"bitwise_xor", binary},  {"left_shift", binary},  {"right_shift", binary},
+    {"nn.prelu", binary},      {"where", where},         {"elemwise_sum", sum},   {"add_scalar", scalar},
+    {"sub_scalar", scalar},    {"rsub_scalar", scalar},  {"mul_scalar", scalar},  {"div_scalar", scalar},
+    {"rdiv_scalar", scalar},   {"pow_scalar", scalar},   {"rpow_scalar", scalar}, {"lshift_scalar", scalar},
+    {"rshift_scalar", scalar}, {"trunc_divide", binary}, {"trunc_mod", binary},   {NULL, NULL},
 };

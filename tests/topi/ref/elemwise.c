@@ -30,6 +30,7 @@ static double one(const ref_call *c, double x)
     if (!strcmp(op, "bitwise_not")) return c->in[0].dtype.code == GPUC_DTYPE_BOOL ? !x : -x - 1;
     if (!strcmp(op, "isnan")) return isnan(x);
     if (!strcmp(op, "isinf")) return isinf(x) != 0;
+    if (!strcmp(op, "isfinite")) return isfinite(x) != 0;
     if (!strcmp(op, "clip")) {
         double lo = ref_float(c, "a_min", -INFINITY), hi = ref_float(c, "a_max", INFINITY);
         return x < lo ? lo : x > hi ? hi : x; /* NaN stays */
@@ -86,20 +87,28 @@ static void reinterpret(ref_call *c)
     }
 }
 
+static void cast_like(ref_call *c)
+{
+    gpuc_dtype to = c->in[1].dtype;
+    ref_tensor *x = &c->in[0], *y = ref_make(c, 0, to, x->ndim, x->dims);
+    for (int64_t i = 0; i < x->count; i++)
+        y->v[i] = to.code == GPUC_DTYPE_BOOL ? x->v[i] != 0 : ref_is_float(to) ? x->v[i] : trunc(x->v[i]);
+}
+
 const ref_row ref_rows_elemwise[] = {
-    {"negative", unary},    {"abs", unary},         {"exp", unary},
-    {"log", unary},         {"sqrt", unary},        {"sin", unary},
-    {"cos", unary},         {"tan", unary},         {"asin", unary},
-    {"acos", unary},        {"atan", unary},        {"sinh", unary},
-    {"cosh", unary},        {"tanh", unary},        {"asinh", unary},
-    {"acosh", unary},       {"atanh", unary},       {"erf", unary},
-    {"expm1", unary},       {"log1p", unary},       {"floor", unary},
-    {"ceil", unary},        {"round", unary},       {"trunc", unary},
-    {"isnan", unary},       {"isinf", unary},       {"rsqrt", unary},
-    {"reciprocal", unary},  {"sigmoid", unary},     {"sign", unary},
-    {"logical_not", unary}, {"bitwise_not", unary}, {"identity", unary},
-    {"nn.dropout", unary},  {"clip", unary},        {"cast", cast},
-    {"log2", unary},        {"log10", unary},       {"fast_exp", unary},
-    {"fast_tanh", unary},   {"fast_erf", unary},    {"reinterpret", reinterpret},
-    {NULL, NULL},
+    {"negative", unary},    {"abs", unary},           {"exp", unary},
+    {"log", unary},         {"sqrt", unary},          {"sin", unary},
+    {"cos", unary},         {"tan", unary},           {"asin", unary},
+    {"acos", unary},        {"atan", unary},          {"sinh", unary},
+    {"cosh", unary},        {"tanh", unary},          {"asinh", unary},
+    {"acosh", unary},       {"atanh", unary},         {"erf", unary},
+    {"expm1", unary},       {"log1p", unary},         {"floor", unary},
+    {"ceil", unary},        {"round", unary},         {"trunc", unary},
+    {"isnan", unary},       {"isinf", unary},         {"rsqrt", unary},
+    {"reciprocal", unary},  {"sigmoid", unary},       {"sign", unary},
+    {"logical_not", unary}, {"bitwise_not", unary},   {"identity", unary},
+    {"nn.dropout", unary},  {"clip", unary},          {"cast", cast},
+    {"log2", unary},        {"log10", unary},         {"fast_exp", unary},
+    {"fast_tanh", unary},   {"fast_erf", unary},      {"reinterpret", reinterpret},
+    {"isfinite", unary},    {"cast_like", cast_like}, {NULL, NULL},
 };

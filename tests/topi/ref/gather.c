@@ -22,7 +22,7 @@ static void take(ref_call *c)
     for (int64_t p = 0; p < y->count; p++) {
         ref_index(y, p, index);
         int64_t k = (int64_t)at->v[ref_at(at, index + axis)], extent = x->dims[axis];
-        k = position(k, extent, ref_string(c, "mode", "negative"));
+        k = position(k, extent, ref_string(c, "mode", "clip"));
         for (int i = 0; i < axis; i++) from[i] = index[i];
         from[axis] = k;
         for (int i = axis + 1; i < x->ndim; i++) from[i] = index[i + at->ndim - 1];

@@ -56,7 +56,7 @@ static double sample(const sampler *s, int axis, const double *pos, int64_t *fro
 
 static void grid_sample(ref_call *c)
 {
-    sampler s = {.c = c, .aligned = ref_int(c, "align_corners", 0)};
+    sampler s = {.c = c, .aligned = ref_int(c, "align_corners", 1)};
     strcpy(s.method, ref_string(c, "method", "linear"));
     strcpy(s.padding, ref_string(c, "padding_mode", "zeros"));
     const ref_tensor *x = &c->in[0], *grid = &c->in[1];

@@ -100,6 +100,29 @@ static void collapse_sum(ref_call *c)
     }
 }
 
+static void broadcast_to_like(ref_call *c)
+{
+    int64_t index[REF_DIMS];
+    ref_tensor *y = like(c, 0, 1);
+    for (int64_t p = 0; p < y->count; p++) {
+        ref_index(y, p, index);
+        y->v[p] = ref_broadcast(&c->in[0], y->ndim, index);
+    }
+}
+
+static void collapse_sum_to(ref_call *c)
+{
+    int64_t dims[REF_DIMS], index[REF_DIMS];
+    const ref_tensor *x = &c->in[0];
+    ref_tensor *y = ref_make(c, 0, x->dtype, ref_ints(c, "shape", dims), dims);
+    for (int64_t p = 0; p < x->count; p++) {
+        ref_index(x, p, index);
+        int64_t *to = index + (x->ndim - y->ndim);
+        for (int i = 0; i < y->ndim; i++) to[i] = y->dims[i] == 1 ? 0 : to[i];
+        y->v[ref_at(y, to)] += x->v[p];
+    }
+}
+
 const ref_row ref_rows_like[] = {
     {"zeros", zeros},
     {"ones", ones},
@@ -110,5 +133,7 @@ const ref_row ref_rows_like[] = {
     {"expand_like", expand_like},
     {"slice_like", slice_like},
     {"collapse_sum_like", collapse_sum},
+    {"collapse_sum_to", collapse_sum_to},
+    {"broadcast_to_like", broadcast_to_like},
     {NULL, NULL},
 };

@@ -26,4 +26,16 @@ static void nll(ref_call *c)
     if (!none) y->v[0] = mean ? sum / weights : sum;
 }
 
-const ref_row ref_rows_loss[] = {{"nn.nll_loss", nll}, {NULL, NULL}};
+static void cross_entropy(ref_call *c)
+{
+    const ref_tensor *x = &c->in[0], *y = &c->in[1];
+    bool logits = strstr(c->op, "logits") != NULL;
+    double sum = 0;
+    for (int64_t p = 0; p < x->count; p++) sum += (logits ? x->v[p] : log(x->v[p])) * y->v[p];
+    ref_make(c, 0, x->dtype, 0, NULL)->v[0] = -sum / (double)x->dims[0];
+}
+
+const ref_row ref_rows_loss[] = {{"nn.cross_entropy", cross_entropy},
+                                 {"nn.cross_entropy_with_logits", cross_entropy},
+                                 {"nn.nll_loss", nll},
+                                 {NULL, NULL}};

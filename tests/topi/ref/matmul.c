@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
 #include <string.h>
 
 #include "ref.h"
@@ -14,10 +15,35 @@ static void dense(ref_call *c)
                 y->v[i * dims[1] + j] += x->v[i * x->dims[1] + k] * w->v[j * x->dims[1] + k];
 }
 
+/* b as [..., K, columns], if it is in blocks of columns: [..., N/b, K, b]. */
+static ref_tensor without_blocks(const ref_call *c, double **blocks)
+{
+    ref_tensor b = c->in[1];
+    *blocks = NULL;
+    if (strcmp(ref_string(c, "b_layout", "KN"), "NKn")) return b;
+    int n = b.ndim;
+    int64_t count = b.dims[n - 3], inner = b.dims[n - 2], block = b.dims[n - 1], outer = 1,
+            columns = ref_int(c, "columns", 0);
+    for (int i = 0; i < n - 3; i++) outer *= b.dims[i];
+    if (!columns) columns = count * block;
+    double *v = calloc((size_t)(outer * inner * columns) + 1, sizeof *v);
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t k = 0; k < inner; k++)
+            for (int64_t j = 0; j < columns; j++)
+                v[(o * inner + k) * columns + j] =
+                    b.v[((o * count + j / block) * inner + k) * block + j % block];
+    *blocks = b.v = v;
+    b.ndim = n - 1;
+    b.dims[n - 3] = inner;
+    b.dims[n - 2] = columns;
+    return b;
+}
+
 /* A vector is a matrix of one row (a) or one column (b), and the dimension goes again at the end. */
 static void matmul(ref_call *c)
 {
-    ref_tensor a = c->in[0], b = c->in[1];
+    double *blocks;
+    ref_tensor a = c->in[0], b = without_blocks(c, &blocks);
     bool row = a.ndim == 1, col = b.ndim == 1, ta = !row && ref_int(c, "transpose_a", 0),
          tb = !col && ref_int(c, "transpose_b", 0);
     if (row) {
@@ -61,6 +87,7 @@ static void matmul(ref_call *c)
                     y->v[(o * m + i) * width + j] += a.v[ref_at(&a, at_a)] * b.v[ref_at(&b, at_b)];
                 }
     }
+    free(blocks);
 }
 
 const ref_row ref_rows_matmul[] = {{"nn.dense", dense}, {"nn.matmul", matmul}, {NULL, NULL}};

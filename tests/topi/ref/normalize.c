@@ -33,7 +33,7 @@ static void lrn(ref_call *c)
     int axis = axis_of(c, 1);
     int64_t size = ref_int(c, "size", 1), index[REF_DIMS];
     double alpha = ref_float(c, "alpha", 1e-4), beta = ref_float(c, "beta", 0.75),
-           bias = ref_float(c, "bias", 1);
+           bias = ref_float(c, "bias", 2);
     ref_tensor *y = ref_make(c, 0, x->dtype, x->ndim, x->dims);
     for (int64_t p = 0; p < x->count; p++) {
         double sum = 0;

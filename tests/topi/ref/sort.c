@@ -60,4 +60,20 @@ static void sort(ref_call *c)
     free(positions);
 }
 
-const ref_row ref_rows_sort[] = {{"sort", sort}, {"argsort", sort}, {"topk", sort}, {NULL, NULL}};
+/* Of a list that is no permutation, the order of its elements. */
+static void invert_permutation(ref_call *c)
+{
+    const ref_tensor *x = &c->in[0];
+    ref_tensor *y = ref_make(c, 0, x->dtype, 1, x->dims);
+    for (int64_t i = 0; i < x->count; i++) {
+        int64_t place = 0;
+        for (int64_t k = 0; k < x->count; k++) place += x->v[k] < x->v[i] || (x->v[k] == x->v[i] && k < i);
+        y->v[place] = (double)i;
+    }
+}
+
+const ref_row ref_rows_sort[] = {{"invert_permutation", invert_permutation},
+                                 {"sort", sort},
+                                 {"argsort", sort},
+                                 {"topk", sort},
+                                 {NULL, NULL}};
