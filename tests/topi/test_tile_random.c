@@ -70,14 +70,12 @@ static op_case convolution(gpuc_ctx *ctx, fx_rng *r)
 static op_case pool(gpuc_ctx *ctx, fx_rng *r)
 {
     int rank = 1 + fx_below(r, 3);
-    return (op_case){.op = gpuc_ctx_printf(ctx, "nn.%s_pool%dd", fx_below(r, 2) ? "max" : "avg", rank),
-                     .attrs = gpuc_ctx_printf(ctx, "pool_size=%s strides=%s padding=%s dilation=%s",
-                                              numbers(ctx, r, rank, 2, 3, false),
-                                              numbers(ctx, r, rank, 1, 2, false),
-                                              numbers(ctx, r, 2 * rank, 0, 2, true),
-                                              numbers(ctx, r, rank, 1, 1, true)),
-                     .in = gpuc_ctx_printf(ctx, "float32[1, %d%s]", 1 + fx_below(r, 6),
-                                           space(ctx, r, rank, 70))};
+    return (op_case){
+        .op = gpuc_ctx_printf(ctx, "nn.%s_pool%dd", fx_below(r, 2) ? "max" : "avg", rank),
+        .attrs = gpuc_ctx_printf(ctx, "pool_size=%s strides=%s padding=%s dilation=%s",
+                                 numbers(ctx, r, rank, 2, 3, false), numbers(ctx, r, rank, 1, 2, false),
+                                 numbers(ctx, r, 2 * rank, 0, 2, true), numbers(ctx, r, rank, 1, 1, true)),
+        .in = gpuc_ctx_printf(ctx, "float32[1, %d%s]", 1 + fx_below(r, 6), space(ctx, r, rank, 70))};
 }
 
 static void check(gpuc_ctx *ctx, void *arg)
@@ -104,7 +102,6 @@ static void at_random(void **state)
         random_case c = {.rng = {seed * 7919}, .seed = seed};
         run_in_ctx(check, &c);
     }
-    print_message("cases: %d\n", cases);
 }
 
 int main(int argc, char **argv)

@@ -58,7 +58,7 @@ static bool pack(const gpuc_rules *r, gpuc_stage *sum, int operand, int axis, in
 }
 
 gpuc_tile_panels gpuc_rules_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
-                                   const gpuc_tile *t)
+                                               const gpuc_tile *t)
 {
     const gpuc_te_op *op = gpuc_stage_tensor(sum, 0)->op;
     const gpuc_constants *c = r->constants;

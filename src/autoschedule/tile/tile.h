@@ -20,7 +20,7 @@ typedef struct gpuc_tile_shape {
     bool conv, depthwise, matmul, channels_last, product; /* product: of matrices, with channels last */
     int row_axis, line_axis;                              /* -1: none */
     int64_t rows, lines, row_length, others;              /* extents of the sums */
-    int64_t used;      /* of a row: sums of windows are rounded up */
+    int64_t used;                                         /* of a row: sums of windows are rounded up */
     int64_t group;     /* of a convolution: rows that read the same channels; 0: all */
     int64_t window;    /* lines of a window that windows of several lines share; 0: they do not */
     bool inside;       /* tiles end where rows do, and read no elements behind them */
