@@ -148,6 +148,8 @@ bool gpuc_rules_rows(const gpuc_rules *r, const gpuc_ptrs *ops, gpuc_tensor *out
 /* The same with a tile of accumulators in registers: convolution, matrix product. Returns false, having
  * changed nothing, for a shape that it is not for. */
 bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
+/* Whether its tiles need no copy with elements behind the end of rows, which the operation reads. */
+bool gpuc_rules_tile_stays_inside(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out);
 
 /* The same where subgroups multiply cooperative matrices. */
 bool gpuc_rules_coopmat(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);

@@ -130,6 +130,22 @@ static bool is_read_through(const gpuc_rules *r, const gpuc_te_op *op, const gpu
     return all;
 }
 
+/* Whether all that read a padded copy find what they use in what was copied. */
+static bool needs_no_copy(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_ptrs *ops,
+                          const gpuc_te_op *anchor, gpuc_tensor *const *outputs)
+{
+    bool all = true;
+    for (size_t i = 0; i < ops->count && all; i++) {
+        const gpuc_te_op *to = ops->at[i];
+        for (int k = 0; k < to->num_inputs; k++)
+            if (to->inputs[k]->op == op)
+                all &= to->kind == GPUC_TE_COMPUTE && to->num_reduce &&
+                       gpuc_rules_tile_stays_inside(r, to->outputs[0],
+                                                    to == anchor ? outputs[0] : to->outputs[0]);
+    }
+    return all;
+}
+
 static bool is_table(const gpuc_rules *r, const gpuc_te_op *op)
 {
     gpuc_rules_tag tag = gpuc_rules_tag_of(op->outputs[0]);
@@ -180,7 +196,8 @@ static void schedule_stages(const gpuc_rules *r, const gpuc_ptrs *ops, const gpu
             gpuc_rules_winograd_data(r, op->outputs[0]);
         else if (has_loops(op))
             reduce(r, op->outputs[0], op->outputs[0]);
-        else if (gpuc_rules_tag_of(op->outputs[0]) == GPUC_TAG_PAD && !is_read_through(r, op, ops))
+        else if (gpuc_rules_tag_of(op->outputs[0]) == GPUC_TAG_PAD && !is_read_through(r, op, ops) &&
+                 !needs_no_copy(r, op, ops, anchor, outputs))
             gpuc_rules_copy_rows(r, st);
         else if (is_read_by_extern(op, ops) || is_table(r, op))
             gpuc_rules_injective(r, st);

@@ -8,8 +8,15 @@ static bool fits_registers(const gpuc_rules *r, const gpuc_tile_shape *s, const 
 {
     int64_t sums = t->rows * t->lines * t->vectors, registers = r->target->vector_registers;
     if (r->kind == GPUC_CLASS_GPU || s->taps) return sums <= r->constants->tile_sums;
+    if (gpuc_rules_tile_shares_lines(r, s, t)) return 2 * sums + 1 <= registers;
     return sums + t->vectors + 1 <= registers &&
            (double)sums <= (double)registers * r->constants->tile_register_share;
+}
+
+bool gpuc_rules_tile_shares_lines(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t)
+{
+    return t->lines > 1 && s->window &&
+           t->rows * t->lines * t->vectors * s->window <= r->constants->tile_shared_taps;
 }
 
 /* Of one step of the reduction of one tile, in multiply-adds of a vector. On a GPU the cost of a load hardly
@@ -17,7 +24,10 @@ static bool fits_registers(const gpuc_rules *r, const gpuc_tile_shape *s, const 
 static double step_cost(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t)
 {
     const gpuc_constants *c = r->constants;
-    double sums = (double)(t->rows * t->lines * t->vectors), lines = (double)(t->lines * t->vectors),
+    bool shares = gpuc_rules_tile_shares_lines(r, s, t);
+    double sums = (double)(t->rows * t->lines * t->vectors),
+           lines = (shares ? (double)(t->lines + s->window - 1) / (double)s->window : (double)t->lines) *
+                   (double)t->vectors,
            values = (double)gpuc_tile_ceil_div(t->rows, c->tile_values),
            loads = s->line_vectors || r->kind == GPUC_CLASS_GPU
                        ? lines + values
@@ -39,11 +49,14 @@ static double cost(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_til
 {
     const gpuc_constants *c = r->constants;
     int64_t blocks = gpuc_tile_ceil_div(s->rows, t->rows) * gpuc_tile_ceil_div(s->lines, t->lines);
-    blocks *= gpuc_tile_ceil_div(s->row_length, t->vectors * t->lanes);
+    int64_t width = t->vectors * t->lanes;
+    bool shifts = gpuc_rules_tile_shifts(r, s) && !s->packs; /* panels are filled up instead */
+    blocks *= gpuc_tile_ceil_div(shifts ? s->used : s->row_length, width);
     double total = step_cost(r, s, t) * (double)blocks;
     if (s->lines == 1 && s->rows % t->rows) total *= c->tile_guarded_rows;
-    if (s->row_length % (t->vectors * t->lanes))
+    if (s->row_length % width && !shifts)
         total *= s->lines == 1 ? c->tile_part_vectors : c->tile_part_vectors_of_lines;
+    if (s->row_length % width && shifts && width > s->used) total *= c->tile_beyond;
     int64_t wanted = c->tile_tasks + c->tile_tasks_of_core * r->target->num_cores, have = blocks * s->others;
     return have < wanted ? total * (1 + c->tile_idle * (double)(wanted - have) / (double)wanted) : total;
 }
@@ -54,7 +67,7 @@ static bool may_be(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_til
     if (!fits_registers(r, s, t)) return false;
     bool guarded = s->open && !s->packs && s->step % (t->vectors * t->lanes);
     if (t->vectors > 1 && guarded && r->kind == GPUC_CLASS_C) return false;
-    int64_t row = gpuc_tile_ceil_div(s->row_length, t->lanes) * t->lanes;
+    int64_t row = s->inside ? s->used : gpuc_tile_ceil_div(s->row_length, t->lanes) * t->lanes;
     return t->vectors == 1 || t->vectors * t->lanes <= row;
 }
 
@@ -80,7 +93,7 @@ static void try_rows(const gpuc_rules *r, const gpuc_tile_shape *s, bool reuse, 
             gpuc_tile t = {.rows = rows, .lines = lines, .vectors = vectors, .lanes = lanes};
             if (!may_be(r, s, &t)) break;
             double c = cost(r, s, &t) * lanes_factor(r, lanes);
-            if (!reuse && s->row_length % lanes) c *= k->tile_scalar_tail;
+            if (!reuse && s->row_length % lanes && !gpuc_rules_tile_shifts(r, s)) c *= k->tile_scalar_tail;
             if (!b->any || c < b->cost) *b = (best){t, c, true};
         }
     }
@@ -131,6 +144,11 @@ gpuc_tile gpuc_rules_tile_choose(const gpuc_rules *r, const gpuc_tile_shape *s, 
 {
     gpuc_tile own = cheapest(r, s, max_lanes, !s->depthwise);
     return ask(r, s, max_lanes, !s->depthwise, &own);
+}
+
+bool gpuc_rules_tile_shifts(const gpuc_rules *r, const gpuc_tile_shape *s)
+{
+    return r->kind != GPUC_CLASS_GPU && !s->channels_last && !s->open;
 }
 
 bool gpuc_rules_tile_ends_in_part(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t)

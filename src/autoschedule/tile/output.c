@@ -5,7 +5,8 @@
 #include "autoschedule/tile/tile.h"
 
 typedef struct loops {
-    gpuc_iter *outer[65], *inner[4], *columns; /* columns: of a tile */
+    gpuc_iter *outer[65], *inner[4];
+    gpuc_iter *rows, *columns; /* of a tile; NULL: none */
     int num_outer, num_inner;
 } loops;
 
@@ -25,7 +26,10 @@ static void split(gpuc_stage *st, const gpuc_tile_shape *s, const gpuc_tile *t, 
         int64_t factor = factor_of(s, t, i, n - 1);
         if (factor) gpuc_stage_split(st, axis, factor, &outer, &l->inner[l->num_inner++]);
         l->outer[l->num_outer++] = outer;
-        if (i == n - 1 && factor) l->columns = l->inner[l->num_inner - 1];
+        if (factor && i == n - 1)
+            l->columns = l->inner[l->num_inner - 1];
+        else if (factor && i == s->row_axis)
+            l->rows = l->inner[l->num_inner - 1];
         if (i < n - 1 || t->lanes == 1 || parts) continue;
         gpuc_iter **last = &l->inner[l->num_inner - 1];
         if (gpuc_rules_extent(*last) <= t->lanes) continue;
@@ -58,15 +62,18 @@ gpuc_iter *gpuc_rules_tile_output(const gpuc_rules *r, gpuc_stage *st, gpuc_stag
 {
     loops l = {.num_outer = 0};
     gpuc_iter *order[72];
+    gpuc_tile_panels panels = {false, false};
     split(st, s, t, parts, &l);
     if (s->channels_last && r->kind != GPUC_CLASS_GPU) put_columns_first(s, &l);
     if (s->matmul && l.num_outer > 1 && r->kind != GPUC_CLASS_GPU) {
         l.num_outer =
             gpuc_rules_tile_block_columns(r, st, gpuc_stage_tensor(sum, 0), t, l.num_outer, l.outer);
-        bool panels = gpuc_rules_tile_pack_operands(r, sum, s, t);
-        if (!panels && l.columns)
-            gpuc_stage_overlap(st, l.columns); /* element by element the tail takes longer */
+        panels = gpuc_rules_tile_pack_operands(r, sum, s, t);
     }
+    bool shifts = gpuc_rules_tile_shifts(r, s), product = s->matmul && r->kind != GPUC_CLASS_GPU;
+    if ((shifts || product) && !panels.columns && l.columns)
+        gpuc_stage_overlap(st, l.columns); /* element by element the tail takes longer */
+    if (shifts && !panels.rows && l.rows) gpuc_stage_overlap(st, l.rows);
     memcpy(order, l.outer, sizeof *order * (size_t)l.num_outer);
     memcpy(order + l.num_outer, l.inner, sizeof *order * (size_t)l.num_inner);
     gpuc_stage_reorder(st, l.num_outer + l.num_inner, order);

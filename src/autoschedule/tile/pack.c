@@ -57,27 +57,27 @@ static bool pack(const gpuc_rules *r, gpuc_stage *sum, int operand, int axis, in
     return true;
 }
 
-bool gpuc_rules_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
-                                   const gpuc_tile *t)
+gpuc_tile_panels gpuc_rules_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
+                                               const gpuc_tile *t)
 {
     const gpuc_te_op *op = gpuc_stage_tensor(sum, 0)->op;
     const gpuc_constants *c = r->constants;
     int64_t bytes = (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(op->inputs[0])), depth;
-    if (op->num_inputs != 2 || op->num_reduce != 1) return false;
+    gpuc_tile_panels packed = {false, false};
+    if (op->num_inputs != 2 || op->num_reduce != 1) return packed;
     depth = gpuc_rules_likely_product(1, op->reduce);
     static const int64_t choices[] = {0, 1};
     int64_t width = t->vectors * t->lanes;
     bool open_rows = !gpuc_rules_extent(op->axes[op->num_axes - 2]),
          open = s->open || open_rows || !gpuc_rules_extent(op->reduce[0]);
-    bool columns = s->rows >= c->tile_often && (open || depth * s->row_length * bytes > c->tile_cached),
-         packed[2] = {false};
+    bool columns = s->rows >= c->tile_often && (open || depth * s->row_length * bytes > c->tile_cached);
     if (gpuc_rules_knob(r, "pack_columns", columns, 1, 2, choices))
-        packed[1] = pack(r, sum, 1, op->num_axes - 1, width);
+        packed.columns = pack(r, sum, 1, op->num_axes - 1, width);
     bool rows = s->row_length >= c->tile_often && (open || depth * s->rows * bytes > c->tile_cached);
     if (gpuc_rules_knob(r, "pack_rows", rows, 1, 2, choices))
-        packed[0] = pack(r, sum, 0, op->num_axes - 2, t->rows);
-    bool whole = (packed[0] || (!open_rows && s->rows % t->rows == 0)) &&
-                 (packed[1] || (!s->open && s->row_length % width == 0));
+        packed.rows = pack(r, sum, 0, op->num_axes - 2, t->rows);
+    bool whole = (packed.rows || (!open_rows && s->rows % t->rows == 0)) &&
+                 (packed.columns || (!s->open && s->row_length % width == 0));
     if (whole) gpuc_stage_round_up(sum); /* the last panels are whole: filled up */
-    return packed[1];
+    return packed;
 }

@@ -79,6 +79,15 @@ static int order_window(const gpuc_rules *r, const gpuc_tile *t, int n, gpuc_ite
     return outside;
 }
 
+/* The lines of a window's column become the innermost loop, next to the lines of the tile, which share the data. */
+static void unroll_column(gpuc_stage *sum, int m, gpuc_iter **loops)
+{
+    gpuc_iter *lines = loops[m - 2];
+    loops[m - 2] = loops[m - 1];
+    loops[m - 1] = lines;
+    gpuc_stage_unroll(sum, lines);
+}
+
 /* The loops of a tile: its axes, and the vectors along the last one (NULL: none). */
 static int tile_loops(gpuc_stage *sum, const gpuc_tile *t, bool parts, gpuc_iter **loops, gpuc_iter **vector)
 {
@@ -99,9 +108,11 @@ void gpuc_rules_tile_reduction(const gpuc_rules *r, gpuc_stage *sum, const gpuc_
     int m = 0, n = gpuc_stage_num_axes(sum), num_reduce = gpuc_stage_num_reduce(sum);
     for (int i = 0; i < num_reduce; i++) order[m++] = gpuc_stage_reduce_axis(sum, i);
     int outside = s->taps ? order_window(r, t, m, order) : 0;
-    if (m > 0) dot = gpuc_rules_dot(r, sum, &order[m - 1], &dot_loop);
+    bool column = gpuc_rules_tile_shares_lines(r, s, t);
+    if (column) unroll_column(sum, m, order);
+    if (m > 0 && !column) dot = gpuc_rules_dot(r, sum, &order[m - 1], &dot_loop);
     bool loads = !dot && r->target->texel && t->lanes > 1; /* elsewhere caches serve loads of any alignment */
-    if (!loads) m = unroll(r, sum, t, m, order);
+    if (!loads && !column) m = unroll(r, sum, t, m, order);
     int count = tile_loops(sum, t, parts, tile, &vector);
     memcpy(order + m, tile, sizeof *order * (size_t)count);
     if (dot) order[m + count] = dot_loop;

@@ -67,6 +67,38 @@ static bool find_extents(const gpuc_rules *r, const gpuc_tensor *reduction, int 
     return true;
 }
 
+/* How many lines of the data the windows of neighbouring lines share: the window's extent along lines. */
+static int64_t window_lines(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tile_shape *s)
+{
+    int n = reduction->op->num_reduce;
+    if (!s->depthwise || s->line_axis < 0 || n < 2 || r->kind == GPUC_CLASS_GPU) return 0;
+    int64_t lines = gpuc_rules_extent(reduction->op->reduce[n - 2]);
+    return lines > 1 && lines <= r->constants->tile_window ? lines : 0;
+}
+
+static bool check_index(gpuc_expr e, void *arg)
+{
+    const gpuc_te_op **pad = arg; /* NULL: an element is from another place */
+    if (e->kind != GPUC_EXPR_READ || !*pad) return true;
+    const gpuc_tir_read_node *read = gpuc_as_read(e);
+    for (int i = 0; i < read->n && *pad; i++)
+        if (read->n != (*pad)->num_axes || !gpuc_rules_is_axis(read->index[i], (*pad)->axes[i])) *pad = NULL;
+    return true;
+}
+
+/* Whether it reads a copy that differs from its source beyond the end only: rounded-up rows read these elements. */
+static bool reads_rounded_copy(const gpuc_rules *r, const gpuc_te_op *op)
+{
+    bool any = false;
+    for (int i = 0; i < op->num_inputs; i++) {
+        const gpuc_te_op *in = op->inputs[i]->op;
+        if (in->kind != GPUC_TE_COMPUTE || gpuc_rules_tag_of(op->inputs[i]) != GPUC_TAG_PAD) continue;
+        gpuc_tir_visit(r->ctx, in->bodies[0], check_index, &in);
+        any |= in != NULL;
+    }
+    return any;
+}
+
 bool gpuc_rules_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out,
                                 gpuc_tile_shape *s)
 {
@@ -81,7 +113,17 @@ bool gpuc_rules_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reductio
     if (!find_extents(r, reduction, n, s)) return false;
     if (s->matmul && s->rows == 1 && gpuc_target_lanes_are_threads(r->target))
         return false; /* no reuse to gain from */
+    if (!gpuc_expr_is_int(gpuc_te_shape(out)[n - 1], &s->used)) s->used = s->row_length;
+    s->window = window_lines(r, reduction, s);
+    s->inside = gpuc_rules_tile_shifts(r, s) && reads_rounded_copy(r, reduction->op) &&
+                s->used >= gpuc_target_lanes(r->target, gpuc_te_dtype(reduction));
     s->packs = s->matmul && n > 1 && s->rows >= r->constants->tile_often && reduction->op->num_inputs == 2;
     if (s->conv) s->group = rows_of_group(reduction, s->rows);
     return true;
+}
+
+bool gpuc_rules_tile_stays_inside(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out)
+{
+    gpuc_tile_shape s;
+    return r->kind != GPUC_CLASS_GPU && gpuc_rules_tile_find_shape(r, reduction, out, &s) && s.inside;
 }

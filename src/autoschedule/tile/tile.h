@@ -19,8 +19,11 @@ typedef struct gpuc_tile {
 typedef struct gpuc_tile_shape {
     bool conv, depthwise, matmul, channels_last, product; /* product: of matrices, with channels last */
     int row_axis, line_axis;                              /* -1: none */
-    int64_t rows, lines, row_length, others;              /* extents of the output */
+    int64_t rows, lines, row_length, others;              /* extents of the sums */
+    int64_t used;                                         /* of a row: sums of windows are rounded up */
     int64_t group;     /* of a convolution: rows that read the same channels; 0: all */
+    int64_t window;    /* lines of a window that windows of several lines share; 0: they do not */
+    bool inside;       /* tiles end where rows do, and read no elements behind them */
     bool stream;       /* vectors are read once per tile, from a cache further away */
     bool open;         /* row lengths are known only at run time: the tail of a row goes element by element */
     bool packs;        /* operands are packed into panels, the last one filled up */
@@ -46,10 +49,18 @@ bool gpuc_rules_tile_ends_in_part(const gpuc_rules *r, const gpuc_tile_shape *s,
  * the next ones: [..., row, column] becomes [..., columns, row, column]. Returns the new number of loops. */
 int gpuc_rules_tile_block_columns(const gpuc_rules *r, gpuc_stage *st, const gpuc_tensor *product,
                                   const gpuc_tile *t, int n, gpuc_iter **loops);
+/* Whether sums of several lines take a line of the data from registers: those of a window's column are unrolled. */
+bool gpuc_rules_tile_shares_lines(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_tile *t);
+/* Whether tails are whole tiles that are shifted back, which needs operands that may be read from any element on. */
+bool gpuc_rules_tile_shifts(const gpuc_rules *r, const gpuc_tile_shape *s);
+/* Which operands are in panels. */
+typedef struct gpuc_tile_panels {
+    bool rows, columns;
+} gpuc_tile_panels;
 /* Packs operands that exceed a cache, or whose rows map to few of its lines (their starts are a large power
- * of two apart), if each element is used often enough to pay for the copy. Returns whether columns are in panels. */
-bool gpuc_rules_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
-                                   const gpuc_tile *t);
+ * of two apart), if each element is used often enough to pay for the copy. */
+gpuc_tile_panels gpuc_rules_tile_pack_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
+                                               const gpuc_tile *t);
 /* output.c: tiles outside, the elements of a tile inside. Returns the loop in which a tile is summed. */
 gpuc_iter *gpuc_rules_tile_output(const gpuc_rules *r, gpuc_stage *st, gpuc_stage *sum,
                                   const gpuc_tile_shape *s, const gpuc_tile *t, bool parts);

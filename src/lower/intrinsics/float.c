@@ -316,13 +316,21 @@ static gpuc_expr with_zero(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_exp
     return NULL;
 }
 
+/* Functions of vectors that the language lacks, or that are a call for each lane. */
+static bool is_slow(const gpuc_intrin *x, gpuc_tir_op op, gpuc_dtype t)
+{
+    const gpuc_target *target = x->target;
+    if (t.lanes == 1) return false;
+    if (op == GPUC_TIR_MOD) return !target->language->vector_mod;
+    return op == GPUC_TIR_ERF && t.bits < 64 && gpuc_target_classify(target) == GPUC_CLASS_SIMD_CPU;
+}
+
 gpuc_expr gpuc_lower_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
 {
     gpuc_ctx *ctx = x->ctx;
     if (op == GPUC_TIR_POW && is_float(b, 2)) return gpuc_mul(ctx, a, a);
     if (op == GPUC_TIR_POW && is_float(b, 0.5) && x->target->language->c99_math) return root(x, a);
-    bool vector = op == GPUC_TIR_MOD && a->dtype.lanes > 1 && !x->target->language->vector_mod;
-    if (x->target->language->c99_math && !vector) return NULL;
+    if (x->target->language->c99_math && !is_slow(x, op, a->dtype)) return NULL;
     if (x->target->fast_math && op != GPUC_TIR_ERF && op != GPUC_TIR_POW) return NULL;
     if (op == GPUC_TIR_MUL || op == GPUC_TIR_DIV) {
         gpuc_expr r = with_zero(x, op, a, b);

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tiles on CPUs as loops: tails are shifted back instead of guarded, rounded-up copies are left out, and the lines of a
+ * window's column are unrolled, so that lines of the tile share what is loaded. */
+#include "../te/protect.h"
+
+#include <string.h>
+
+#include "autoschedule/rules.h"
+#include "base/buf.h"
+#include "tir/tir.h"
+
+#include <gpuc/schedule.h>
+
+enum { WINDOW = 5, LINES = 28, ROUNDED = 64 };
+
+static const char *loops_of(gpuc_ctx *ctx, const char *target, gpuc_tensor *out, int n, gpuc_tensor **args)
+{
+    const gpuc_target *t = gpuc_target_parse(ctx, target, NULL);
+    gpuc_schedule *s = gpuc_topi_schedule(ctx, t, NULL, 1, &out);
+    gpuc_buf printed;
+    gpuc_buf_init(&printed, ctx->allocator);
+    gpuc_tir_print(ctx, &printed, gpuc_schedule_lower(s, "f", n, args));
+    const char *text = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&printed));
+    gpuc_buf_deinit(&printed);
+    return text;
+}
+
+static gpuc_tensor *product(gpuc_ctx *ctx, int64_t m, int64_t n, gpuc_tensor **args)
+{
+    gpuc_expr rows[] = {gpuc_int(ctx, m), gpuc_int(ctx, 8)}, columns[] = {rows[1], gpuc_int(ctx, n)};
+    args[0] = gpuc_te_placeholder(ctx, "A", 2, rows, GPUC_FLOAT32);
+    args[1] = gpuc_te_placeholder(ctx, "B", 2, columns, GPUC_FLOAT32);
+    gpuc_iter *axes[] = {gpuc_te_axis(ctx, rows[0], "i"), gpuc_te_axis(ctx, columns[1], "j")},
+              *sum = gpuc_te_reduce_axis(ctx, rows[1], "k");
+    gpuc_expr at_a[] = {gpuc_iter_var(axes[0]), gpuc_iter_var(sum)},
+              at_b[] = {gpuc_iter_var(sum), gpuc_iter_var(axes[1])};
+    gpuc_expr value = gpuc_mul(ctx, gpuc_te_read(ctx, args[0], 2, at_a), gpuc_te_read(ctx, args[1], 2, at_b));
+    args[2] = gpuc_te_compute(ctx, "C", 2, axes, gpuc_te_reduce(ctx, "sum", value, 1, &sum));
+    gpuc_te_set_attr(ctx, args[2], "tag", "matmul");
+    return args[2];
+}
+
+/* An operand of 4 axes, read at these places. */
+static gpuc_expr element(gpuc_ctx *ctx, gpuc_tensor *t, gpuc_iter *const *axes)
+{
+    gpuc_expr at[4];
+    for (int i = 0; i < 4; i++) at[i] = gpuc_iter_var(axes[i]);
+    return gpuc_te_read(ctx, t, 4, at);
+}
+
+/* Elements of A that are moved by so many columns, and 0 beyond. */
+static gpuc_tensor *padded(gpuc_ctx *ctx, gpuc_tensor *a, int64_t columns, int64_t moved)
+{
+    gpuc_expr at[4];
+    gpuc_iter *axes[4];
+    for (int i = 0; i < 4; i++) {
+        gpuc_expr extent = gpuc_te_shape(a)[i];
+        axes[i] = gpuc_te_axis(ctx, i < 3 ? extent : gpuc_int(ctx, ROUNDED + WINDOW - 1), "p");
+        at[i] = gpuc_iter_var(axes[i]);
+    }
+    at[3] = gpuc_sub(ctx, at[3], gpuc_int(ctx, moved));
+    gpuc_expr inside =
+        gpuc_and(ctx, gpuc_ge(ctx, at[3], gpuc_int(ctx, 0)), gpuc_lt(ctx, at[3], gpuc_int(ctx, columns)));
+    gpuc_expr value =
+        gpuc_if_then_else(ctx, inside, gpuc_te_read(ctx, a, 4, at), gpuc_imm(ctx, GPUC_FLOAT32, 0));
+    gpuc_tensor *pad = gpuc_te_compute(ctx, "pad", 4, axes, value);
+    gpuc_te_set_attr(ctx, pad, "tag", "pad");
+    return pad;
+}
+
+/* A depthwise convolution whose rows of 50 sums are rounded up to 64. */
+static gpuc_tensor *depthwise(gpuc_ctx *ctx, int64_t moved, gpuc_tensor **args)
+{
+    const int64_t used = 50, columns = used + WINDOW - 1 - moved;
+    const int64_t extents[] = {1, 6, LINES + WINDOW - 1, columns}, sums[] = {1, 6, LINES, ROUNDED};
+    gpuc_expr shape[4], weights[] = {gpuc_int(ctx, 6), gpuc_int(ctx, WINDOW), gpuc_int(ctx, WINDOW)};
+    gpuc_iter *axes[4], *last[4], *window[2];
+    for (int i = 0; i < 4; i++) {
+        shape[i] = gpuc_int(ctx, extents[i]);
+        axes[i] = gpuc_te_axis(ctx, gpuc_int(ctx, sums[i]), "i");
+        last[i] = gpuc_te_axis(ctx, gpuc_int(ctx, i < 3 ? sums[i] : used), "o");
+    }
+    for (int i = 0; i < 2; i++) window[i] = gpuc_te_reduce_axis(ctx, weights[1], i ? "kx" : "ky");
+    args[0] = gpuc_te_placeholder(ctx, "A", 4, shape, GPUC_FLOAT32);
+    args[1] = gpuc_te_placeholder(ctx, "W", 3, weights, GPUC_FLOAT32);
+    gpuc_expr ky = gpuc_iter_var(window[0]), kx = gpuc_iter_var(window[1]),
+              at_w[] = {gpuc_iter_var(axes[1]), ky, kx},
+              at[] = {gpuc_iter_var(axes[0]), gpuc_iter_var(axes[1]),
+                      gpuc_add(ctx, gpuc_iter_var(axes[2]), ky), gpuc_add(ctx, gpuc_iter_var(axes[3]), kx)};
+    gpuc_expr value = gpuc_mul(ctx, gpuc_te_read(ctx, padded(ctx, args[0], columns, moved), 4, at),
+                               gpuc_te_read(ctx, args[1], 3, at_w));
+    gpuc_tensor *conv = gpuc_te_compute(ctx, "conv", 4, axes, gpuc_te_reduce(ctx, "sum", value, 2, window));
+    gpuc_te_set_attr(ctx, conv, "tag", "depthwise");
+    args[2] = gpuc_te_compute(ctx, "T", 4, last, element(ctx, conv, last));
+    return args[2];
+}
+
+static const char *const cpus[] = {"c -vector_bits=512 -vector_registers=32",
+                                   "c -vector_bits=256 -vector_registers=16", "opencl/pocl"};
+
+static void check_tails(gpuc_ctx *ctx)
+{
+    gpuc_tensor *args[3];
+    for (size_t i = 0; i < sizeof cpus / sizeof *cpus; i++) {
+        const char *text = loops_of(ctx, cpus[i], product(ctx, 31, 45, args), 3, args);
+        if (strstr(text, "if (") || !strstr(text, "min("))
+            fail_msg("%s: a tail has a guard:\n%s", cpus[i], text);
+        text = loops_of(ctx, cpus[i], depthwise(ctx, 0, args), 3, args);
+        if (strstr(text, "if (") || !strstr(text, "min("))
+            fail_msg("%s: a tail has a guard:\n%s", cpus[i], text);
+    }
+}
+
+static void check_copies(gpuc_ctx *ctx)
+{
+    gpuc_tensor *args[3];
+    for (size_t i = 0; i < sizeof cpus / sizeof *cpus; i++) {
+        const char *text = loops_of(ctx, cpus[i], depthwise(ctx, 0, args), 3, args);
+        if (strstr(text, "pad")) fail_msg("%s: rows are copied to be longer:\n%s", cpus[i], text);
+        text = loops_of(ctx, cpus[i], depthwise(ctx, 2, args), 3, args);
+        if (!strstr(text, "pad")) fail_msg("%s: what is moved is read without a copy:\n%s", cpus[i], text);
+    }
+}
+
+static void check_columns(gpuc_ctx *ctx)
+{
+    gpuc_tensor *args[3];
+    const char *text = loops_of(ctx, cpus[0], depthwise(ctx, 2, args), 3, args);
+    const char *kx = strstr(text, "for kx"), *ky = strstr(text, "for ky in 0..5 unroll");
+    if (!kx || !ky || kx > ky) fail_msg("lines of a column are not unrolled inside:\n%s", text);
+}
+
+static void tails_are_shifted_back(void **state)
+{
+    (void)state;
+    run_ok(check_tails);
+}
+
+static void rounded_copies_are_left_out(void **state)
+{
+    (void)state;
+    run_ok(check_copies);
+}
+
+static void lines_share_loads(void **state)
+{
+    (void)state;
+    run_ok(check_columns);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tails_are_shifted_back),
+        cmocka_unit_test(rounded_copies_are_left_out),
+        cmocka_unit_test(lines_share_loads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_topi_tile_random TARGET [CASES [SEED]]: products, convolutions and pools of random sizes beside their definitions:
+ * rows with and without a tail, with and without padding, of a few elements or of several tiles. */
+#include <stdlib.h>
+
+#include "../codegen/run.h"
+#include "on_device.h"
+
+typedef struct random_case {
+    fx_rng rng;
+    uint64_t seed;
+} random_case;
+
+static const char *random_type(fx_rng *r)
+{
+    static const char *const types[] = {"float32", "float32", "float32", "float64", "float16", "int32"};
+    const char *type = types[fx_below(r, 6)];
+    return type;
+}
+
+/* "[a, b, ...]" of n numbers from lo on, all the same where that is wanted. */
+static const char *numbers(gpuc_ctx *ctx, fx_rng *r, int n, int lo, int count, bool same)
+{
+    const char *text = "[";
+    int first = lo + fx_below(r, count);
+    for (int i = 0; i < n; i++)
+        text = gpuc_ctx_printf(ctx, "%s%s%d", text, i ? ", " : "", same ? first : lo + fx_below(r, count));
+    return gpuc_ctx_printf(ctx, "%s]", text);
+}
+
+/* Extents of rank spatial axes, the last of up to most elements: "7, 40". */
+static const char *space(gpuc_ctx *ctx, fx_rng *r, int rank, int most)
+{
+    const char *text = "";
+    for (int i = 0; i < rank; i++)
+        text = gpuc_ctx_printf(ctx, "%s, %d", text, 9 + fx_below(r, i == rank - 1 ? most : 7));
+    return text;
+}
+
+static op_case matmul(gpuc_ctx *ctx, fx_rng *r)
+{
+    static const int sizes[] = {1, 2, 5, 7, 13, 16, 31, 48, 50, 97, 150};
+    int m = sizes[fx_below(r, 11)], n = sizes[fx_below(r, 11)] + fx_below(r, 9), k = 1 + fx_below(r, 60);
+    const char *type = random_type(r), *batch = fx_below(r, 2) ? "3, " : "";
+    return (op_case){
+        .op = "nn.matmul",
+        .attrs = "",
+        .in = gpuc_ctx_printf(ctx, "%s[%s%d, %d] %s[%s%d, %d]", type, batch, m, k, type, batch, k, n)};
+}
+
+static op_case convolution(gpuc_ctx *ctx, fx_rng *r)
+{
+    int rank = 1 + fx_below(r, 3), way = fx_below(r, 3), groups = 1, in = 1 + fx_below(r, 9),
+        out = 1 + fx_below(r, 20);
+    if (way == 1) groups = in = out; /* depthwise */
+    if (way == 2) groups = 1 + fx_below(r, 4), in *= groups, out *= groups;
+    const char *type = random_type(r), *window = "", *pads = fx_below(r, 2) ? "0" : NULL;
+    for (int i = 0; i < rank; i++)
+        window = gpuc_ctx_printf(ctx, "%s, %d", window, 1 + fx_below(r, rank == 1 ? 7 : 4));
+    return (op_case){.op = gpuc_ctx_printf(ctx, "nn.conv%dd", rank),
+                     .attrs = gpuc_ctx_printf(ctx, "strides=%s padding=%s dilation=%s groups=%d",
+                                              numbers(ctx, r, rank, 1, fx_below(r, 2) ? 1 : 3, false),
+                                              numbers(ctx, r, 2 * rank, 0, pads ? 1 : 4, false),
+                                              numbers(ctx, r, rank, 1, 2, false), groups),
+                     .in = gpuc_ctx_printf(ctx, "%s[%d, %d%s] %s[%d, %d%s]", type, 1 + fx_below(r, 2), in,
+                                           space(ctx, r, rank, rank == 1 ? 200 : 70), type, out, in / groups,
+                                           window)};
+}
+
+static op_case pool(gpuc_ctx *ctx, fx_rng *r)
+{
+    int rank = 1 + fx_below(r, 3);
+    return (op_case){
+        .op = gpuc_ctx_printf(ctx, "nn.%s_pool%dd", fx_below(r, 2) ? "max" : "avg", rank),
+        .attrs = gpuc_ctx_printf(ctx, "pool_size=%s strides=%s padding=%s dilation=%s",
+                                 numbers(ctx, r, rank, 2, 3, false), numbers(ctx, r, rank, 1, 2, false),
+                                 numbers(ctx, r, 2 * rank, 0, 2, true), numbers(ctx, r, rank, 1, 1, true)),
+        .in = gpuc_ctx_printf(ctx, "float32[1, %d%s]", 1 + fx_below(r, 6), space(ctx, r, rank, 70))};
+}
+
+static void check(gpuc_ctx *ctx, void *arg)
+{
+    random_case *c = arg;
+    fx_rng *r = &c->rng;
+    int way = fx_below(r, 5);
+    op_case one = way < 1 ? matmul(ctx, r) : way < 4 ? convolution(ctx, r) : pool(ctx, r);
+    one.lo = 1; /* no sum is small beside its terms */
+    one.hi = 3;
+    if (getenv("GPUC_TEST_VERBOSE"))
+        print_message("seed %llu: %s(%s) %s\n", (unsigned long long)c->seed, one.op, one.attrs, one.in);
+    on_device_check_all(&one, 1);
+}
+
+static int cases = 40;
+static uint64_t first = 1;
+
+static void at_random(void **state)
+{
+    (void)state;
+    for (int i = 0; i < cases; i++) {
+        uint64_t seed = first + (uint64_t)i;
+        random_case c = {.rng = {seed * 7919}, .seed = seed};
+        run_in_ctx(check, &c);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
+    if (argc > 2) cases = atoi(argv[2]);
+    if (argc > 3) first = strtoull(argv[3], NULL, 10);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(at_random)};
+    return run_end(cmocka_run_group_tests(tests, NULL, NULL));
+}
