@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_topi_sort_random TARGET [CASES [SEED]]: operators that have bodies of their own for CPUs, llvmpipe among them, beside the
- * bodies that other targets get: the same bytes, for random types, extents, axes and values. */
+/* test_topi_sort_random TARGET [CASES [SEED]]: operators that have bodies of their own for CPUs, llvmpipe
+ * among them, beside the bodies that other targets get: the same bytes, for random types, extents, axes
+ * and values. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
