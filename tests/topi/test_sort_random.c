@@ -16,7 +16,7 @@ typedef struct random_case {
 
 static const int64_t lengths[] = {0,  1,  2,  3,   10,  23,  24,   25,   31,   32,    33,    63,     64,
                                   65, 96, 99, 100, 257, 600, 1000, 1025, 3000, 40000, 70001, 140000, 300000};
-enum { LENGTHS = sizeof lengths / sizeof lengths[0], LONG = 4 /* of them */ };
+enum { LENGTHS = sizeof lengths / sizeof lengths[0], LONG = 5 /* of them */ };
 
 static gpuc_dtype random_type(fx_rng *r)
 {
