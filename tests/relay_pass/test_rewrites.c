@@ -133,11 +133,11 @@ static void neutral_operators(gpuc_ctx *ctx, void *arg)
 }
 
 /* Updates go to places along an axis that all of a slice have in common: a negative one and equal ones among them. */
-static gpuc_rexpr *scattered(gpuc_ctx *ctx, gpuc_rexpr *updates, const char *attrs, const char *indices,
-                             const char *all)
+static gpuc_rexpr *scattered(gpuc_ctx *ctx, gpuc_rexpr *updates, const char *attrs, int n,
+                             const char *indices, const char *all)
 {
     static const float zeros[12];
-    gpuc_rexpr *at = fx_ints(ctx, 3, (const int64_t[]){-1, 0, -1});
+    gpuc_rexpr *at = fx_ints(ctx, n, (const int64_t[]){-1, 0, -1});
     at = fx_op1(ctx, "broadcast_to", all, fx_op1(ctx, "reshape", indices, at));
     gpuc_rexpr *args[] = {fx_floats(ctx, FX_DIMS(3, 4), zeros), at, updates};
     return fx_op(ctx, "scatter_elements", attrs, 3, args);
@@ -148,16 +148,17 @@ static void scattered_slices(gpuc_ctx *ctx, void *arg)
     (void)arg;
     gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(3, 4));
     const char *rows = "newshape=[3, 1]", *all = "shape=[3, 4]";
-    AFTER(simplify_expr, scattered(ctx, x, "axis=0 reduction=\"add\"", rows, all),
+    AFTER(simplify_expr, scattered(ctx, x, "axis=0 reduction=\"add\"", 3, rows, all),
           "%0 = reshape(const([-1, 0, -1], Tensor[(3), int64]), newshape=[3, 1]); /* Tensor[(3, 1), int64] */"
           "scatter_nd(const(Tensor[(3, 4), float32]), %0, %x, reduction=\"add\")");
-    AFTER(simplify_expr, scattered(ctx, x, "axis=-2 reduction=\"none\"", rows, all),
+    AFTER(simplify_expr, scattered(ctx, x, "axis=-2 reduction=\"none\"", 3, rows, all),
           "%0 = reshape(const([-1, 0, -1], Tensor[(3), int64]), newshape=[3, 1]); /* Tensor[(3, 1), int64] */"
           "scatter_nd(const(Tensor[(3, 4), float32]), %0, %x, reduction=\"none\")");
+    SAME(simplify_expr, scattered(ctx, x, "axis=0", 1, "newshape=[1, 1]", all));
     x = fx_var(ctx, "x", FX_DIMS(3, 3));
-    SAME(simplify_expr, scattered(ctx, x, "axis=0", rows, "shape=[3, 3]"));
-    SAME(simplify_expr, scattered(ctx, x, "axis=0", "newshape=[1, 3]", "shape=[3, 3]"));
-    SAME(simplify_expr, scattered(ctx, x, "axis=1", rows, "shape=[3, 3]"));
+    SAME(simplify_expr, scattered(ctx, x, "axis=0", 3, rows, "shape=[3, 3]"));
+    SAME(simplify_expr, scattered(ctx, x, "axis=0", 3, "newshape=[1, 3]", "shape=[3, 3]"));
+    SAME(simplify_expr, scattered(ctx, x, "axis=1", 3, rows, "shape=[3, 3]"));
 }
 
 /* ---- eliminate_common_subexpr, dead_code ---- */

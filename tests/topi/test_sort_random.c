@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_topi_sort_random TARGET [CASES [SEED]]: operators that have bodies of their own for CPUs, llvmpipe among them, beside the
- * bodies that other targets get: the same bytes, for random types, extents, axes and values. */
+/* test_topi_sort_random TARGET [CASES [SEED]]: operators that have bodies of their own for CPUs, llvmpipe
+ * among them, beside the bodies that other targets get: the same bytes, for random types, extents, axes
+ * and values. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ typedef struct random_case {
 
 static const int64_t lengths[] = {0,  1,  2,  3,   10,  23,  24,   25,   31,   32,    33,    63,     64,
                                   65, 96, 99, 100, 257, 600, 1000, 1025, 3000, 40000, 70001, 140000, 300000};
-enum { LENGTHS = sizeof lengths / sizeof lengths[0], LONG = 4 /* of them */ };
+enum { LENGTHS = sizeof lengths / sizeof lengths[0], LONG = 5 /* of them */ };
 
 static gpuc_dtype random_type(fx_rng *r)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sin, cos and tan of float64, for every argument. Small ones lose a multiple of pi/2 in parts whose products are exact
- * (Cody and Waite); from 2^30 on, digits of 2/pi are multiplied with the number (Payne and Hanek). No bits of the number
- * are looked at. Polynomials are those of S. Moshier's Cephes library. */
+/* sin, cos and tan of float64, for every argument. Small ones lose a multiple of pi/2 in parts whose
+ * products are exact (Cody and Waite); from 2^30 on, digits of 2/pi are multiplied with the number (Payne
+ * and Hanek). No bits of the number are looked at. Polynomials are those of S. Moshier's Cephes library. */
 #include <math.h>
 
 #include "lower/intrinsics/math.h"
@@ -30,8 +30,8 @@ static reduced reduce_small(gpuc_intrin *x, gpuc_expr a)
 
 enum { WORDS = 6, DIGITS = 2 * WORDS, MOD_DIGITS = 6 };
 
-/* The words of 2/pi that count for size = *first * 2^(32k), with *first in [1, 2^32): the first one counts 2^32, what is
- * above gives multiples of 4. */
+/* The words of 2/pi that count for size = *first * 2^(32k), with *first in [1, 2^32): the first one counts
+ * 2^32, what is above gives multiples of 4. */
 static void window(gpuc_intrin *x, gpuc_expr size, gpuc_expr *first, gpuc_expr *words)
 {
     static const uint32_t bits[] = {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorts rows by the digits of their keys, the lowest first, where lanes of a CPU are threads: a lane owns a part of a
- * row, and counts its digits in an array of its own. A running sum over all digits, and over the lanes for each, tells
- * where the elements of a lane go. Of few lanes, each makes that sum for itself: a kernel more takes longer. Where few
- * elements are wanted, those that cannot be among them are left out before: as many pieces of the row as are wanted
- * have a first element that is no later than the threshold. */
+/* Sorts rows by the digits of their keys, the lowest first, where lanes of a CPU are threads: a lane owns
+ * a part of a row, and counts its digits in an array of its own. A running sum over all digits, and over
+ * the lanes for each, tells where the elements of a lane go. Of few lanes, each makes that sum for itself:
+ * a kernel more takes longer. Where few elements are wanted, those that cannot be among them are left out
+ * before: as many pieces of the row as are wanted have a first element that is no later than the
+ * threshold. */
 #include "target/constants.h"
 #include "target/target.h"
 #include "topi/sort/order.h"
@@ -268,7 +269,8 @@ static gpuc_stmt take(const sorter *s, const gate *g, gpuc_expr i, const gpuc_ti
     return gpuc_tir_let(ctx, key, value, gpuc_tir_if_(ctx, gpuc_le(ctx, key, limit), one, NULL));
 }
 
-/* took: from the first element of each lane on, the positions of those of its own that take part; taken: their numbers */
+/* took: from the first element of each lane on, the positions of those of its own that take part; taken:
+ * their numbers */
 static gpuc_stmt take_all(const sorter *s, const gate *g, const gpuc_tir_buffer *took,
                           const gpuc_tir_buffer *taken)
 {

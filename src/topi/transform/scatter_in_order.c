@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Scatters on CPUs: each task, or lane, owns a part of the result, goes through all updates in their order, and applies those
- * that fall into its part. So equal positions give the same result as sorted updates do, without sorting. */
+/* Scatters on CPUs: each task, or lane, owns a part of the result, goes through all updates in their
+ * order, and applies those that fall into its part. So equal positions give the same result as sorted
+ * updates do, without sorting. */
 #include "target/target.h"
 #include "topi/transform/scatter.h"
 
@@ -124,7 +125,8 @@ gpuc_stmt gpuc_topi_scatter_in_order(const gpuc_scatter *s, const gpuc_target *t
 
 enum { UPDATES = GPUC_COMMON_scatter_updates, BLOCK = GPUC_COMMON_scatter_block };
 
-/* Applies updates from `first` on that are in front of `end`. All are read before: memory takes longer than the rest. */
+/* Applies updates from `first` on that are in front of `end`. All are read before: memory takes longer
+ * than the rest. */
 static gpuc_stmt apply_block(const pass *p, gpuc_expr first, gpuc_expr end)
 {
     const gpuc_scatter *s = p->s;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Greedy suppression on CPUs: a box that comes in order is left if none of those that are left overlaps it too much.
- * These lie corner by corner, so that vectors of them are compared at a time. Boxes behind the last one that may be
- * left are not looked at. */
+/* Greedy suppression on CPUs: a box that comes in order is left if none of those that are left overlaps it
+ * too much. These lie corner by corner, so that vectors of them are compared at a time. Boxes behind the
+ * last one that may be left are not looked at. */
 #include "target/constants.h"
 #include "target/target.h"
 #include "topi/vision/non_max_suppression.h"
@@ -42,6 +42,17 @@ static gpuc_stmt for_lanes(const gpuc_suppress_row *s, gpuc_expr lane, gpuc_stmt
     return gpuc_tir_for_(ctx, lane, gpuc_int(ctx, 0), lanes, GPUC_LOOP_VECTORIZED, GPUC_THREAD_NONE, body);
 }
 
+/* 1 if number i of those that are left overlaps a box too much, else 0. */
+static gpuc_expr overlaps(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr i, const gpuc_expr *box)
+{
+    gpuc_ctx *ctx = s->s.ctx;
+    gpuc_expr other[LINES];
+    for (int k = 0; k < LINES; k++) other[k] = gpuc_tir_load1(ctx, s->left, left_at(s, row, i, k));
+    gpuc_expr hit = gpuc_topi_suppress_overlap(&s->s, other, box);
+    if (s->class_of) hit = gpuc_and(ctx, hit, gpuc_eq(ctx, other[4], box[4]));
+    return gpuc_cast(ctx, GPUC_INT32, hit);
+}
+
 /* Counts those that are left and overlap a box too much, to hits; a block with some is enough. */
 static gpuc_stmt compare(const gpuc_suppress_row *s, gpuc_expr row, const gpuc_expr *box,
                          const gpuc_tir_buffer *left, const gpuc_tir_buffer *hits,
@@ -55,11 +66,8 @@ static gpuc_stmt compare(const gpuc_suppress_row *s, gpuc_expr row, const gpuc_e
               block = gpuc_int(ctx, BLOCK > lanes_of(s) ? BLOCK / lanes_of(s) : 1),
               from = gpuc_mul(ctx, c, block);
     for (int k = 0; k < 3; k++) lane[k] = gpuc_var(ctx, "lane", GPUC_INDEX);
-    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, gpuc_add(ctx, from, v), lanes), lane[0]), other[LINES];
-    for (int k = 0; k < LINES; k++) other[k] = gpuc_tir_load1(ctx, s->left, left_at(s, row, at, k));
-    gpuc_expr hit = gpuc_topi_suppress_overlap(&s->s, other, box);
-    if (s->class_of) hit = gpuc_and(ctx, hit, gpuc_eq(ctx, other[4], box[4]));
-    gpuc_expr sum = gpuc_add(ctx, gpuc_tir_load1(ctx, sums, lane[0]), gpuc_cast(ctx, GPUC_INT32, hit));
+    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, gpuc_add(ctx, from, v), lanes), lane[0]);
+    gpuc_expr sum = gpuc_add(ctx, gpuc_tir_load1(ctx, sums, lane[0]), overlaps(s, row, at, box));
     gpuc_stmt look = gpuc_topi_par_serial(ctx, v, gpuc_min(ctx, block, gpuc_sub(ctx, vectors, from)),
                                           for_lanes(s, lane[0], gpuc_tir_store1(ctx, sums, lane[0], sum)));
     gpuc_expr all = gpuc_add(ctx, gpuc_topi_par_get(ctx, hits), gpuc_tir_load1(ctx, sums, lane[1]));
@@ -133,19 +141,16 @@ bool gpuc_topi_suppress_fits_lanes(const gpuc_suppress_row *s)
     return n <= GPUC_COMMON_boxes_iterations / each;
 }
 
-/* Counts to hits those that overlap a box too much, of the ones that the thread holds: each lanes-th of those that are
- * left. */
+/* Counts to hits those that overlap a box too much, of the ones that the thread holds: each lanes-th of
+ * those that are left. */
 static gpuc_stmt compare_own(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr thread,
                              const gpuc_expr *box, gpuc_expr count, const gpuc_tir_buffer *hits)
 {
     gpuc_ctx *ctx = s->s.ctx;
     int64_t width = s->target->simd_lanes;
-    gpuc_expr c = gpuc_var(ctx, "c", GPUC_INDEX), lanes = gpuc_int(ctx, width), other[LINES];
+    gpuc_expr c = gpuc_var(ctx, "c", GPUC_INDEX), lanes = gpuc_int(ctx, width);
     gpuc_expr k = gpuc_add(ctx, gpuc_mul(ctx, c, lanes), thread);
-    for (int i = 0; i < LINES; i++) other[i] = gpuc_tir_load1(ctx, s->left, left_at(s, row, k, i));
-    gpuc_expr hit = gpuc_topi_suppress_overlap(&s->s, other, box);
-    if (s->class_of) hit = gpuc_and(ctx, hit, gpuc_eq(ctx, other[4], box[4]));
-    gpuc_expr sum = gpuc_add(ctx, gpuc_topi_par_get(ctx, hits), gpuc_cast(ctx, GPUC_INT32, hit));
+    gpuc_expr sum = gpuc_add(ctx, gpuc_topi_par_get(ctx, hits), overlaps(s, row, k, box));
     gpuc_expr left = gpuc_sub(ctx, gpuc_topi_par_index(ctx, count), thread);
     gpuc_expr own = gpuc_topi_par_clamp(ctx, gpuc_topi_par_ceildiv(ctx, left, lanes), gpuc_int(ctx, 0),
                                         gpuc_int(ctx, (most_left(s) + width - 1) / width));
