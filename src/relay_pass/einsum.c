@@ -6,6 +6,7 @@
 
 #include "op/contraction.h"
 #include "relay_pass/util.h"
+#include "target/constants.h"
 
 /* A tensor whose dimensions have labels, each another one. */
 typedef struct factor {
@@ -127,20 +128,27 @@ static bool has_twice(const gpuc_op_term *t)
     return false;
 }
 
+/* An einsum of n operands, whose terms stand before that of the result. */
+static gpuc_rexpr *summed(const maker *m, int n, gpuc_rexpr *const *x, const gpuc_op_term *const *terms)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const char *text = "";
+    for (int i = 0; i <= n; i++) {
+        if (i) text = gpuc_ctx_printf(m->ctx, "%s%s", text, i == n ? "->" : ",");
+        for (int k = 0; k < terms[i]->n; k++)
+            text = gpuc_ctx_printf(m->ctx, "%s%c", text, letters[place_of(terms[0], terms[i]->label[k])]);
+    }
+    return gpuc_relay_op(m->ctx, "einsum", gpuc_attrs_string(m->ctx, NULL, "equation", text), n, x);
+}
+
 /* The sum over what is not kept, by an einsum where a label stands twice: a diagonal. */
 static void reduce(const maker *m, factor *f, const gpuc_op_term *kept)
 {
     int64_t axes[GPUC_TOPI_MAX_DIMS];
+    const gpuc_op_term *terms[] = {&f->of, kept};
     int n = 0;
-    char text[2 * GPUC_TOPI_MAX_DIMS + 3], *p = text;
-    const char *letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     if (has_twice(&f->of)) {
-        for (int i = 0; i < f->of.n; i++) *p++ = letters[place_of(&f->of, f->of.label[i])];
-        *p++ = '-';
-        *p++ = '>';
-        for (int i = 0; i < kept->n; i++) *p++ = letters[place_of(&f->of, kept->label[i])];
-        *p = 0;
-        f->x = gpuc_relay_op1(m->ctx, "einsum", gpuc_attrs_string(m->ctx, NULL, "equation", text), f->x);
+        f->x = summed(m, 1, &f->x, terms);
     } else if (kept->n < f->of.n) {
         for (int i = 0; i < f->of.n; i++)
             if (place_of(kept, f->of.label[i]) < 0) axes[n++] = i;
@@ -177,9 +185,39 @@ static void find_roles(const maker *m, int a, int b, role *roles)
 typedef struct layout {
     gpuc_op_term of[2], out; /* of[0] is on the left */
     gpuc_op_term batch, rows, sums, columns;
+    bool
+        spread; /* each label of the batch is a dimension, which an operand may not have; else they are one */
     bool turned[2]; /* columns before rows */
     double moved;   /* elements that have to be transposed */
 } layout;
+
+/* Whether the labels are known to make fewer than n elements. */
+static bool fewer(const maker *m, const gpuc_op_term *t, int64_t n)
+{
+    int64_t extent;
+    for (int i = 0; i < t->n; i++)
+        if (!gpuc_expr_is_int(m->c->extent[t->label[i]], &extent)) return false;
+    return size_of(m, t) < (double)n;
+}
+
+/* Sets of, turned, out and moved. A product of rows by rows is slow, unless there are few. */
+static void count_moved(const maker *m, const factor *const *f, const gpuc_op_term *want, layout *l)
+{
+    for (int i = 0; i < 2; i++) {
+        const gpuc_op_term *first = i ? &l->sums : &l->rows, *second = i ? &l->columns : &l->sums;
+        gpuc_op_term own = {0};
+        for (int k = 0; k < l->batch.n; k++)
+            if (place_of(&f[i]->of, l->batch.label[k]) >= 0) own.label[own.n++] = l->batch.label[k];
+        gpuc_op_term turned = joined(&own, second, first);
+        l->of[i] = joined(&own, first, second);
+        l->turned[i] =
+            same_order(&turned, &f[i]->of) && (i == 0 || fewer(m, &l->rows, GPUC_COMMON_einsum_rows));
+        if (l->turned[i]) l->of[i] = turned;
+        if (!same_order(&l->of[i], &f[i]->of)) l->moved += size_of(m, &f[i]->of);
+    }
+    l->out = joined(&l->batch, &l->rows, &l->columns);
+    if (!same_order(&l->out, want)) l->moved += size_of(m, want);
+}
 
 /* Labels in the order of `order`, sums in that of f[sums]. */
 static layout consider(const maker *m, const factor *const *f, const role *roles, bool swapped,
@@ -189,31 +227,45 @@ static layout consider(const maker *m, const factor *const *f, const role *roles
                 .rows = those(order[0], roles, swapped ? OF_SECOND : OF_FIRST),
                 .columns = those(order[1], roles, swapped ? OF_FIRST : OF_SECOND),
                 .sums = those(&f[sums]->of, roles, SUMMED)};
-    for (int i = 0; i < 2; i++) {
-        const gpuc_op_term *first = i ? &l.sums : &l.rows, *second = i ? &l.columns : &l.sums;
-        gpuc_op_term turned = joined(&l.batch, second, first);
-        l.of[i] = joined(&l.batch, first, second);
-        l.turned[i] = same_order(&turned, &f[i]->of);
-        if (l.turned[i]) l.of[i] = turned;
-        if (!same_order(&l.of[i], &f[i]->of)) l.moved += size_of(m, &f[i]->of);
-    }
-    l.out = joined(&l.batch, &l.rows, &l.columns);
-    if (!same_order(&l.out, want)) l.moved += size_of(m, want);
+    count_moved(m, f, want, &l);
     return l;
+}
+
+/* The same where the result needs no transposition: its last labels are columns, those before them rows, and all
+ * others a batch. False: the matrices would be small. */
+static bool consider_spread(const maker *m, const factor *const *f, const role *roles, bool swapped, int sums,
+                            const gpuc_op_term *want, layout *l)
+{
+    role row = swapped ? OF_SECOND : OF_FIRST, column = swapped ? OF_FIRST : OF_SECOND;
+    int columns = want->n, rows;
+    while (columns > 0 && roles[want->label[columns - 1]] == column) columns--;
+    for (rows = columns; rows > 0 && roles[want->label[rows - 1]] == row;) rows--;
+    *l = (layout){.sums = those(&f[sums]->of, roles, SUMMED), .spread = true};
+    for (int i = 0; i < want->n; i++) {
+        gpuc_op_term *to = i < rows ? &l->batch : i < columns ? &l->rows : &l->columns;
+        to->label[to->n++] = want->label[i];
+    }
+    if (fewer(m, &l->rows, GPUC_COMMON_einsum_rows) || fewer(m, &l->columns, GPUC_COMMON_einsum_rows))
+        return false;
+    count_moved(m, f, want, l);
+    return true;
 }
 
 /* The layout that moves the fewest elements. A vector stands on the left, as a row. */
 static layout best_layout(const maker *m, const factor *a, const factor *b, const role *roles,
                           const gpuc_op_term *want, const factor **f)
 {
-    layout best = {.moved = -1};
+    layout best = {.moved = -1}, l;
     bool rows = those(&a->of, roles, OF_FIRST).n, columns = those(&b->of, roles, OF_SECOND).n;
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 12; i++) {
         bool swapped = i & 1;
         const factor *now[] = {swapped ? b : a, swapped ? a : b};
         const gpuc_op_term *own[] = {&now[0]->of, &now[1]->of}, *wanted[] = {want, want};
         if (rows != columns && swapped != rows) continue;
-        layout l = consider(m, now, roles, swapped, i & 2 ? own : wanted, i & 4 ? 0 : 1, want);
+        if (i < 8)
+            l = consider(m, now, roles, swapped, i & 2 ? own : wanted, i & 4 ? 0 : 1, want);
+        else if (!consider_spread(m, now, roles, swapped, i & 2 ? 0 : 1, want, &l))
+            continue;
         if (best.moved >= 0 && l.moved >= best.moved) continue;
         best = l;
         memcpy(f, now, sizeof now);
@@ -221,48 +273,49 @@ static layout best_layout(const maker *m, const factor *a, const factor *b, cons
     return best;
 }
 
+/* Operand i as matrices. */
+static gpuc_rexpr *matrices(const maker *m, const factor *f, const layout *l, int i)
+{
+    gpuc_expr sums = extent_of(m, &l->sums), others = extent_of(m, i ? &l->columns : &l->rows),
+              shape[GPUC_TOPI_MAX_DIMS];
+    bool sums_last = l->turned[i] == (i == 1);
+    int n = 0;
+    for (int k = 0; l->spread && k < l->batch.n; k++) {
+        int label = l->batch.label[k];
+        shape[n++] = place_of(&f->of, label) >= 0 ? m->c->extent[label] : gpuc_int(m->ctx, 1);
+    }
+    if (!l->spread && l->batch.n) shape[n++] = extent_of(m, &l->batch);
+    shape[n++] = sums_last ? others : sums;
+    shape[n++] = sums_last ? sums : others;
+    return gpuc_relay_pass_reshape(m->ctx, ordered(m, f, &l->of[i]), n, shape);
+}
+
 static factor matrix_product(const maker *m, const factor *a, const factor *b, const role *roles,
                              const gpuc_op_term *want)
 {
-    gpuc_ctx *ctx = m->ctx;
     const factor *f[2];
     layout l = best_layout(m, a, b, roles, want, f);
-    gpuc_expr batch = extent_of(m, &l.batch), sums = extent_of(m, &l.sums), dims[GPUC_TOPI_MAX_DIMS];
-    gpuc_rexpr *x[2];
-    for (int i = 0; i < 2; i++) {
-        gpuc_expr others = extent_of(m, i ? &l.columns : &l.rows);
-        bool sums_last = l.turned[i] == (i == 1);
-        gpuc_expr shape[] = {batch, sums_last ? others : sums, sums_last ? sums : others};
-        int skip = l.batch.n == 0;
-        x[i] = gpuc_relay_pass_reshape(ctx, ordered(m, f[i], &l.of[i]), 3 - skip, shape + skip);
-    }
-    const gpuc_attrs *attrs = gpuc_attrs_int(ctx, NULL, "transpose_a", l.turned[0]);
-    attrs = gpuc_attrs_int(ctx, attrs, "transpose_b", l.turned[1]);
-    gpuc_rexpr *y = gpuc_relay_op2(ctx, "nn.matmul", attrs, x[0], x[1]);
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    const gpuc_attrs *attrs = gpuc_attrs_int(m->ctx, NULL, "transpose_a", l.turned[0]);
+    attrs = gpuc_attrs_int(m->ctx, attrs, "transpose_b", l.turned[1]);
+    gpuc_rexpr *y =
+        gpuc_relay_op2(m->ctx, "nn.matmul", attrs, matrices(m, f[0], &l, 0), matrices(m, f[1], &l, 1));
     for (int i = 0; i < l.out.n; i++) dims[i] = m->c->extent[l.out.label[i]];
-    return (factor){gpuc_relay_pass_reshape(ctx, y, l.out.n, dims), l.out};
+    return (factor){gpuc_relay_pass_reshape(m->ctx, y, l.out.n, dims), l.out};
 }
 
-/* A product element by element, and sums of it where both have the same labels. */
-static factor plain_product(const maker *m, const factor *a, const factor *b, const role *roles,
-                            const gpuc_op_term *want)
+static factor outer_product(const maker *m, const factor *a, const factor *b, const gpuc_op_term *want)
 {
-    gpuc_op_term sums = those(&a->of, roles, SUMMED);
-    factor f = {.of = sums.n ? a->of : *want};
-    gpuc_rexpr *x[] = {ordered(m, a, &f.of), ordered(m, b, &f.of)};
-    f.x = gpuc_relay_op2(m->ctx, "multiply", NULL, x[0], x[1]);
-    gpuc_op_term kept = those(&a->of, roles, BATCH);
-    if (sums.n) reduce(m, &f, &kept);
-    return f;
+    gpuc_rexpr *x = ordered(m, a, want), *y = ordered(m, b, want);
+    return (factor){gpuc_relay_op2(m->ctx, "multiply", NULL, x, y), *want};
 }
 
-/* Whether both have the same labels, some of which are summed: a product of vectors. */
-static bool is_dot(const maker *m, int a, int b)
+/* Of vectors: both have the same labels. */
+static factor dot_product(const maker *m, const factor *a, const factor *b, const gpuc_op_term *want)
 {
-    role roles[GPUC_OP_LABELS];
-    find_roles(m, a, b, roles);
-    const gpuc_op_term *x = &m->in[a].of, *y = &m->in[b].of;
-    return those(x, roles, SUMMED).n && !those(x, roles, OF_FIRST).n && !those(y, roles, OF_SECOND).n;
+    const gpuc_op_term *terms[] = {&a->of, &b->of, want};
+    gpuc_rexpr *x[] = {a->x, b->x};
+    return (factor){summed(m, 2, x, terms), *want};
 }
 
 /* The labels of t in the order of the output. */
@@ -281,11 +334,15 @@ static void multiply(maker *m, int a, int b)
     role roles[GPUC_OP_LABELS];
     find_roles(m, a, b, roles);
     const factor *x = &m->in[a], *y = &m->in[b];
-    gpuc_op_term first = those(&x->of, roles, BATCH), second = those(&x->of, roles, OF_FIRST),
-                 third = those(&y->of, roles, OF_SECOND), want = joined(&first, &second, &third);
+    gpuc_op_term batch = those(&x->of, roles, BATCH), first = those(&x->of, roles, OF_FIRST),
+                 second = those(&y->of, roles, OF_SECOND), want = joined(&batch, &first, &second);
     if (m->n == 2) want = in_order(m, &want);
-    bool plain = !those(&x->of, roles, SUMMED).n || is_dot(m, a, b);
-    m->in[a] = (plain ? plain_product : matrix_product)(m, x, y, roles, &want);
+    if (!those(&x->of, roles, SUMMED).n)
+        m->in[a] = outer_product(m, x, y, &want);
+    else if (first.n || second.n)
+        m->in[a] = matrix_product(m, x, y, roles, &want);
+    else
+        m->in[a] = dot_product(m, x, y, &want);
     m->n--;
     memmove(m->in + b, m->in + b + 1, sizeof m->in[0] * (size_t)(m->n - b));
 }
@@ -335,7 +392,7 @@ static bool rounds_between(const maker *m)
     if (!gpuc_is_float(m->type) || m->type.bits != 16 || m->n < 2) return false;
     for (int i = 0; i < 2; i++)
         if (kept_of(m, i).n < m->in[i].of.n) return true;
-    return m->n > 2 || is_dot(m, 0, 1);
+    return m->n > 2;
 }
 
 static gpuc_rexpr *lowered(gpuc_ctx *ctx, const gpuc_op_contraction *c, const gpuc_rcall *call,
