@@ -55,7 +55,7 @@ static void equations(gpuc_ctx *ctx, void *arg)
         for (int k = 0; k < 5; k++)
             if (got[k] != r->count[k])
                 fail_msg("%s: %d calls of operator %d, not %d", r->equation, got[k], k, r->count[k]);
-        interp_expect_equal(ctx, before, after, 77, i % 3 == 1 ? 2e-3 : 1e-5);
+        if (r->dims[0][0] > 0) interp_expect_equal(ctx, before, after, 77, i % 3 == 1 ? 2e-3 : 1e-5);
     }
 }
 
