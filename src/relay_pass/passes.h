@@ -46,6 +46,9 @@ const gpuc_rule_table *const *gpuc_relay_pass_simplify_rules(void); /* for gpuc_
 void gpuc_relay_pass_transposed_conv(gpuc_relay_pass_ctx *p);
 /* Fourier transforms become products with constant matrices (the transformed axis must have a known extent). */
 void gpuc_relay_pass_fourier(gpuc_relay_pass_ctx *p);
+/* einsum and tensordot become transpositions, sums and products of matrices, unless only a run knows whether a dimension
+ * broadcasts. */
+void gpuc_relay_pass_einsum(gpuc_relay_pass_ctx *p);
 /* Convolutions with a kernel of one element are computed over [N, C, row]; elementwise followers too. */
 void gpuc_relay_pass_flatten_pointwise(gpuc_relay_pass_ctx *p);
 /* dense with a constant weight becomes matmul with the weight transposed. */

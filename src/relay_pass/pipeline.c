@@ -22,6 +22,7 @@ static const relay_pass shared_passes[] = {
     {"fold_constant", gpuc_relay_pass_fold_constant,
      0}, /* scaled weights, which are constants for what follows */
     {"fourier", gpuc_relay_pass_fourier, 2},
+    {"einsum", gpuc_relay_pass_einsum, 1}, /* before what looks for products */
     {"transposed_conv", gpuc_relay_pass_transposed_conv,
      2}, /* after: scale folding knows convolutions by name */
     {"flatten_pointwise", gpuc_relay_pass_flatten_pointwise, 2}, /* after: and by rank */
