@@ -23,6 +23,13 @@ typedef struct gpuc_iter gpuc_iter;        /* an axis of a compute, or a loop of
  * symbols; elements are scalars. */
 GPUC_API gpuc_tensor *gpuc_te_placeholder(gpuc_ctx *ctx, const char *name, int ndim, const gpuc_expr *shape,
                                           gpuc_dtype dtype);
+/* An input whose elements lie anywhere in an array of one dimension and `size` elements, which is the function's
+ * parameter: element [i, j, ...] is number offset + i * strides[0] + j * strides[1] + ..., counted in elements. Strides may
+ * be 0 or negative; all are integers of constants and symbols, copied. An error if constants say that elements are
+ * outside of the array. */
+GPUC_API gpuc_tensor *gpuc_te_placeholder_strided(gpuc_ctx *ctx, const char *name, int ndim,
+                                                  const gpuc_expr *shape, gpuc_dtype dtype, gpuc_expr size,
+                                                  const gpuc_expr *strides, gpuc_expr offset);
 GPUC_API gpuc_iter *gpuc_te_axis(gpuc_ctx *ctx, gpuc_expr extent, const char *name);        /* [0, extent) */
 GPUC_API gpuc_iter *gpuc_te_reduce_axis(gpuc_ctx *ctx, gpuc_expr extent, const char *name); /* [0, extent) */
 /* Axes whose variable runs from min, an integer of constants and symbols that may be negative, to min + extent - 1. The
@@ -71,6 +78,30 @@ GPUC_API void gpuc_te_compute_n(gpuc_ctx *ctx, const char *name, int ndim, gpuc_
                                 const gpuc_expr *bodies, gpuc_tensor **outs);
 /* A number: a tensor without dimensions, whose element is the value, rounded as a conversion from double is. */
 GPUC_API gpuc_tensor *gpuc_te_const(gpuc_ctx *ctx, gpuc_dtype dtype, double value);
+/* Makes the statement of an extern operation over its buffers: in[i] has input i, row by row, out[i] output i, and all of
+ * it is written. Loops, allocations and calls are made with gpuc/ir.h; gpuc_tir_intrinsic "extern" calls a C function on
+ * target c. NULL does nothing. */
+typedef gpuc_stmt (*gpuc_te_extern_body)(gpuc_ctx *ctx, const gpuc_tir_buffer *const *in,
+                                         const gpuc_tir_buffer *const *out, void *arg);
+/* An operation whose body is loop IR: num_outputs tensors of ndims[i], shapes[i] and dtypes[i] (shapes[i] may be NULL for
+ * rank 0) from any number of inputs; outs gets them. body is called once, with arg. Schedules compute it as a whole: its
+ * loops are its own. Errors: no outputs, wrong types or shapes; a body that uses a buffer of others, stores to an
+ * input, or reads tensors. That indices are inside of the buffers is the body's part: the evaluator says where they are
+ * not. */
+GPUC_API void gpuc_te_extern(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor *const *inputs,
+                             int num_outputs, const int *ndims, const gpuc_expr *const *shapes,
+                             const gpuc_dtype *dtypes, gpuc_te_extern_body body, void *arg,
+                             gpuc_tensor **outs);
+/* A recurrence over the first dimension, as te.scan of TVM. state[k] is a placeholder of shape [rows, ...] that stands for
+ * the result; init[k], of shape [first, ...], gives its first rows; update[k], of shape [rows - first, ...] and the state's
+ * type, computes the others from rows of any of the states before. Its first axis t is
+ * gpuc_te_axis_from(ctx, first, rows - first, "t"), so that state[k] is read at t - 1: an inclusive sum is S[t - 1] + X[t],
+ * an exclusive one S[t - 1] + X[t - 1]. What an update is computed from may depend on the states too: computes with the
+ * same first axis, read at t - first. outs[0 .. num_states) get the results. The recurrence runs step by step, in one
+ * thread; what does not depend on states is computed before, by stages of its own. Errors name the scan, the state and the
+ * read: shapes and types that differ, a row that is not before the step, a state that is no plain placeholder. */
+GPUC_API void gpuc_te_scan(gpuc_ctx *ctx, const char *name, int num_states, gpuc_tensor *const *init,
+                           gpuc_tensor *const *update, gpuc_tensor *const *state, gpuc_tensor **outs);
 /* Attaches a note for schedules to a tensor: the key "tag" is its operator class, other keys are by
  * agreement. Key and value are copied; a second value of a key replaces the first. */
 GPUC_API void gpuc_te_set_attr(gpuc_ctx *ctx, gpuc_tensor *t, const char *key, const char *value);

@@ -101,6 +101,7 @@ static void make_places(gpuc_lowering *l, const gpuc_te_params *params, int n, g
         params->buffers[i]->non_temporal = st->non_temporal;
         gpuc_te_place *place = gpuc_new(l->ctx, gpuc_te_place);
         place->buffer = params->buffers[i];
+        place->view = args[i]->view;
         gpuc_map_set(&l->places, args[i], place);
     }
     for (size_t i = 0; i < l->nests.count; i++) {

@@ -98,7 +98,8 @@ static void need_image(const gpuc_stage *st, bool parameter)
                         "this is none; use global.texel");
     for (int i = 0; i < st->op->num_outputs; i++) {
         const gpuc_tensor *t = st->op->outputs[i];
-        const char *why = gpuc_tir_not_image(t->dtype, t->ndim, t->shape);
+        const char *why =
+            t->view ? "its elements have strides" : gpuc_tir_not_image(t->dtype, t->ndim, t->shape);
         if (why) gpuc_stage_fail(st, "set_scope: it cannot be in global.texture: %s", why);
     }
 }

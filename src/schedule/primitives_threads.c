@@ -184,7 +184,7 @@ static void keep_inside(ahead *a, int k)
     gpuc_ctx *ctx = a->l->ctx;
     const gpuc_te_place *p = a->place;
     gpuc_expr from = p->origin ? p->origin[k] : gpuc_int(ctx, 0);
-    gpuc_expr end = gpuc_add(ctx, from, p->layout ? a->t->shape[k] : p->buffer->shape[k]);
+    gpuc_expr end = gpuc_add(ctx, from, p->layout || p->view ? a->t->shape[k] : p->buffer->shape[k]);
     gpuc_expr ok[] = {gpuc_le(ctx, from, a->index[k]), gpuc_lt(ctx, a->index[k], end)};
     for (int i = 0; i < 2; i++) {
         ok[i] = gpuc_arith_simplify(a->l->analyzer, ok[i]);

@@ -11,7 +11,13 @@ static const gpuc_te_place *place_of(const gpuc_map *places, const gpuc_tensor *
 
 static gpuc_expr *place_index(gpuc_ctx *ctx, const gpuc_te_place *p, int n, const gpuc_expr *index)
 {
-    gpuc_expr *at = gpuc_new_array(ctx, gpuc_expr, n);
+    gpuc_expr *at = gpuc_new_array(ctx, gpuc_expr, n + 1);
+    if (p->view) {
+        at[0] = p->view->offset;
+        for (int i = 0; i < n; i++)
+            at[0] = gpuc_add(ctx, at[0], gpuc_mul(ctx, index[i], p->view->strides[i]));
+        return at;
+    }
     for (int i = 0; i < n; i++) at[i] = p->origin ? gpuc_sub(ctx, index[i], p->origin[i]) : index[i];
     if (p->rolling) at[p->rolling_axis] = gpuc_floormod_(ctx, index[p->rolling_axis], p->rolling);
     if (!p->layout) return at;
@@ -153,6 +159,10 @@ static gpuc_expr swap_expr(gpuc_tir_mapper *m, gpuc_expr e)
     if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->buffer) {
         const gpuc_tir_call_node *c = gpuc_as_call(e);
         const gpuc_te_place *p = gpuc_map_get(&s->to, c->buffer);
+        if (p && (p->view || p->layout))
+            gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT,
+                       "an extern body calls '%s' on '%s', whose elements are not stored row by row",
+                       gpuc_tir_intrins[c->fn].text, c->buffer->name);
         return p ? gpuc_tir_call(m->ctx, e->dtype, c->fn, c->name, p->buffer, c->n, c->args) : e;
     }
     return e;

@@ -2,9 +2,9 @@
 /* Makes operations whose body is loop IR. */
 #include "te/internal.h"
 
-gpuc_te_op *gpuc_te_extern(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor *const *inputs,
-                           int num_outputs, const int *ndims, const gpuc_expr *const *shapes,
-                           const gpuc_dtype *dtypes)
+gpuc_te_op *gpuc_te_extern_make(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor *const *inputs,
+                                int num_outputs, const int *ndims, const gpuc_expr *const *shapes,
+                                const gpuc_dtype *dtypes)
 {
     if (num_outputs < 1)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "extern '%s' has no outputs", name ? name : "");
@@ -24,4 +24,88 @@ gpuc_te_op *gpuc_te_extern(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc
             gpuc_tir_buffer_make(ctx, t->name, t->dtype, t->ndim, t->shape, GPUC_SCOPE_GLOBAL);
     }
     return op;
+}
+
+/* ---- Bodies of users --------------------------------------------------------------------------------- */
+
+typedef struct body_check {
+    gpuc_ctx *ctx;
+    const gpuc_te_op *op;
+    gpuc_map known; /* buffers that may be read, and stored to unless they are inputs */
+    gpuc_map inputs;
+} body_check;
+
+static void need_known(const body_check *c, const gpuc_tir_buffer *b)
+{
+    if (!gpuc_map_has(&c->known, b))
+        gpuc_raise(
+            c->ctx, GPUC_INVALID_ARGUMENT,
+            "extern '%s': its body uses the buffer '%s', which is none of its inputs and outputs, and not "
+            "allocated in it",
+            c->op->name, b->name);
+}
+
+static void check_stmt(gpuc_stmt s, void *arg)
+{
+    body_check *c = arg;
+    if (s->kind == GPUC_STMT_ALLOC)
+        gpuc_map_set(&c->known, gpuc_as_alloc(s)->buffer, (void *)(uintptr_t)gpuc_as_alloc(s)->buffer);
+    if (s->kind != GPUC_STMT_STORE) return;
+    const gpuc_tir_buffer *b = gpuc_as_store(s)->buffer;
+    need_known(c, b);
+    if (gpuc_map_has(&c->inputs, b))
+        gpuc_raise(c->ctx, GPUC_INVALID_ARGUMENT, "extern '%s': its body stores to the input '%s'",
+                   c->op->name, b->name);
+}
+
+static bool check_expr(gpuc_expr e, void *arg)
+{
+    const body_check *c = arg;
+    if (e->kind == GPUC_EXPR_LOAD) need_known(c, gpuc_as_load(e)->buffer);
+    if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->buffer) need_known(c, gpuc_as_call(e)->buffer);
+    if (e->kind == GPUC_EXPR_READ || e->kind == GPUC_EXPR_REDUCE)
+        gpuc_raise(c->ctx, GPUC_INVALID_ARGUMENT,
+                   "extern '%s': its body reads a tensor; it has buffers to load from", c->op->name);
+    return true;
+}
+
+static void check_body(gpuc_ctx *ctx, const gpuc_te_op *op)
+{
+    body_check c = {.ctx = ctx, .op = op};
+    gpuc_map_init(&c.known, ctx);
+    gpuc_map_init(&c.inputs, ctx);
+    for (int i = 0; i < op->num_inputs; i++) {
+        gpuc_map_set(&c.known, op->input_buffers[i], op->input_buffers[i]);
+        gpuc_map_set(&c.inputs, op->input_buffers[i], op->input_buffers[i]);
+    }
+    for (int i = 0; i < op->num_outputs; i++)
+        gpuc_map_set(&c.known, op->output_buffers[i], op->output_buffers[i]);
+    gpuc_tir_visit_stmt(ctx, op->extern_body, check_stmt, NULL, &c);
+    gpuc_tir_visit_stmt(ctx, op->extern_body, NULL, check_expr, &c);
+}
+
+void gpuc_te_extern(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor *const *inputs,
+                    int num_outputs, const int *ndims, const gpuc_expr *const *shapes,
+                    const gpuc_dtype *dtypes, gpuc_te_extern_body body, void *arg, gpuc_tensor **outs)
+{
+    const char *who = gpuc_ctx_printf(ctx, "extern '%s'", name ? name : "");
+    if (num_inputs < 0) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: %d inputs", who, num_inputs);
+    if (num_inputs > 0) gpuc_te_need(ctx, inputs, who, "list of inputs");
+    for (int i = 0; i < num_inputs; i++) gpuc_te_need_tensor(ctx, inputs[i], who);
+    gpuc_te_need(ctx, ndims, who, "list of ranks");
+    gpuc_te_need(ctx, shapes, who, "list of shapes");
+    gpuc_te_need(ctx, dtypes, who, "list of types");
+    gpuc_te_need(ctx, outs, who, "place for the outputs");
+    if (!body) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: the body is NULL", who);
+    for (int i = 0; i < num_outputs; i++) {
+        if (ndims[i] < 0)
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: output %d has %d dimensions", who, i, ndims[i]);
+        if (ndims[i] > 0) gpuc_te_need(ctx, shapes[i], who, "shape");
+        gpuc_te_check_dtype(ctx, dtypes[i], who);
+    }
+    gpuc_te_op *op = gpuc_te_extern_make(ctx, name, num_inputs, inputs, num_outputs, ndims, shapes, dtypes);
+    op->extern_body = body(ctx, (const gpuc_tir_buffer *const *)op->input_buffers,
+                           (const gpuc_tir_buffer *const *)op->output_buffers, arg);
+    if (op->extern_body) check_body(ctx, op);
+    for (int i = 0; i < num_outputs; i++) outs[i] = op->outputs[i];
 }

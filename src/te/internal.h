@@ -26,9 +26,13 @@ void gpuc_te_check_reads(gpuc_ctx *ctx, const gpuc_te_op *op);
 gpuc_expr gpuc_te_check_dim(gpuc_ctx *ctx, gpuc_expr dim, const char *owner, int number);
 /* The same for where an axis begins, which may be negative. */
 gpuc_expr gpuc_te_check_start(gpuc_ctx *ctx, gpuc_expr min, const char *owner);
+/* Raises unless elements may be of the type. who: "placeholder 'A'". */
+void gpuc_te_check_dtype(gpuc_ctx *ctx, gpuc_dtype dtype, const char *who);
 gpuc_te_op *gpuc_te_op_make(gpuc_ctx *ctx, gpuc_te_op_kind kind, const char *name, int num_outputs);
 gpuc_tensor *gpuc_te_output_make(gpuc_ctx *ctx, gpuc_te_op *op, int value_index, int ndim,
                                  const gpuc_expr *shape, gpuc_dtype dtype);
+/* The loops of a compute as it is written; of row `row` of its first axis only, unless that is NULL. */
+gpuc_stmt gpuc_te_plain_rows(gpuc_ctx *ctx, const gpuc_map *places, const gpuc_te_op *op, gpuc_expr row);
 /* Sets op->inputs from its bodies. */
 void gpuc_te_collect_inputs(gpuc_ctx *ctx, gpuc_te_op *op);
 

@@ -44,7 +44,10 @@ static void note_shape(symbol_walk *w, const gpuc_tensor *t)
 {
     w->in_extent = true;
     for (int i = 0; i < t->ndim; i++) gpuc_tir_visit(w->ctx, t->shape[i], note_symbol, w);
+    if (t->view) gpuc_tir_visit(w->ctx, t->view->size, note_symbol, w);
     w->in_extent = false;
+    for (int i = 0; t->view && i < t->ndim; i++) gpuc_tir_visit(w->ctx, t->view->strides[i], note_symbol, w);
+    if (t->view) gpuc_tir_visit(w->ctx, t->view->offset, note_symbol, w);
 }
 
 static void note_op(symbol_walk *w, const gpuc_te_op *op)
@@ -76,7 +79,9 @@ void gpuc_te_params_init(gpuc_ctx *ctx, gpuc_te_params *p, int num_args, gpuc_te
         const gpuc_tensor *t = args[i];
         if (gpuc_map_has(&tensors, t))
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "tensor '%s' is twice among the arguments", t->name);
-        p->buffers[i] = gpuc_tir_buffer_make(ctx, t->name, t->dtype, t->ndim, t->shape, GPUC_SCOPE_GLOBAL);
+        p->buffers[i] =
+            t->view ? gpuc_tir_buffer_make(ctx, t->name, t->dtype, 1, &t->view->size, GPUC_SCOPE_GLOBAL)
+                    : gpuc_tir_buffer_make(ctx, t->name, t->dtype, t->ndim, t->shape, GPUC_SCOPE_GLOBAL);
         gpuc_map_set(&tensors, t, p->buffers[i]);
     }
     for (size_t i = 0; i < ops->count; i++) {

@@ -30,6 +30,12 @@ typedef struct gpuc_te_op {
         extern_of; /* what the body is made of (topi/parallel.h), for the schedule that makes another; or NULL */
 } gpuc_te_op;
 
+/* Elements of a tensor in an array of one dimension. */
+typedef struct gpuc_te_view {
+    gpuc_expr size, offset;   /* of the array, of element 0 */
+    const gpuc_expr *strides; /* per dimension */
+} gpuc_te_view;
+
 struct gpuc_te_tensor {
     gpuc_te_op *op;
     int value_index;
@@ -37,13 +43,14 @@ struct gpuc_te_tensor {
     const gpuc_expr *shape;
     gpuc_dtype dtype;
     const char *name;
+    const gpuc_te_view *view; /* of a placeholder; NULL: row-major and compact */
 };
 
 /* Extern operation: makes buffers for inputs and outputs; the caller sets op->extern_body (NULL does
  * nothing). */
-gpuc_te_op *gpuc_te_extern(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor *const *inputs,
-                           int num_outputs, const int *ndims, const gpuc_expr *const *shapes,
-                           const gpuc_dtype *dtypes);
+gpuc_te_op *gpuc_te_extern_make(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor *const *inputs,
+                                int num_outputs, const int *ndims, const gpuc_expr *const *shapes,
+                                const gpuc_dtype *dtypes);
 /* A compute over axes that the caller chose (they may be another operation's); bodies are not checked. */
 gpuc_te_op *gpuc_te_op_of(gpuc_ctx *ctx, const char *name, int num_axes, gpuc_iter *const *axes,
                           int num_reduce, gpuc_iter *const *reduce, int count, const gpuc_expr *bodies);
@@ -103,6 +110,7 @@ typedef struct gpuc_te_place {
     gpuc_expr
         rolling; /* extent of the buffer along rolling_axis, where it is a ring of the tensor's elements; or NULL */
     int rolling_axis;
+    const gpuc_te_view *view; /* the buffer's one dimension has the tensor's elements so; or NULL */
 } gpuc_te_place;
 /* Statements for one element of op. places: tensor -> gpuc_te_place, for op's inputs and outputs. vars[i]
  * (axes, reduce axes) stand for with[i]; index is the element, in terms of the loops. */

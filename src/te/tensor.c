@@ -138,25 +138,67 @@ gpuc_tensor *gpuc_te_output_make(gpuc_ctx *ctx, gpuc_te_op *op, int value_index,
     return t;
 }
 
+void gpuc_te_check_dtype(gpuc_ctx *ctx, gpuc_dtype dtype, const char *who)
+{
+    char text[24];
+    gpuc_dtype_name(dtype, text);
+    if (!gpuc_dtype_exists(dtype) || dtype.code == GPUC_DTYPE_HANDLE)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s has the type %s, which does not exist", who, text);
+    if (dtype.lanes != 1)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s is of type %s; elements are scalars", who, text);
+}
+
 gpuc_tensor *gpuc_te_placeholder(gpuc_ctx *ctx, const char *name, int ndim, const gpuc_expr *shape,
                                  gpuc_dtype dtype)
 {
     if (ndim < 0)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "placeholder '%s': %d dimensions", name ? name : "", ndim);
-    char text[24];
-    gpuc_dtype_name(dtype, text);
-    if (!gpuc_dtype_exists(dtype) || dtype.code == GPUC_DTYPE_HANDLE)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "placeholder '%s' has the type %s, which does not exist",
-                   name ? name : "", text);
-    if (dtype.lanes != 1)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "placeholder '%s' is of type %s; elements are scalars",
-                   name ? name : "", text);
+    gpuc_te_check_dtype(ctx, dtype, gpuc_ctx_printf(ctx, "placeholder '%s'", name ? name : ""));
     if (ndim > 0)
         gpuc_te_need(ctx, shape, gpuc_ctx_printf(ctx, "placeholder '%s'", name ? name : ""), "shape");
     gpuc_te_op *op = gpuc_te_op_make(ctx, GPUC_TE_PLACEHOLDER, name, 1);
     gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, ndim);
     for (int i = 0; i < ndim; i++) dims[i] = gpuc_te_check_dim(ctx, shape[i], op->name, i);
     return gpuc_te_output_make(ctx, op, 0, ndim, dims, dtype);
+}
+
+/* Raises if constants say that an element is outside of the array. */
+static void check_view(gpuc_ctx *ctx, const gpuc_tensor *t)
+{
+    int64_t size, low, high, n, by;
+    const gpuc_te_view *v = t->view;
+    if (!gpuc_expr_is_int(v->size, &size) || !gpuc_expr_is_int(v->offset, &low)) return;
+    high = low;
+    for (int i = 0; i < t->ndim; i++) {
+        if (!gpuc_expr_is_int(t->shape[i], &n) || !gpuc_expr_is_int(v->strides[i], &by)) return;
+        if (n == 0) return; /* no elements */
+        if (__builtin_mul_overflow(by, n - 1, &by) ||
+            (by < 0 ? __builtin_add_overflow(low, by, &low) : __builtin_add_overflow(high, by, &high)))
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "placeholder '%s': the strides pass 2^63", t->name);
+    }
+    if (low < 0 || high >= size)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "placeholder '%s': its elements are numbers %lld to %lld of an array of %lld", t->name,
+                   (long long)low, (long long)high, (long long)size);
+}
+
+gpuc_tensor *gpuc_te_placeholder_strided(gpuc_ctx *ctx, const char *name, int ndim, const gpuc_expr *shape,
+                                         gpuc_dtype dtype, gpuc_expr size, const gpuc_expr *strides,
+                                         gpuc_expr offset)
+{
+    gpuc_tensor *t = gpuc_te_placeholder(ctx, name, ndim, shape, dtype);
+    if (ndim > 0)
+        gpuc_te_need(ctx, strides, gpuc_ctx_printf(ctx, "placeholder '%s'", t->name), "list of strides");
+    gpuc_te_view *v = gpuc_new(ctx, gpuc_te_view);
+    gpuc_expr *own = gpuc_new_array(ctx, gpuc_expr, ndim);
+    for (int i = 0; i < ndim; i++)
+        own[i] = check_place(ctx, strides[i], t->name, gpuc_ctx_printf(ctx, "stride %d", i));
+    v->size = gpuc_te_check_dim(ctx, size, t->name, 0);
+    v->offset = check_place(ctx, offset, t->name, "the offset");
+    v->strides = own;
+    t->view = v;
+    check_view(ctx, t);
+    return t;
 }
 
 gpuc_expr gpuc_te_read(gpuc_ctx *ctx, gpuc_tensor *t, int n, const gpuc_expr *index)

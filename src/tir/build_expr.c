@@ -496,6 +496,9 @@ gpuc_expr gpuc_tir_call(gpuc_ctx *ctx, gpuc_dtype dtype, gpuc_tir_intrin fn, con
         gpuc_expr folded = fold_reinterpret(ctx, dtype, args[0]);
         if (folded) return folded;
     }
+    /* A pass has put what was global where it needs no fetching. */
+    bool near = fn == GPUC_TIR_CALL_PREFETCH && buffer && buffer->scope != GPUC_SCOPE_GLOBAL;
+    if (near) return gpuc_imm_int(ctx, dtype, 0);
     gpuc_tir_call_node node = {
         .base = {.kind = GPUC_EXPR_CALL, .dtype = dtype},
         .fn = fn,

@@ -130,8 +130,6 @@ static void check_prefetch(gpuc_tir_validator *v, const gpuc_tir_call_node *n)
         gpuc_tir_complain(v, "'prefetch' has no buffer that is defined here");
         return;
     }
-    if (n->buffer->scope != GPUC_SCOPE_GLOBAL)
-        gpuc_tir_complain(v, "'prefetch' of '%s', which is not in global memory", n->buffer->name);
     if (n->n != n->buffer->ndim)
         gpuc_tir_complain(v, "'prefetch' of '%s' has %d indices for %d dimensions", n->buffer->name, n->n,
                           n->buffer->ndim);

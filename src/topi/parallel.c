@@ -151,7 +151,7 @@ gpuc_te_op *gpuc_topi_par_extern(const gpuc_op_call *call, const char *name, int
         shapes[i] = outs[i].dims;
         dtypes[i] = outs[i].dtype;
     }
-    return gpuc_te_extern(call->ctx, name, num_in, ins, num_out, ndims, shapes, dtypes);
+    return gpuc_te_extern_make(call->ctx, name, num_in, ins, num_out, ndims, shapes, dtypes);
 }
 
 gpuc_tensor_type gpuc_topi_par_type(gpuc_ctx *ctx, gpuc_dtype t, int ndim, const gpuc_expr *dims)

@@ -49,7 +49,8 @@ void data_fill(const expr_graph *g, uint64_t seed, data_set *out)
     for (int i = 0; i < g->num_args; i++) {
         const gpuc_tensor *t = g->args[i];
         int64_t count = 1;
-        for (int k = 0; k < t->ndim; k++) count *= value_of(g, t->shape[k]);
+        for (int k = 0; k < t->ndim && !t->view; k++) count *= value_of(g, t->shape[k]);
+        if (t->view) count = value_of(g, t->view->size);
         GPUC_CHECK(t->dtype.bits == 32 || t->dtype.code == GPUC_DTYPE_FLOAT ||
                    i < g->num_args - g->num_outputs);
         out->counts[i] = count;

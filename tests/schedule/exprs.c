@@ -668,23 +668,72 @@ static void conv1d_symbolic(expr_graph *g)
     output(g, compute(g, "C", 1, &x, sum(g, product, 2, r)));
 }
 
+static gpuc_stmt reversed(gpuc_ctx *ctx, const gpuc_tir_buffer *const *in, const gpuc_tir_buffer *const *out,
+                          void *arg)
+{
+    const gpuc_expr n = *(const gpuc_expr *)arg, v = gpuc_var(ctx, "v", GPUC_INDEX);
+    gpuc_expr back = gpuc_sub(ctx, gpuc_sub(ctx, n, gpuc_int(ctx, 1)), v);
+    gpuc_stmt store = gpuc_tir_store(ctx, out[0], 1, &back, gpuc_tir_load(ctx, in[0], 1, &v));
+    return gpuc_tir_for_(ctx, v, gpuc_int(ctx, 0), n, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, store);
+}
+
 /* A stage whose body is a statement, between two that are computed. */
 static void extern_between(expr_graph *g)
 {
     gpuc_ctx *ctx = g->ctx;
-    gpuc_expr n = num(g, 12), v = gpuc_var(ctx, "v", GPUC_INDEX), back;
-    gpuc_tensor *a = input(g, "A", GPUC_FLOAT32, 1, &n);
+    gpuc_expr n = num(g, 12);
+    gpuc_tensor *a = input(g, "A", GPUC_FLOAT32, 1, &n), *back;
     gpuc_iter *i = axis(g, n, "i"), *j = axis(g, n, "j");
     gpuc_tensor *t = compute(g, "T", 1, &i, plus(g, AT1(g, a, V(i)), real(g, 1)));
     const gpuc_expr *shape = &n;
     gpuc_dtype dtype = GPUC_FLOAT32;
     int ndim = 1;
-    gpuc_te_op *op = gpuc_te_extern(ctx, "reverse", 1, &t, 1, &ndim, &shape, &dtype);
-    back = gpuc_sub(ctx, gpuc_sub(ctx, n, num(g, 1)), v);
-    gpuc_stmt store =
-        gpuc_tir_store1(ctx, op->output_buffers[0], back, gpuc_tir_load1(ctx, op->input_buffers[0], v));
-    op->extern_body = gpuc_tir_for_(ctx, v, num(g, 0), n, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, store);
-    output(g, compute(g, "C", 1, &j, times(g, AT1(g, op->outputs[0], V(j)), real(g, 2))));
+    gpuc_te_extern(ctx, "reverse", 1, &t, 1, &ndim, &shape, &dtype, reversed, &n, &back);
+    output(g, compute(g, "C", 1, &j, times(g, AT1(g, back, V(j)), real(g, 2))));
+}
+
+/* A transposed window of an array, each row twice, the columns backwards. */
+static void strided(expr_graph *g)
+{
+    gpuc_expr shape[] = {num(g, 6), num(g, 2), num(g, 11)}, by[] = {num(g, 1), num(g, 0), num(g, -7)};
+    gpuc_tensor *a =
+        gpuc_te_placeholder_strided(g->ctx, "A", 3, shape, GPUC_FLOAT32, num(g, 80), by, num(g, 72));
+    g->args[g->num_args++] = a;
+    gpuc_iter *ijk[] = {axis(g, shape[0], "i"), axis(g, shape[1], "j"), axis(g, shape[2], "k")};
+    gpuc_expr x = AT3(g, a, V(ijk[0]), V(ijk[1]), V(ijk[2]));
+    output(g, compute(g, "C", 3, ijk, plus(g, x, gpuc_cast(g->ctx, GPUC_FLOAT32, V(ijk[2])))));
+}
+
+/* Two states: sums of rows so far, and the largest of these, which a product with a matrix changes on the way. */
+static void scan_two_states(expr_graph *g)
+{
+    gpuc_ctx *ctx = g->ctx;
+    gpuc_expr steps = num(g, 6), n = num(g, 5), one = num(g, 1);
+    gpuc_tensor *a = input2(g, "A", steps, n), *w = input2(g, "W", n, n), *init[2], *state[2], *update[2],
+                *outs[2];
+    gpuc_iter *xy[] = {axis(g, steps, "p"), axis(g, n, "q")};
+    gpuc_tensor *x = compute(g, "X", 2, xy, times(g, AT2(g, a, V(xy[0]), V(xy[1])), real(g, 2)));
+    for (int k = 0; k < 2; k++) {
+        gpuc_iter *oi[] = {axis(g, one, "o"), axis(g, n, "i")};
+        state[k] = gpuc_te_placeholder(ctx, k ? "top" : "sum", 2, EXPRS(steps, n), GPUC_FLOAT32);
+        init[k] = compute(g, k ? "top0" : "sum0", 2, oi, AT2(g, x, V(oi[0]), V(oi[1])));
+    }
+    gpuc_iter *ti[] = {gpuc_te_axis_from(ctx, one, num(g, 5), "t"), axis(g, n, "i")}, *k = raxis(g, n, "k");
+    gpuc_expr before = gpuc_sub(ctx, V(ti[0]), one);
+    gpuc_expr product = times(g, AT2(g, state[1], before, V(k)), AT2(g, w, V(k), V(ti[1])));
+    gpuc_tensor *mixed = compute(g, "mixed", 2, ti, gpuc_te_reduce(ctx, "max", product, 1, &k));
+    gpuc_iter *tj[] = {gpuc_te_axis_from(ctx, one, num(g, 5), "t"), axis(g, n, "j")},
+              *tl[] = {gpuc_te_axis_from(ctx, one, num(g, 5), "t"), axis(g, n, "l")};
+    before = gpuc_sub(ctx, V(tj[0]), one);
+    update[0] =
+        compute(g, "sum1", 2, tj, plus(g, AT2(g, state[0], before, V(tj[1])), AT2(g, x, V(tj[0]), V(tj[1]))));
+    gpuc_expr clipped = gpuc_min(ctx, AT2(g, mixed, gpuc_sub(ctx, V(tl[0]), one), V(tl[1])), real(g, 50));
+    update[1] = compute(g, "top1", 2, tl,
+                        gpuc_max(ctx, AT2(g, update[0], gpuc_sub(ctx, V(tl[0]), one), V(tl[1])), clipped));
+    gpuc_te_scan(ctx, "S", 2, init, update, state, outs);
+    gpuc_iter *uv[] = {axis(g, steps, "u"), axis(g, n, "v")};
+    output(g, outs[0]);
+    output(g, compute(g, "C", 2, uv, plus(g, AT2(g, outs[1], V(uv[0]), V(uv[1])), real(g, 1))));
 }
 
 static gpuc_expr wide(expr_graph *g, gpuc_expr x)
@@ -776,6 +825,8 @@ const expr_case expr_cases[] = {
     {"output_of_output", output_of_output},
     {"conv1d_symbolic", conv1d_symbolic},
     {"extern_between", extern_between},
+    {"strided", strided},
+    {"scan_two_states", scan_two_states},
     {"dot_u8i8", dot_u8i8},
     {"dot_i8", dot_i8},
     {"dot_u8", dot_u8},

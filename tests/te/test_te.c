@@ -208,7 +208,7 @@ static void extern_body(gpuc_ctx *ctx)
     const gpuc_expr *shape = &six;
     gpuc_dtype dtype = GPUC_FLOAT32;
     int ndim = 1;
-    gpuc_te_op *op = gpuc_te_extern(ctx, "copy", 1, &a, 1, &ndim, &shape, &dtype);
+    gpuc_te_op *op = gpuc_te_extern_make(ctx, "copy", 1, &a, 1, &ndim, &shape, &dtype);
     gpuc_stmt store =
         gpuc_tir_store1(ctx, op->output_buffers[0], n, gpuc_tir_load1(ctx, op->input_buffers[0], n));
     op->extern_body = gpuc_tir_for_(ctx, n, gpuc_int(ctx, 0), six, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, store);
