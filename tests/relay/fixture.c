@@ -154,7 +154,7 @@ const gpuc_attrs *fx_attrs(gpuc_ctx *ctx, const char *text)
         }
         if (*p == '"')
             a = gpuc_attrs_string(ctx, a, name, gpuc_ctx_printf(ctx, "%.*s", (int)n - 2, p + 1));
-        else if (!strcmp(name, "dtype") || !strcmp(name, "out_dtype"))
+        else if (strstr(name, "dtype") || !strcmp(name, "pack_type"))
             a = gpuc_attrs_dtype(ctx, a, name, parse_dtype(p, n));
         else if (memchr(p, '.', n) || isalpha((unsigned char)p[n - 1]))
             a = gpuc_attrs_float(ctx, a, name, strtod(p, NULL));

@@ -4,7 +4,7 @@
 
 #include "topi/families.h"
 #include "op/rows.h"
-#include "topi/util.h"
+#include "topi/elemwise/bitpack.h"
 
 enum { WORD = 32 };
 
@@ -45,7 +45,7 @@ static gpuc_expr word_op(gpuc_ctx *ctx, const char *op, gpuc_expr x, uint32_t by
 }
 
 /* Set bits of a word: sums of neighbouring 2, 4, then 8 bits; the product adds the bytes up. */
-static gpuc_expr count_bits(gpuc_ctx *ctx, gpuc_expr x)
+gpuc_expr gpuc_topi_count_bits(gpuc_ctx *ctx, gpuc_expr x)
 {
     x = gpuc_sub(ctx, x, word_op(ctx, "bitand", word_op(ctx, "shr", x, 1), 0x55555555u));
     gpuc_expr high = word_op(ctx, "bitand", word_op(ctx, "shr", x, 2), 0x33333333u);
@@ -75,7 +75,7 @@ static void dense_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     gpuc_expr x[] = {vars[0], gpuc_iter_var(k)}, w[] = {vars[1], gpuc_iter_var(k)};
     gpuc_expr differ =
         gpuc_call2(ctx, "bitxor", gpuc_te_read(ctx, ins[0], 2, x), gpuc_te_read(ctx, ins[1], 2, w));
-    gpuc_expr bits = gpuc_cast(ctx, GPUC_INT32, count_bits(ctx, differ));
+    gpuc_expr bits = gpuc_cast(ctx, GPUC_INT32, gpuc_topi_count_bits(ctx, differ));
     gpuc_tensor *sum =
         gpuc_topi_compute(ctx, "differ", "matmul", 2, axes, gpuc_te_reduce(ctx, "sum", bits, 1, &k));
     axes = gpuc_topi_axes(ctx, &call->out[0], vars);
