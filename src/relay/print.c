@@ -158,15 +158,32 @@ static void print_pattern(printer *p, const gpuc_rpattern *pattern)
     gpuc_buf_str(p->out, pattern->tuple && pattern->n == 1 ? ",)" : ")");
 }
 
+/* TVM's operators of many tensors take one tuple. The tuple, where the arguments are all fields of one; NULL. */
+static gpuc_rexpr *whole_tuple(const gpuc_rexpr *e)
+{
+    const gpuc_op *op = gpuc_relay_call_op(e);
+    const gpuc_rcall *c = op && op->max_in < 0 ? gpuc_as_rcall(e) : NULL;
+    if (!c || !c->n || c->args[0]->kind != GPUC_REXPR_GET) return NULL;
+    gpuc_rexpr *tuple = gpuc_as_rget(c->args[0])->tuple;
+    if (!tuple->type || tuple->type->n != c->n) return NULL;
+    for (int i = 0; i < c->n; i++) {
+        if (c->args[i]->kind != GPUC_REXPR_GET) return NULL;
+        const gpuc_rget *g = gpuc_as_rget(c->args[i]);
+        if (g->tuple != tuple || g->index != i) return NULL;
+    }
+    return tuple;
+}
+
 static void print_call(printer *p, gpuc_rexpr *e)
 {
     const gpuc_rcall *c = gpuc_as_rcall(e);
     const gpuc_op *op = gpuc_relay_call_op(e);
-    bool tuple = op && op->max_in < 0; /* TVM's operators take one tuple then */
+    gpuc_rexpr *whole = whole_tuple(e);
+    bool tuple = op && op->max_in < 0 && !whole;
     print_ref(p, c->callee);
     if (c->callee->kind == GPUC_REXPR_CONSTRUCTOR && c->n == 0) return;
     gpuc_buf_str(p->out, tuple ? "((" : "(");
-    print_list(p, c->n, c->args);
+    print_list(p, whole ? 1 : c->n, whole ? &whole : c->args);
     if (tuple) gpuc_buf_str(p->out, c->n == 1 ? ",)" : ")");
     gpuc_relay_print_attrs(p, op, c->attrs, c->n > 0 || tuple);
     gpuc_buf_str(p->out, ")");
@@ -264,6 +281,8 @@ static gpuc_rexpr *operand(const gpuc_rexpr *e, int i)
     bool has_blocks = e->kind == GPUC_REXPR_IF || e->kind == GPUC_REXPR_MATCH || e->kind == GPUC_REXPR_LET;
     if (e->kind == GPUC_REXPR_CALL) {
         const gpuc_rcall *c = gpuc_as_rcall(e);
+        gpuc_rexpr *whole = whole_tuple(e);
+        if (whole) return i == 0 ? whole : i == 1 ? c->callee : NULL;
         return i < c->n ? c->args[i] : i == c->n ? c->callee : NULL;
     }
     if (e->kind == GPUC_REXPR_LET) return NULL; /* a block that prints its own */

@@ -344,6 +344,9 @@ gpuc_tensor **gpuc_relay_tensors(gpuc_ctx *ctx, const gpuc_rfunction *f, int *nu
 void gpuc_relay_parse_text(gpuc_ctx *ctx, gpuc_rmodule *m, const char *text, const char *origin,
                            gpuc_ptrs *constants);
 /* Infers types of everything below root; calls must have complete attrs. Errors name the node's source. */
+/* Infers the types of a program: functions with type parameters, recursion, matches, closures. Calls that are as they
+ * were written are completed in their place. Errors say where in the text. */
+void gpuc_relay_infer_module(gpuc_ctx *ctx, gpuc_rmodule *m);
 void gpuc_relay_infer_type(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *root);
 typedef enum gpuc_relay_print_flag {
     GPUC_RELAY_PRINT_TYPES = 1 << 0,   /* the type of each node in a comment */

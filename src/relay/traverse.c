@@ -45,6 +45,11 @@ static gpuc_rexpr *child(const gpuc_rexpr *e, int i, bool into_functions)
     return NULL;
 }
 
+gpuc_rexpr *gpuc_relay_operand(const gpuc_rexpr *e, int i)
+{
+    return child(e, i, true);
+}
+
 gpuc_rexpr *gpuc_relay_child(const gpuc_rexpr *e, int i)
 {
     return child(e, i, false);
