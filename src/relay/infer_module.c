@@ -12,6 +12,14 @@ static const gpuc_rtype *type_of(gpuc_relay_solver *s, const gpuc_rexpr *e)
     return gpuc_relay_instantiate(s, e->type, NULL);
 }
 
+/* The message shows a part of the node if that stands inside of it: a variable stands where it is bound. */
+static void show_part(gpuc_relay_solver *s, const gpuc_rexpr *part)
+{
+    const gpuc_relay_span *whole = &s->at->span, *at = &part->span;
+    bool inside = at->line > whole->line || (at->line == whole->line && at->column > whole->column);
+    if (at->text && at->text == whole->text && inside && part->kind != GPUC_REXPR_VAR) s->place = *at;
+}
+
 /* ---- Operators ---- */
 
 /* A hole among the types of the arguments; NULL: all are known. */
@@ -165,7 +173,7 @@ static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
     for (int i = 0; i < c->n; i++) {
         const gpuc_rtype *t = type_of(s, c->args[i]);
         if (gpuc_relay_unify(s, f->at[i], t)) continue;
-        if (c->args[i]->span.text) s->place = c->args[i]->span;
+        show_part(s, c->args[i]);
         gpuc_relay_type_fail(s, "argument %d of %s is %s, it must be %s", i, name, gpuc_relay_type_text(s, t),
                              gpuc_relay_type_text(s, f->at[i]));
     }
@@ -211,7 +219,7 @@ static void infer_function(gpuc_relay_solver *s, gpuc_rexpr *e)
     const gpuc_rtype *body = type_of(s, f->body), *own = e->type ? gpuc_relay_find(e->type) : NULL;
     const gpuc_rtype *ret = f->ret ? f->ret : own && own->kind == GPUC_RTYPE_FUNC ? own->ret : NULL;
     if (ret && !gpuc_relay_unify(s, ret, body)) {
-        if (f->body->span.text) s->place = f->body->span;
+        show_part(s, f->body);
         gpuc_relay_type_fail(s, "the function gives %s, it must give %s", gpuc_relay_type_text(s, body),
                              gpuc_relay_type_text(s, ret));
     }
@@ -227,7 +235,7 @@ static void infer_if(gpuc_relay_solver *s, gpuc_rexpr *e)
     const gpuc_rif *f = gpuc_as_rif(e);
     const gpuc_rtype *t = type_of(s, f->cond);
     if (!gpuc_relay_unify(s, t, gpuc_relay_rtype_tensor(s->ctx, GPUC_BOOL, 0, NULL))) {
-        if (f->cond->span.text) s->place = f->cond->span;
+        show_part(s, f->cond);
         gpuc_relay_type_fail(s, "the condition is %s, it must be bool", gpuc_relay_type_text(s, t));
     }
     const gpuc_rtype *a = type_of(s, f->then_branch), *b = type_of(s, f->else_branch);
@@ -266,7 +274,7 @@ static void bind_let(gpuc_relay_solver *s, const gpuc_rlet *l)
     }
     const gpuc_rtype *t = type_of(s, l->value);
     if (gpuc_relay_unify(s, var->type, t)) return;
-    if (l->value->span.text) s->place = l->value->span;
+    show_part(s, l->value);
     gpuc_relay_type_fail(s, "%%%s is %s, its value %s", gpuc_as_rvar(var)->name,
                          gpuc_relay_type_text(s, var->type), gpuc_relay_type_text(s, t));
 }

@@ -353,6 +353,15 @@ void gpuc_relay_parse_text(gpuc_ctx *ctx, gpuc_rmodule *m, const char *text, con
     for (size_t i = 0; i < p.named_types.count; i++) {
         const gpuc_adt *adt = p.named_types.at[i];
         gpuc_relay_token at = {.line = adt->span.line, .column = adt->span.column};
-        if (!adt->is_defined) gpuc_relay_parse_fail(&p, &at, "unknown type '%s'", adt->name);
+        if (!adt->is_defined) {
+            gpuc_strmap known;
+            gpuc_strmap_init(&known, ctx);
+            gpuc_strmap_set(&known, "Tensor", t);
+            for (uint32_t k = 0; k < m->adts.map.count; k++)
+                if (((gpuc_adt *)m->adts.map.entries[k].value)->is_defined)
+                    gpuc_strmap_set(&known, m->adts.map.entries[k].key, t);
+            gpuc_relay_parse_fail(&p, &at, "unknown type '%s'%s", adt->name,
+                                  gpuc_relay_parse_hint(&p, adt->name, &known));
+        }
     }
 }

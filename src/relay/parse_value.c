@@ -56,7 +56,7 @@ static number read_number(gpuc_relay_parser *p, bool negative)
         unsigned long long v = strtoull(text, &end, 10);
         bool fits = errno == 0 && v <= (unsigned long long)INT64_MAX + negative;
         n.i = (int64_t)(negative ? 0 - v : v);
-        if (fits && end == text + t.length && (n.i > INT32_MAX || n.i < INT32_MIN)) n.type = GPUC_INT64;
+        if (end == text + t.length && (!fits || n.i > INT32_MAX || n.i < INT32_MIN)) n.type = GPUC_INT64;
         int64_t limit = n.type.bits < 64 ? (int64_t)1 << (n.type.bits - 1) : INT64_MAX;
         if (!fits || (n.type.bits < 64 && (n.i >= limit || n.i < -limit)))
             gpuc_relay_parse_fail(p, &t, "the integer does not fit in %d bits", n.type.bits);
