@@ -69,7 +69,10 @@ static void solve_weight(gpuc_relay_solver *s, const gpuc_rcall *c)
     } else {
         return;
     }
-    gpuc_relay_unify(s, c->args[1]->type, gpuc_relay_rtype_tensor(s->ctx, data->dtype, n, dims));
+    const gpuc_rtype *t = gpuc_relay_rtype_tensor(s->ctx, data->dtype, n, dims);
+    gpuc_relay_unify(s, c->args[1]->type, t);
+    if (c->args[1]->kind == GPUC_REXPR_VAR)
+        ((gpuc_rvar *)c->args[1])->annotation = t; /* the row has no such attribute */
 }
 
 /* Operators of TVM that take many tensors get them as one tuple; rows get them one by one. */

@@ -16,7 +16,7 @@ typedef struct gpuc_relay_binding {
 typedef struct gpuc_relay_parser {
     gpuc_ctx *ctx;
     gpuc_rmodule *module;
-    const gpuc_relay_text *text;
+    const gpuc_relay_origin *text;
     gpuc_relay_lexer lexer;  /* after token */
     gpuc_relay_token token;  /* the next one */
     gpuc_strmap vars, types; /* name -> gpuc_relay_binding in scope; NULL when it has ended */

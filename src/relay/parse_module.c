@@ -338,9 +338,9 @@ static bool parse_definition(gpuc_relay_parser *p)
 void gpuc_relay_parse_text(gpuc_ctx *ctx, gpuc_rmodule *m, const char *text, const char *origin,
                            gpuc_ptrs *constants)
 {
-    gpuc_relay_text *t = gpuc_new(ctx, gpuc_relay_text);
+    gpuc_relay_origin *t = gpuc_new(ctx, gpuc_relay_origin);
     gpuc_ptrs own = {0};
-    *t = (gpuc_relay_text){gpuc_ctx_strdup(ctx, origin), gpuc_ctx_strdup(ctx, text)};
+    *t = (gpuc_relay_origin){gpuc_ctx_strdup(ctx, origin), gpuc_ctx_strdup(ctx, text)};
     gpuc_relay_parser p = {.ctx = ctx, .module = m, .text = t, .constants = constants ? constants : &own};
     p.lexer = (gpuc_relay_lexer){t->text, t->text, 1};
     gpuc_strmap_init(&p.vars, ctx);

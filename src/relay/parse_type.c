@@ -57,7 +57,10 @@ gpuc_expr gpuc_relay_parse_dim(gpuc_relay_parser *p)
     e.lexer.line_start = at.at - (at.column - 1);
     gpuc_tir_parse_advance(&e);
     gpuc_expr dim = gpuc_tir_parse_expr(&e);
-    while (p->token.at < e.token.at && p->token.kind != GPUC_RELAY_TOKEN_END) gpuc_relay_parse_advance(p);
+    p->lexer.at = e.token.at; /* not token by token: // divides here */
+    p->lexer.line = (uint32_t)e.token.line;
+    p->lexer.line_start = e.token.at - (e.token.column - 1);
+    gpuc_relay_parse_advance(p);
     return dim;
 }
 

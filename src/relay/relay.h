@@ -5,6 +5,8 @@
 #ifndef GPUC_RELAY_RELAY_H
 #define GPUC_RELAY_RELAY_H
 
+#include <gpuc/relay.h>
+
 #include "op/op.h"
 
 /* ---- Types ---- */
@@ -39,10 +41,10 @@ typedef struct gpuc_rtype {
 /* Text that programs were read from, for messages. */
 typedef struct gpuc_relay_text {
     const char *name, *text;
-} gpuc_relay_text;
+} gpuc_relay_origin;
 /* A place in it; text NULL: none. Lines and columns count from 1. */
 typedef struct gpuc_relay_span {
-    const gpuc_relay_text *text;
+    const gpuc_relay_origin *text;
     uint32_t line, column;
 } gpuc_relay_span;
 
@@ -301,7 +303,7 @@ static inline bool gpuc_relay_is_op(const gpuc_rexpr *e, const char *name)
 const gpuc_tensor_type *gpuc_relay_tensor_type(const gpuc_rexpr *e);
 
 /* ---- Modules: functions by name; "main" is the entry ---- */
-typedef struct gpuc_rmodule {
+struct gpuc_rmodule {
     gpuc_ctx *ctx;
     gpuc_strmap functions;    /* name -> gpuc_rexpr* (FUNCTION) */
     gpuc_strmap adts;         /* name -> gpuc_adt * */
@@ -313,7 +315,7 @@ typedef struct gpuc_rmodule {
         defaults; /* parameter of main -> gpuc_rexpr * (CONSTANT): its value unless a run gives another */
     gpuc_strmap input_images, output_images; /* name -> gpuc_image_format, of those that are images */
     gpuc_ptrs reads; /* gpuc_relay_read, in order: the last fields of main's result are their numbers */
-} gpuc_rmodule;
+};
 gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx);
 /* Makes main: a function of these parameters that gives n outputs, and the sizes that are read (the list is
  * taken; NULL: none). */
@@ -348,12 +350,6 @@ void gpuc_relay_parse_text(gpuc_ctx *ctx, gpuc_rmodule *m, const char *text, con
  * were written are completed in their place. Errors say where in the text. */
 void gpuc_relay_infer_module(gpuc_ctx *ctx, gpuc_rmodule *m);
 void gpuc_relay_infer_type(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *root);
-typedef enum gpuc_relay_print_flag {
-    GPUC_RELAY_PRINT_TYPES = 1 << 0,   /* the type of each node in a comment */
-    GPUC_RELAY_PRINT_VERSION = 1 << 1, /* the line #[version = "0.0.5"] first */
-    GPUC_RELAY_PRINT_CONSTANTS =
-        1 << 2 /* the section #[constants] last, so that the text is the whole program */
-} gpuc_relay_print_flag;
 /* Prints a module as TVM 0.13 does. Constants that are no scalars are meta[relay.Constant][i]: they are added to
  * constants, of which it is the i-th (NULL: nobody wants them). Raises where blocks are nested too deep. */
 void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m, int flags, gpuc_ptrs *constants);

@@ -209,7 +209,7 @@ void gpuc_relay_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t)
         gpuc_buf_str(out, "fn ");
         for (int i = 0; i < t->num_params; i++)
             gpuc_buf_printf(out, "%s%s", i ? ", " : "[", t->params[i]->name);
-        gpuc_buf_str(out, t->num_params ? "] " : "");
+        gpuc_buf_str(out, t->num_params ? "]" : "");
         print_list(ctx, out, t, "(", ")");
         gpuc_buf_str(out, " -> ");
         gpuc_relay_rtype_print(ctx, out, t->ret);
