@@ -24,7 +24,7 @@ gpuc_rexpr *gpuc_relay_var(gpuc_ctx *ctx, const char *name, const gpuc_rtype *ty
 {
     gpuc_rvar *v = MAKE(ctx, GPUC_REXPR_VAR, gpuc_rvar);
     v->name = gpuc_ctx_strdup(ctx, name);
-    v->base.type = type;
+    v->annotation = v->base.type = type;
     return &v->base;
 }
 
@@ -60,6 +60,7 @@ static gpuc_rexpr *call_row(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *
 {
     gpuc_rop *o = MAKE(ctx, GPUC_REXPR_OP, gpuc_rop);
     o->op = op;
+    o->name = op->name;
     gpuc_rexpr *call = gpuc_relay_call(ctx, &o->base, attrs, n, args);
     gpuc_relay_infer_call(ctx, call);
     return call;
@@ -133,6 +134,41 @@ gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *name, const gpuc_attrs *att
     gpuc_rexpr **inputs = gpuc_new_array(ctx, gpuc_rexpr *, w.num_in + 1);
     for (int i = 0; i < w.num_in; i++) inputs[i] = input_of(ctx, &w, i, args);
     return finish(ctx, &w, call_row(ctx, w.op, w.attrs, w.num_in, inputs), args);
+}
+
+gpuc_rexpr *gpuc_relay_written(gpuc_ctx *ctx, const char *name, const gpuc_attrs *attrs, int n,
+                               gpuc_rexpr *const *args)
+{
+    gpuc_rop *o = MAKE(ctx, GPUC_REXPR_OP, gpuc_rop);
+    o->name = gpuc_ctx_strdup(ctx, name);
+    return gpuc_relay_call(ctx, &o->base, attrs, n, args);
+}
+
+/* Text does not tell a type from a string: attributes of types become types here. */
+static const gpuc_attrs *with_types(gpuc_ctx *ctx, const char *name, const gpuc_attrs *attrs)
+{
+    const gpuc_op *op = attrs ? gpuc_op_get(ctx, name) : NULL;
+    const gpuc_attrs *out = attrs;
+    for (int i = 0; attrs && i < attrs->count; i++) {
+        const gpuc_attr *a = &attrs->at[i];
+        const gpuc_attr_spec *spec = a->kind == GPUC_ATTR_STRING ? gpuc_op_find_spec(op, a->name) : NULL;
+        if (spec && spec->kind == GPUC_ATTR_DTYPE) out = gpuc_op_parse_attr(ctx, op, out, spec, a->s);
+    }
+    return out;
+}
+
+void gpuc_relay_complete_call(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    gpuc_rcall *c = (gpuc_rcall *)e;
+    const char *name = gpuc_as_rop(c->callee)->name;
+    const gpuc_rexpr *done = gpuc_relay_op(ctx, name, with_types(ctx, name, c->attrs), c->n, c->args);
+    const gpuc_rcall *to = gpuc_as_rcall(done);
+    c->callee = to->callee;
+    c->attrs = to->attrs;
+    c->n = to->n;
+    c->args = to->args;
+    e->type = done->type;
+    e->values = done->values;
 }
 
 gpuc_rexpr *gpuc_relay_op1(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a)
@@ -228,6 +264,23 @@ gpuc_rexpr *gpuc_relay_function(gpuc_ctx *ctx, int n, gpuc_rexpr *const *params,
     return &f->base;
 }
 
+gpuc_rexpr *gpuc_relay_generic_function(gpuc_ctx *ctx, int num_type_params,
+                                        const gpuc_rtype *const *type_params, int n,
+                                        gpuc_rexpr *const *params, const gpuc_rtype *ret, gpuc_rexpr *body,
+                                        const gpuc_attrs *attrs)
+{
+    gpuc_rfunction *f = MAKE(ctx, GPUC_REXPR_FUNCTION, gpuc_rfunction);
+    f->n = n;
+    f->params = copy(ctx, n, params);
+    f->body = body;
+    f->attrs = attrs;
+    f->num_type_params = num_type_params;
+    if (num_type_params)
+        f->type_params = gpuc_ctx_memdup(ctx, type_params, sizeof *type_params * (size_t)num_type_params);
+    f->ret = ret;
+    return &f->base;
+}
+
 gpuc_rexpr *gpuc_relay_if(gpuc_ctx *ctx, gpuc_rexpr *cond, gpuc_rexpr *then_branch, gpuc_rexpr *else_branch)
 {
     gpuc_rif *i = MAKE(ctx, GPUC_REXPR_IF, gpuc_rif);
@@ -237,12 +290,14 @@ gpuc_rexpr *gpuc_relay_if(gpuc_ctx *ctx, gpuc_rexpr *cond, gpuc_rexpr *then_bran
     return &i->base;
 }
 
-gpuc_rexpr *gpuc_relay_match(gpuc_ctx *ctx, gpuc_rexpr *value, int n, const gpuc_rclause *clauses)
+gpuc_rexpr *gpuc_relay_match(gpuc_ctx *ctx, gpuc_rexpr *value, int n, const gpuc_rclause *clauses,
+                             bool partial)
 {
     gpuc_rmatch *m = MAKE(ctx, GPUC_REXPR_MATCH, gpuc_rmatch);
     m->value = value;
     m->n = n;
-    m->clauses = gpuc_ctx_memdup(ctx, clauses, sizeof *clauses * (size_t)n);
+    m->clauses = n ? gpuc_ctx_memdup(ctx, clauses, sizeof *clauses * (size_t)n) : NULL;
+    m->partial = partial;
     return &m->base;
 }
 
@@ -250,6 +305,9 @@ gpuc_rexpr *gpuc_relay_constructor(gpuc_ctx *ctx, const gpuc_constructor *c)
 {
     gpuc_rconstructor *e = MAKE(ctx, GPUC_REXPR_CONSTRUCTOR, gpuc_rconstructor);
     e->constructor = c;
+    const gpuc_adt *adt = c->adt;
+    const gpuc_rtype *result = gpuc_relay_rtype_adt(ctx, adt, adt->num_params, adt->params);
+    e->base.type = gpuc_relay_rtype_scheme(ctx, adt->num_params, adt->params, c->n, c->fields, result);
     return &e->base;
 }
 
@@ -287,6 +345,8 @@ gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx)
     gpuc_rmodule *m = gpuc_new(ctx, gpuc_rmodule);
     m->ctx = ctx;
     gpuc_strmap_init(&m->functions, ctx);
+    gpuc_strmap_init(&m->adts, ctx);
+    gpuc_strmap_init(&m->constructors, ctx);
     gpuc_strmap_init(&m->defaults, ctx);
     gpuc_strmap_init(&m->input_images, ctx);
     gpuc_strmap_init(&m->output_images, ctx);
@@ -324,4 +384,20 @@ gpuc_rexpr *gpuc_rmodule_get(const gpuc_rmodule *m, const char *name)
     gpuc_rexpr *f = gpuc_strmap_get(&m->functions, name);
     if (!f) gpuc_raise(m->ctx, GPUC_NOT_FOUND, "the module has no function '%s'", name);
     return f;
+}
+
+void gpuc_rmodule_add_adt(gpuc_rmodule *m, gpuc_adt *adt)
+{
+    const gpuc_adt *there = gpuc_strmap_get(&m->adts, adt->name);
+    if (there && (there != adt || there->is_defined))
+        gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "the module has a type '%s' already", adt->name);
+    for (int i = 0; i < adt->n; i++) {
+        const gpuc_constructor *c = &adt->constructors[i], *same = gpuc_strmap_get(&m->constructors, c->name);
+        if (same)
+            gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "'%s' is a constructor of %s already", c->name,
+                       same->adt->name);
+        gpuc_strmap_set(&m->constructors, c->name, (void *)c);
+    }
+    adt->is_defined = true;
+    gpuc_strmap_set(&m->adts, adt->name, adt);
 }

@@ -98,10 +98,8 @@ static const gpuc_rtype *callee_result(gpuc_ctx *ctx, gpuc_rmodule *m, const gpu
     const gpuc_rexpr *callee = c->callee;
     if (callee->kind == GPUC_REXPR_GLOBAL && m) callee = gpuc_rmodule_get(m, gpuc_as_rglobal(callee)->name);
     if (callee->kind == GPUC_REXPR_CONSTRUCTOR) {
-        gpuc_rtype *t = gpuc_new(ctx, gpuc_rtype);
-        t->kind = GPUC_RTYPE_ADT;
-        t->adt = gpuc_as_rconstructor(callee)->constructor->adt;
-        return t;
+        const gpuc_adt *adt = gpuc_as_rconstructor(callee)->constructor->adt;
+        return gpuc_relay_rtype_adt(ctx, adt, adt->num_params, adt->params);
     }
     if (!callee->type) return NULL; /* a recursive global: the caller's annotation decides */
     if (callee->type->kind != GPUC_RTYPE_FUNC)

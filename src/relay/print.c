@@ -1,29 +1,78 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Relay text: one numbered line per node of the DAG, as TVM prints it. */
+/* Prints programs as TVM 0.13 does: a line with a number for each node that is an operand, blocks for scopes. */
+#include "relay/print.h"
+
+#include <ctype.h>
 #include <string.h>
 
-#include "relay/relay.h"
-
-typedef struct printer {
-    gpuc_ctx *ctx;
-    gpuc_buf *out;
-    gpuc_map names; /* node -> text */
-    int next, indent;
-    bool first_names; /* of gpuc_op_attrs_print */
-} printer;
+typedef gpuc_relay_printer printer;
 
 static void print_scope(printer *p, gpuc_rexpr *body);
 
-static void print_values(printer *p, const gpuc_rexpr *e)
+static void indent(printer *p)
 {
-    const gpuc_tensor_type *t = &e->type->tensor;
-    int64_t n = 1, d;
-    for (int i = 0; i < t->ndim; i++)
-        if (gpuc_expr_is_int(t->dims[i], &d)) n *= d;
-    gpuc_buf_str(p->out, t->ndim ? "[" : "");
-    for (int64_t i = 0; i < n; i++)
-        gpuc_buf_printf(p->out, "%s%s", i ? ", " : "", gpuc_expr_text(p->ctx, e->values[i]));
-    gpuc_buf_str(p->out, t->ndim ? "]" : "");
+    if (p->indent > GPUC_RELAY_TEXT_DEPTH)
+        gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "the program has more than %d blocks inside of each other",
+                   GPUC_RELAY_TEXT_DEPTH);
+    gpuc_buf_printf(p->out, "%*s", p->indent * 2, "");
+}
+
+static void print_type(printer *p, const gpuc_rtype *t)
+{
+    gpuc_relay_rtype_print(p->ctx, p->out, t);
+}
+
+static void print_types(printer *p, int n, const gpuc_rtype *const *at)
+{
+    for (int i = 0; i < n; i++) {
+        gpuc_buf_str(p->out, i ? ", " : "[");
+        print_type(p, at[i]);
+    }
+    if (n) gpuc_buf_str(p->out, "]");
+}
+
+/* ---- Names ---- */
+
+/* A name that no other variable has: letters, digits and underscores, a letter first. */
+static char *unique_name(printer *p, const char *name)
+{
+    char *clean =
+        gpuc_ctx_printf(p->ctx, "%s%s", isalpha((unsigned char)*name) || *name == '_' ? "" : "v", name);
+    for (char *c = clean; *c; c++)
+        if (!isalnum((unsigned char)*c) && *c != '_') *c = '_';
+    char *unique = clean;
+    uintptr_t n = (uintptr_t)gpuc_strmap_get(&p->used, clean);
+    while (gpuc_strmap_has(&p->used, unique))
+        unique = gpuc_ctx_printf(p->ctx, "%s%llu", clean, (unsigned long long)n++ + 1);
+    gpuc_strmap_set(&p->used, clean, (void *)n);
+    if (unique != clean) gpuc_strmap_set(&p->used, unique, NULL);
+    return unique;
+}
+
+static void define_var(printer *p, gpuc_rexpr *var)
+{
+    const gpuc_rvar *v = gpuc_as_rvar(var);
+    char *name = gpuc_ctx_printf(p->ctx, "%%%s", unique_name(p, v->name));
+    gpuc_map_set(&p->names, var, name);
+    gpuc_buf_str(p->out, name);
+    if (v->annotation) {
+        gpuc_buf_str(p->out, ": ");
+        print_type(p, v->annotation);
+    }
+}
+
+static void print_constant(printer *p, gpuc_rexpr *e)
+{
+    const gpuc_rconstant *c = gpuc_as_rconstant(e);
+    if (e->type->tensor.ndim == 0 && gpuc_relay_print_scalar(p->out, e->type->tensor.dtype, c->data->bytes))
+        return;
+    uintptr_t number = (uintptr_t)gpuc_map_get(&p->numbers, e);
+    if (!number) {
+        gpuc_ptrs_push(p->ctx, p->constants, e);
+        number = p->constants->count;
+        gpuc_map_set(&p->numbers, e, (void *)number);
+    }
+    gpuc_buf_printf(p->out, "meta[relay.Constant][%llu]", (unsigned long long)number - 1);
 }
 
 static void print_ref(printer *p, gpuc_rexpr *e)
@@ -36,21 +85,9 @@ static void print_ref(printer *p, gpuc_rexpr *e)
     switch (e->kind) {
     case GPUC_REXPR_VAR: gpuc_buf_printf(p->out, "%%%s", gpuc_as_rvar(e)->name); return;
     case GPUC_REXPR_GLOBAL: gpuc_buf_printf(p->out, "@%s", gpuc_as_rglobal(e)->name); return;
-    case GPUC_REXPR_OP: gpuc_buf_str(p->out, gpuc_as_rop(e)->op->name); return;
+    case GPUC_REXPR_OP: gpuc_buf_str(p->out, gpuc_as_rop(e)->name); return;
     case GPUC_REXPR_CONSTRUCTOR: gpuc_buf_str(p->out, gpuc_as_rconstructor(e)->constructor->name); return;
-    case GPUC_REXPR_CONSTANT:
-        gpuc_buf_str(p->out, "const(");
-        if (gpuc_as_rconstant(e)->data->size == gpuc_dtype_bytes(e->type->tensor.dtype))
-            gpuc_buf_printf(
-                p->out, "%s, ",
-                gpuc_expr_text(p->ctx, gpuc_relay_const_element(p->ctx, gpuc_as_rconstant(e), 0)));
-        else if (e->values) {
-            print_values(p, e);
-            gpuc_buf_str(p->out, ", ");
-        }
-        gpuc_relay_rtype_print(p->ctx, p->out, e->type);
-        gpuc_buf_str(p->out, ")");
-        return;
+    case GPUC_REXPR_CONSTANT: print_constant(p, e); return;
     case GPUC_REXPR_CALL:
     case GPUC_REXPR_TUPLE:
     case GPUC_REXPR_GET:
@@ -60,7 +97,7 @@ static void print_ref(printer *p, gpuc_rexpr *e)
     case GPUC_REXPR_MATCH:
     case GPUC_REXPR_KIND_COUNT: break;
     }
-    gpuc_buf_printf(p->out, "<%u>", e->id);
+    gpuc_raise(p->ctx, GPUC_INTERNAL, "node %u of the program has no name", e->id);
 }
 
 static void print_list(printer *p, int n, gpuc_rexpr *const *at)
@@ -71,14 +108,11 @@ static void print_list(printer *p, int n, gpuc_rexpr *const *at)
     }
 }
 
-static void indent(printer *p)
-{
-    gpuc_buf_printf(p->out, "%*s", p->indent * 2, "");
-}
+/* ---- Nodes ---- */
 
 static void print_block(printer *p, gpuc_rexpr *body)
 {
-    gpuc_buf_str(p->out, " {\n");
+    gpuc_buf_str(p->out, "{\n");
     p->indent++;
     print_scope(p, body);
     p->indent--;
@@ -88,19 +122,18 @@ static void print_block(printer *p, gpuc_rexpr *body)
 
 static void print_function(printer *p, const gpuc_rfunction *f)
 {
+    print_types(p, f->num_type_params, f->type_params);
     gpuc_buf_str(p->out, "(");
     for (int i = 0; i < f->n; i++) {
-        gpuc_buf_printf(p->out, "%s%%%s: ", i ? ", " : "", gpuc_as_rvar(f->params[i])->name);
-        gpuc_relay_rtype_print(p->ctx, p->out, f->params[i]->type);
+        if (i) gpuc_buf_str(p->out, ", ");
+        define_var(p, f->params[i]);
     }
-    if (f->attrs && f->attrs->count) {
-        gpuc_buf_str(p->out, f->n ? ", " : "");
-        gpuc_op_attrs_print(p->ctx, p->out, f->attrs, p->first_names);
-    }
-    gpuc_buf_str(p->out, ")");
-    if (f->body->type) {
-        gpuc_buf_str(p->out, " -> ");
-        gpuc_relay_rtype_print(p->ctx, p->out, f->body->type);
+    gpuc_relay_print_attrs(p, NULL, f->attrs, f->n > 0);
+    gpuc_buf_str(p->out, ") ");
+    if (f->ret) {
+        gpuc_buf_str(p->out, "-> ");
+        print_type(p, f->ret);
+        gpuc_buf_str(p->out, " ");
     }
     print_block(p, f->body);
 }
@@ -108,19 +141,70 @@ static void print_function(printer *p, const gpuc_rfunction *f)
 static void print_pattern(printer *p, const gpuc_rpattern *pattern)
 {
     if (pattern->var) {
-        gpuc_buf_printf(p->out, "%%%s", gpuc_as_rvar(pattern->var)->name);
+        define_var(p, pattern->var);
         return;
     }
     if (!pattern->constructor && !pattern->tuple) {
         gpuc_buf_str(p->out, "_");
         return;
     }
-    gpuc_buf_printf(p->out, "%s(", pattern->constructor ? pattern->constructor->name : "");
+    if (pattern->constructor) gpuc_buf_str(p->out, pattern->constructor->name);
+    if (pattern->constructor && !pattern->n) return;
+    gpuc_buf_str(p->out, "(");
     for (int i = 0; i < pattern->n; i++) {
         if (i) gpuc_buf_str(p->out, ", ");
         print_pattern(p, &pattern->at[i]);
     }
+    gpuc_buf_str(p->out, pattern->tuple && pattern->n == 1 ? ",)" : ")");
+}
+
+/* TVM's operators of many tensors take one tuple. The tuple, where the arguments are all fields of one; NULL. */
+static gpuc_rexpr *whole_tuple(const gpuc_rexpr *e)
+{
+    const gpuc_op *op = gpuc_relay_call_op(e);
+    const gpuc_rcall *c = op && op->max_in < 0 ? gpuc_as_rcall(e) : NULL;
+    if (!c || !c->n || c->args[0]->kind != GPUC_REXPR_GET) return NULL;
+    gpuc_rexpr *tuple = gpuc_as_rget(c->args[0])->tuple;
+    if (!tuple->type || tuple->type->n != c->n) return NULL;
+    for (int i = 0; i < c->n; i++) {
+        if (c->args[i]->kind != GPUC_REXPR_GET) return NULL;
+        const gpuc_rget *g = gpuc_as_rget(c->args[i]);
+        if (g->tuple != tuple || g->index != i) return NULL;
+    }
+    return tuple;
+}
+
+static void print_call(printer *p, gpuc_rexpr *e)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_op *op = gpuc_relay_call_op(e);
+    gpuc_rexpr *whole = whole_tuple(e);
+    bool tuple = op && op->max_in < 0 && !whole;
+    print_ref(p, c->callee);
+    if (c->callee->kind == GPUC_REXPR_CONSTRUCTOR && c->n == 0) return;
+    gpuc_buf_str(p->out, tuple ? "((" : "(");
+    print_list(p, whole ? 1 : c->n, whole ? &whole : c->args);
+    if (tuple) gpuc_buf_str(p->out, c->n == 1 ? ",)" : ")");
+    gpuc_relay_print_attrs(p, op, c->attrs, c->n > 0 || tuple);
     gpuc_buf_str(p->out, ")");
+}
+
+static void print_match(printer *p, const gpuc_rmatch *m)
+{
+    gpuc_buf_str(p->out, m->partial ? "match? (" : "match (");
+    print_ref(p, m->value);
+    gpuc_buf_str(p->out, ") {\n");
+    p->indent++;
+    for (int i = 0; i < m->n; i++) {
+        indent(p);
+        print_pattern(p, &m->clauses[i].pattern);
+        gpuc_buf_str(p->out, " => ");
+        print_block(p, m->clauses[i].body);
+        gpuc_buf_str(p->out, ",\n");
+    }
+    p->indent--;
+    indent(p);
+    gpuc_buf_str(p->out, "}");
 }
 
 static void print_node(printer *p, gpuc_rexpr *e)
@@ -133,18 +217,7 @@ static void print_node(printer *p, gpuc_rexpr *e)
     case GPUC_REXPR_OP:
     case GPUC_REXPR_CONSTRUCTOR:
     case GPUC_REXPR_KIND_COUNT: print_ref(p, e); break;
-    case GPUC_REXPR_CALL: {
-        const gpuc_rcall *c = gpuc_as_rcall(e);
-        print_ref(p, c->callee);
-        gpuc_buf_str(out, "(");
-        print_list(p, c->n, c->args);
-        if (c->attrs && c->attrs->count) {
-            gpuc_buf_str(out, c->n ? ", " : "");
-            gpuc_op_attrs_print(p->ctx, out, c->attrs, p->first_names);
-        }
-        gpuc_buf_str(out, ")");
-        break;
-    }
+    case GPUC_REXPR_CALL: print_call(p, e); break;
     case GPUC_REXPR_TUPLE:
         gpuc_buf_str(out, "(");
         print_list(p, gpuc_as_rtuple(e)->n, gpuc_as_rtuple(e)->fields);
@@ -161,37 +234,25 @@ static void print_node(printer *p, gpuc_rexpr *e)
     case GPUC_REXPR_IF:
         gpuc_buf_str(out, "if (");
         print_ref(p, gpuc_as_rif(e)->cond);
-        gpuc_buf_str(out, ")");
+        gpuc_buf_str(out, ") ");
         print_block(p, gpuc_as_rif(e)->then_branch);
-        gpuc_buf_str(out, " else");
+        gpuc_buf_str(out, " else ");
         print_block(p, gpuc_as_rif(e)->else_branch);
         break;
-    case GPUC_REXPR_LET:
-        gpuc_buf_str(out, "{\n");
-        p->indent++;
-        print_scope(p, e);
-        p->indent--;
-        indent(p);
-        gpuc_buf_str(out, "}");
-        break;
-    case GPUC_REXPR_MATCH: {
-        const gpuc_rmatch *m = gpuc_as_rmatch(e);
-        gpuc_buf_str(out, "match (");
-        print_ref(p, m->value);
-        gpuc_buf_str(out, ") {\n");
-        for (int i = 0; i < m->n; i++) {
-            indent(p);
-            print_pattern(p, &m->clauses[i].pattern);
-            gpuc_buf_str(out, " =>");
-            print_block(p, m->clauses[i].body);
-            gpuc_buf_str(out, "\n");
-        }
-        indent(p);
-        gpuc_buf_str(out, "}");
-        break;
-    }
+    case GPUC_REXPR_LET: print_block(p, e); break;
+    case GPUC_REXPR_MATCH: print_match(p, gpuc_as_rmatch(e)); break;
     }
 }
+
+static void print_comment(printer *p, const gpuc_rexpr *e)
+{
+    if (!(p->flags & GPUC_RELAY_PRINT_TYPES) || !e->type || e->kind == GPUC_REXPR_FUNCTION) return;
+    gpuc_buf_str(p->out, " /* ty=");
+    print_type(p, e->type);
+    gpuc_buf_str(p->out, " */");
+}
+
+/* ---- Blocks ---- */
 
 static bool named(const gpuc_rexpr *e)
 {
@@ -213,10 +274,18 @@ static bool named(const gpuc_rexpr *e)
     return false;
 }
 
-/* Operands that are evaluated where e stands. Branches and bodies are blocks of their own. */
+/* Operands that are evaluated where e stands, arguments before the callee. Branches and bodies are blocks of their
+ * own. */
 static gpuc_rexpr *operand(const gpuc_rexpr *e, int i)
 {
     bool has_blocks = e->kind == GPUC_REXPR_IF || e->kind == GPUC_REXPR_MATCH || e->kind == GPUC_REXPR_LET;
+    if (e->kind == GPUC_REXPR_CALL) {
+        const gpuc_rcall *c = gpuc_as_rcall(e);
+        gpuc_rexpr *whole = whole_tuple(e);
+        if (whole) return i == 0 ? whole : i == 1 ? c->callee : NULL;
+        return i < c->n ? c->args[i] : i == c->n ? c->callee : NULL;
+    }
+    if (e->kind == GPUC_REXPR_LET) return NULL; /* a block that prints its own */
     return has_blocks && i > 0 ? NULL : gpuc_relay_child(e, i);
 }
 
@@ -266,11 +335,7 @@ static void print_operands(printer *p, gpuc_rexpr *root, gpuc_ptrs *block)
         gpuc_map_set(&p->names, e, name);
         gpuc_ptrs_push(p->ctx, block, e);
         gpuc_buf_str(p->out, ";");
-        if (e->type && e->kind != GPUC_REXPR_FUNCTION) {
-            gpuc_buf_str(p->out, " /* ");
-            gpuc_relay_rtype_print(p->ctx, p->out, e->type);
-            gpuc_buf_str(p->out, " */");
-        }
+        print_comment(p, e);
         gpuc_buf_str(p->out, "\n");
     }
 }
@@ -287,12 +352,12 @@ static void print_value(printer *p, gpuc_rexpr *e)
 static void print_scope(printer *p, gpuc_rexpr *body)
 {
     gpuc_ptrs block = {0};
-    for (; body->kind == GPUC_REXPR_LET; body = gpuc_as_rlet(body)->body) {
+    for (; body->kind == GPUC_REXPR_LET && is_open(p, body); body = gpuc_as_rlet(body)->body) {
         const gpuc_rlet *l = gpuc_as_rlet(body);
         if (is_open(p, l->value)) print_operands(p, l->value, &block);
         indent(p);
         gpuc_buf_str(p->out, "let ");
-        print_ref(p, l->var);
+        define_var(p, l->var);
         gpuc_buf_str(p->out, " = ");
         print_value(p, l->value);
         gpuc_buf_str(p->out, ";\n");
@@ -300,35 +365,67 @@ static void print_scope(printer *p, gpuc_rexpr *body)
     if (is_open(p, body)) print_operands(p, body, &block);
     indent(p);
     print_value(p, body);
+    print_comment(p, body);
     gpuc_buf_str(p->out, "\n");
     for (size_t i = 0; i < block.count; i++) gpuc_map_set(&p->names, block.at[i], NULL);
 }
 
-static void print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e, bool first_names)
+/* ---- Modules ---- */
+
+static void print_adt(printer *p, const gpuc_adt *adt)
 {
-    printer p = {.ctx = ctx, .out = out, .first_names = first_names};
-    gpuc_map_init(&p.names, ctx);
+    gpuc_buf_printf(p->out, "%stype %s", adt->is_extern ? "extern " : "", adt->name);
+    print_types(p, adt->num_params, adt->params);
+    gpuc_buf_str(p->out, adt->is_extern ? "\n" : " {\n");
+    for (int i = 0; i < adt->n; i++) {
+        const gpuc_constructor *c = &adt->constructors[i];
+        gpuc_buf_printf(p->out, "  %s", c->name);
+        for (int k = 0; k < c->n; k++) {
+            gpuc_buf_str(p->out, k ? ", " : "(");
+            print_type(p, c->fields[k]);
+        }
+        gpuc_buf_str(p->out, c->n ? "),\n" : ",\n");
+    }
+    if (!adt->is_extern) gpuc_buf_str(p->out, "}\n");
+}
+
+static void start(printer *p, gpuc_ctx *ctx, gpuc_buf *out, int flags, gpuc_ptrs *constants)
+{
+    *p = (printer){.ctx = ctx, .out = out, .flags = flags, .constants = constants};
+    gpuc_map_init(&p->names, ctx);
+    gpuc_map_init(&p->numbers, ctx);
+    gpuc_strmap_init(&p->used, ctx);
+}
+
+void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e, int flags)
+{
+    printer p;
+    gpuc_ptrs constants = {0};
+    start(&p, ctx, out, flags, &constants);
     print_scope(&p, e);
+    if (flags & GPUC_RELAY_PRINT_CONSTANTS && constants.count) gpuc_relay_print_constants(&p);
 }
 
-void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e)
+void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m, int flags, gpuc_ptrs *constants)
 {
-    print_expr(ctx, out, e, false);
-}
-
-void gpuc_relay_print_key(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e)
-{
-    print_expr(ctx, out, e, true);
-}
-
-void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m)
-{
+    printer p;
+    gpuc_ptrs own = {0};
+    const char *between = "";
+    start(&p, ctx, out, flags, constants ? constants : &own);
+    if (flags & GPUC_RELAY_PRINT_VERSION) gpuc_buf_str(out, "#[version = \"0.0.5\"]\n");
+    for (uint32_t i = 0; i < m->adts.map.count; i++) {
+        gpuc_buf_str(out, between);
+        print_adt(&p, m->adts.map.entries[i].value);
+        between = "\n";
+    }
     for (uint32_t i = 0; i < m->functions.map.count; i++) {
-        printer p = {.ctx = ctx, .out = out};
-        gpuc_map_init(&p.names, ctx);
         const gpuc_map_entry *entry = &m->functions.map.entries[i];
-        gpuc_buf_printf(out, "def @%s", (const char *)entry->key);
+        p.next = 0;
+        gpuc_strmap_init(&p.used, ctx);
+        gpuc_buf_printf(out, "%sdef @%s", between, (const char *)entry->key);
         print_function(&p, gpuc_as_rfunction(entry->value));
         gpuc_buf_str(out, "\n");
+        between = "\n";
     }
+    if (flags & GPUC_RELAY_PRINT_CONSTANTS && p.constants->count) gpuc_relay_print_constants(&p);
 }

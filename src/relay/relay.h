@@ -5,6 +5,8 @@
 #ifndef GPUC_RELAY_RELAY_H
 #define GPUC_RELAY_RELAY_H
 
+#include <gpuc/relay.h>
+
 #include "op/op.h"
 
 /* ---- Types ---- */
@@ -13,6 +15,8 @@ typedef enum gpuc_rtype_kind {
     GPUC_RTYPE_TUPLE,
     GPUC_RTYPE_FUNC,
     GPUC_RTYPE_ADT,
+    GPUC_RTYPE_VAR,  /* a type parameter; equal only to itself */
+    GPUC_RTYPE_HOLE, /* not known yet: what inference solves for */
     GPUC_RTYPE_KIND_COUNT
 } gpuc_rtype_kind;
 
@@ -21,9 +25,28 @@ typedef struct gpuc_rtype {
     gpuc_tensor_type tensor; /* TENSOR */
     int n;                   /* TUPLE: fields; FUNC: parameters; ADT: type arguments */
     const struct gpuc_rtype *const *at;
-    const struct gpuc_rtype *ret; /* FUNC */
-    const struct gpuc_adt *adt;   /* ADT */
+    const struct gpuc_rtype *ret;           /* FUNC */
+    const struct gpuc_adt *adt;             /* ADT */
+    int num_params;                         /* FUNC: type parameters */
+    const struct gpuc_rtype *const *params; /* VARs */
+    const char *name;                       /* VAR */
+    struct gpuc_rhole *hole;                /* HOLE; inference owns it */
+    bool open;                              /* a HOLE, or has one inside */
+    bool varies;                            /* a VAR, or has one inside that is not a parameter of its own */
+    int depth;                              /* levels of types inside */
 } gpuc_rtype;
+/* Levels that a type may have, which bounds recursion over types. */
+#define GPUC_RELAY_TYPE_DEPTH 400
+
+/* Text that programs were read from, for messages. */
+typedef struct gpuc_relay_text {
+    const char *name, *text;
+} gpuc_relay_origin;
+/* A place in it; text NULL: none. Lines and columns count from 1. */
+typedef struct gpuc_relay_span {
+    const gpuc_relay_origin *text;
+    uint32_t line, column;
+} gpuc_relay_span;
 
 typedef struct gpuc_constructor {
     const char *name;
@@ -35,6 +58,10 @@ typedef struct gpuc_adt {
     const char *name;
     int n;
     const gpuc_constructor *constructors;
+    int num_params; /* type parameters */
+    const gpuc_rtype *const *params;
+    bool is_extern, is_defined; /* is_defined false: only named so far (text) */
+    gpuc_relay_span span;
 } gpuc_adt;
 
 const gpuc_rtype *gpuc_relay_rtype_tensor(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const gpuc_expr *dims);
@@ -43,6 +70,20 @@ const gpuc_rtype *gpuc_relay_rtype_tensor_static(gpuc_ctx *ctx, gpuc_dtype dtype
 const gpuc_rtype *gpuc_relay_rtype_tuple(gpuc_ctx *ctx, int n, const gpuc_rtype *const *fields);
 const gpuc_rtype *gpuc_relay_rtype_func(gpuc_ctx *ctx, int n, const gpuc_rtype *const *params,
                                         const gpuc_rtype *ret);
+const gpuc_rtype *gpuc_relay_rtype_scheme(gpuc_ctx *ctx, int num_params, const gpuc_rtype *const *params,
+                                          int n, const gpuc_rtype *const *args, const gpuc_rtype *ret);
+const gpuc_rtype *gpuc_relay_rtype_adt(gpuc_ctx *ctx, const gpuc_adt *adt, int n,
+                                       const gpuc_rtype *const *args);
+const gpuc_rtype *gpuc_relay_rtype_var(gpuc_ctx *ctx, const char *name); /* a new one */
+const gpuc_rtype *gpuc_relay_rtype_hole(gpuc_ctx *ctx);                  /* a new one */
+/* The type with each of n VARs replaced. */
+const gpuc_rtype *gpuc_relay_rtype_substitute(gpuc_ctx *ctx, const gpuc_rtype *t, int n,
+                                              const gpuc_rtype *const *vars, const gpuc_rtype *const *by);
+/* A dim that is `?` in text: a symbol that no other dim is. */
+gpuc_expr gpuc_relay_any_dim(gpuc_ctx *ctx);
+bool gpuc_relay_is_any_dim(gpuc_expr dim); /* NULL too */
+/* The type with every `?` a new symbol. */
+const gpuc_rtype *gpuc_relay_rtype_fresh(gpuc_ctx *ctx, const gpuc_rtype *t);
 bool gpuc_relay_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b); /* dims by identity of expressions */
 void gpuc_relay_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t);
 /* Every dim a known constant? Then out (room for ndim) has them. */
@@ -91,12 +132,14 @@ struct gpuc_rexpr {
     const gpuc_rtype *type;  /* NULL until inferred */
     const gpuc_expr *values; /* known elements of a small integer tensor, or NULL */
     const char *source;      /* names of the model's nodes that this came from; "" */
+    gpuc_relay_span span;    /* where it stands in text */
 };
 
 typedef struct gpuc_rvar {
     gpuc_rexpr base;
     const char *name;
-} gpuc_rvar; /* type is the annotation */
+    const gpuc_rtype *annotation; /* the type as it was written; NULL: it was not */
+} gpuc_rvar;
 typedef struct gpuc_rglobal {
     gpuc_rexpr base;
     const char *name;
@@ -107,14 +150,17 @@ typedef struct gpuc_rconstant {
 } gpuc_rconstant;
 typedef struct gpuc_rop {
     gpuc_rexpr base;
-    const gpuc_op *op;
+    const gpuc_op *op; /* NULL: a call as it is written, until inference knows the types of its inputs */
+    const char *name;  /* by which it was written; of op where that is set */
 } gpuc_rop;
 typedef struct gpuc_rcall {
     gpuc_rexpr base;
     gpuc_rexpr *callee;      /* OP, FUNCTION, GLOBAL, VAR, CONSTRUCTOR */
-    const gpuc_attrs *attrs; /* of an operator call; complete */
+    const gpuc_attrs *attrs; /* of an operator call; complete, once the OP has its row */
     int n;
     gpuc_rexpr *const *args;
+    int num_type_args; /* what the callee's type parameters are here: written, or inferred */
+    const gpuc_rtype *const *type_args;
 } gpuc_rcall;
 typedef struct gpuc_rtuple {
     gpuc_rexpr base;
@@ -136,6 +182,9 @@ typedef struct gpuc_rfunction {
     gpuc_rexpr *const *params; /* VARs */
     gpuc_rexpr *body;
     const gpuc_attrs *attrs; /* "primitive"=1 after fusion; "compiler" for BYOC; names */
+    int num_type_params;
+    const gpuc_rtype *const *type_params; /* VARs */
+    const gpuc_rtype *ret;                /* as it was written; NULL: it was not */
 } gpuc_rfunction;
 typedef struct gpuc_rif {
     gpuc_rexpr base;
@@ -149,6 +198,7 @@ typedef struct gpuc_rpattern {
     bool tuple;
     int n;
     const struct gpuc_rpattern *at;
+    gpuc_relay_span span;
 } gpuc_rpattern;
 typedef struct gpuc_rclause {
     gpuc_rpattern pattern;
@@ -159,6 +209,7 @@ typedef struct gpuc_rmatch {
     gpuc_rexpr *value;
     int n;
     const gpuc_rclause *clauses;
+    bool partial; /* match?: values that no clause fits are an error when it runs */
 } gpuc_rmatch;
 typedef struct gpuc_rconstructor {
     gpuc_rexpr base;
@@ -175,6 +226,11 @@ gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs 
  * operator. */
 gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, int n,
                           gpuc_rexpr *const *args);
+/* The same as it is written: inference completes it when the types of its inputs are known. */
+gpuc_rexpr *gpuc_relay_written(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, int n,
+                               gpuc_rexpr *const *args);
+/* Completes such a call in its place. The inputs have their types. */
+void gpuc_relay_complete_call(gpuc_ctx *ctx, gpuc_rexpr *call);
 gpuc_rexpr *gpuc_relay_op1(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a);
 gpuc_rexpr *gpuc_relay_op2(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a,
                            gpuc_rexpr *b);
@@ -195,8 +251,14 @@ gpuc_rexpr *gpuc_relay_get(gpuc_ctx *ctx, gpuc_rexpr *tuple, int index); /* of a
 gpuc_rexpr *gpuc_relay_let(gpuc_ctx *ctx, gpuc_rexpr *var, gpuc_rexpr *value, gpuc_rexpr *body);
 gpuc_rexpr *gpuc_relay_function(gpuc_ctx *ctx, int n, gpuc_rexpr *const *params, gpuc_rexpr *body,
                                 const gpuc_attrs *attrs);
+/* The same with type parameters and a return type, as they are written. */
+gpuc_rexpr *gpuc_relay_generic_function(gpuc_ctx *ctx, int num_type_params,
+                                        const gpuc_rtype *const *type_params, int n,
+                                        gpuc_rexpr *const *params, const gpuc_rtype *ret, gpuc_rexpr *body,
+                                        const gpuc_attrs *attrs);
 gpuc_rexpr *gpuc_relay_if(gpuc_ctx *ctx, gpuc_rexpr *cond, gpuc_rexpr *then_branch, gpuc_rexpr *else_branch);
-gpuc_rexpr *gpuc_relay_match(gpuc_ctx *ctx, gpuc_rexpr *value, int n, const gpuc_rclause *clauses);
+gpuc_rexpr *gpuc_relay_match(gpuc_ctx *ctx, gpuc_rexpr *value, int n, const gpuc_rclause *clauses,
+                             bool partial);
 gpuc_rexpr *gpuc_relay_constructor(gpuc_ctx *ctx, const gpuc_constructor *c);
 /* Sets the source names of an expression (joined when it came from several). Returns e. */
 gpuc_rexpr *gpuc_relay_with_source(gpuc_ctx *ctx, gpuc_rexpr *e, const char *source);
@@ -241,18 +303,19 @@ static inline bool gpuc_relay_is_op(const gpuc_rexpr *e, const char *name)
 const gpuc_tensor_type *gpuc_relay_tensor_type(const gpuc_rexpr *e);
 
 /* ---- Modules: functions by name; "main" is the entry ---- */
-typedef struct gpuc_rmodule {
+struct gpuc_rmodule {
     gpuc_ctx *ctx;
-    gpuc_strmap functions; /* name -> gpuc_rexpr* (FUNCTION) */
-    gpuc_ptrs adts;        /* gpuc_adt* */
-    int num_outputs;       /* of main: names in graph order */
+    gpuc_strmap functions;    /* name -> gpuc_rexpr* (FUNCTION) */
+    gpuc_strmap adts;         /* name -> gpuc_adt * */
+    gpuc_strmap constructors; /* name -> const gpuc_constructor * */
+    int num_outputs;          /* of main: names in graph order */
     const char *const *output_names;
     gpuc_ptrs conditions; /* gpuc_op_condition: what sizes must satisfy for the operators to make sense */
     gpuc_strmap
         defaults; /* parameter of main -> gpuc_rexpr * (CONSTANT): its value unless a run gives another */
     gpuc_strmap input_images, output_images; /* name -> gpuc_image_format, of those that are images */
     gpuc_ptrs reads; /* gpuc_relay_read, in order: the last fields of main's result are their numbers */
-} gpuc_rmodule;
+};
 gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx);
 /* Makes main: a function of these parameters that gives n outputs, and the sizes that are read (the list is
  * taken; NULL: none). */
@@ -260,6 +323,8 @@ void gpuc_rmodule_set_main(gpuc_rmodule *m, int num_params, gpuc_rexpr *const *p
                            gpuc_rexpr *const *outputs, const gpuc_ptrs *reads);
 int gpuc_rmodule_num_outputs(const gpuc_rmodule *m);                   /* of main, without what is read */
 gpuc_rexpr *gpuc_rmodule_get(const gpuc_rmodule *m, const char *name); /* raises if absent */
+/* Defines a type whose constructors and parameters are set. Raises where the module has one of these names. */
+void gpuc_rmodule_add_adt(gpuc_rmodule *m, gpuc_adt *adt);
 
 /* ---- Traversal: iterative over the DAG, so that depth does not matter ---- */
 /* Operand number i (the callee before the arguments), or NULL after the last. A function has none. */
@@ -278,11 +343,23 @@ gpuc_tensor **gpuc_relay_results(gpuc_ctx *ctx, gpuc_rexpr *body, gpuc_map *tens
 gpuc_tensor **gpuc_relay_tensors(gpuc_ctx *ctx, const gpuc_rfunction *f, int *num_results);
 
 /* ---- Types and text ---- */
+/* Adds what the text defines to the module, without types yet. Errors say "origin:line:column: ..." with the line and
+ * a caret. meta[relay.Constant][i] is constant i of the list; those of the text's own section are added to it (NULL:
+ * there are only those). */
+void gpuc_relay_parse_text(gpuc_ctx *ctx, gpuc_rmodule *m, const char *text, const char *origin,
+                           gpuc_ptrs *constants);
 /* Infers types of everything below root; calls must have complete attrs. Errors name the node's source. */
+/* Infers the types of a program: functions with type parameters, recursion, matches, closures. Calls that are as they
+ * were written are completed in their place. Errors say where in the text. */
+void gpuc_relay_infer_module(gpuc_ctx *ctx, gpuc_rmodule *m);
 void gpuc_relay_infer_type(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *root);
-void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m);
-void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e);
-/* The same with the first names of what was renamed: tuning logs know a function by the hash of this text. */
+/* Prints a module as TVM 0.13 does. Constants that are no scalars are meta[relay.Constant][i]: they are added to
+ * constants, of which it is the i-th (NULL: nobody wants them). Raises where blocks are nested too deep. */
+void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m, int flags, gpuc_ptrs *constants);
+void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e, int flags);
+/* Blocks inside of blocks that text may have. */
+#define GPUC_RELAY_TEXT_DEPTH 400
+/* The text of a fused function with the first names of what was renamed: tuning logs know a function by the hash of this text. */
 void gpuc_relay_print_key(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e);
 
 #endif

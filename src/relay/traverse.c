@@ -45,6 +45,11 @@ static gpuc_rexpr *child(const gpuc_rexpr *e, int i, bool into_functions)
     return NULL;
 }
 
+gpuc_rexpr *gpuc_relay_operand(const gpuc_rexpr *e, int i)
+{
+    return child(e, i, true);
+}
+
 gpuc_rexpr *gpuc_relay_child(const gpuc_rexpr *e, int i)
 {
     return child(e, i, false);
@@ -121,7 +126,7 @@ static gpuc_rexpr *rebuild_match(rewriter *r, gpuc_rexpr *e)
     gpuc_rexpr *value = get(r, m->value);
     gpuc_rclause *clauses = gpuc_ctx_memdup(r->ctx, m->clauses, sizeof *clauses * (size_t)m->n);
     for (int i = 0; i < m->n; i++) clauses[i].body = get(r, clauses[i].body);
-    return r->changed ? gpuc_relay_match(r->ctx, value, m->n, clauses) : e;
+    return r->changed ? gpuc_relay_match(r->ctx, value, m->n, clauses, m->partial) : e;
 }
 
 static gpuc_rexpr *rebuild(rewriter *r, gpuc_rexpr *e)
@@ -138,7 +143,11 @@ static gpuc_rexpr *rebuild(rewriter *r, gpuc_rexpr *e)
         const gpuc_rcall *c = gpuc_as_rcall(e);
         gpuc_rexpr *callee = get(r, c->callee);
         gpuc_rexpr *const *args = get_list(r, c->n, c->args);
-        return r->changed ? gpuc_relay_call(ctx, callee, c->attrs, c->n, args) : e;
+        if (!r->changed) return e;
+        gpuc_rexpr *call = gpuc_relay_call(ctx, callee, c->attrs, c->n, args);
+        ((gpuc_rcall *)call)->num_type_args = c->num_type_args;
+        ((gpuc_rcall *)call)->type_args = c->type_args;
+        return call;
     }
     case GPUC_REXPR_TUPLE: {
         const gpuc_rtuple *t = gpuc_as_rtuple(e);
@@ -159,7 +168,10 @@ static gpuc_rexpr *rebuild(rewriter *r, gpuc_rexpr *e)
         const gpuc_rfunction *f = gpuc_as_rfunction(e);
         gpuc_rexpr *const *params = get_list(r, f->n, f->params);
         gpuc_rexpr *body = get(r, f->body);
-        return r->changed ? gpuc_relay_function(ctx, f->n, params, body, f->attrs) : e;
+        if (!r->changed) return e;
+        if (!f->num_type_params && !f->ret) return gpuc_relay_function(ctx, f->n, params, body, f->attrs);
+        return gpuc_relay_generic_function(ctx, f->num_type_params, f->type_params, f->n, params, f->ret,
+                                           body, f->attrs);
     }
     case GPUC_REXPR_IF: {
         const gpuc_rif *f = gpuc_as_rif(e);
@@ -182,6 +194,7 @@ gpuc_rexpr *gpuc_relay_rewrite(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_rewri
         gpuc_rexpr *old = order.at[i], *e = rebuild(&r, old);
         if (e != old) {
             gpuc_relay_with_source(ctx, e, old->source);
+            if (!e->span.text) e->span = old->span;
             if (!e->type) gpuc_relay_infer_node(ctx, NULL, e);
         }
         uint32_t first_id = ctx->next_id;

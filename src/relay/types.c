@@ -2,7 +2,18 @@
 /* Builds, compares, prints and measures Relay types. */
 #include <string.h>
 
+#include "relay/infer.h"
 #include "relay/relay.h"
+
+static void add_inside(gpuc_ctx *ctx, gpuc_rtype *t, const gpuc_rtype *inside)
+{
+    if (!inside) return;
+    t->open |= inside->open;
+    t->varies |= inside->varies;
+    if (inside->depth >= t->depth) t->depth = inside->depth + 1;
+    if (t->depth > GPUC_RELAY_TYPE_DEPTH)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a type has more than %d levels", GPUC_RELAY_TYPE_DEPTH);
+}
 
 static gpuc_rtype *make(gpuc_ctx *ctx, gpuc_rtype_kind kind, int n, const gpuc_rtype *const *at)
 {
@@ -10,6 +21,7 @@ static gpuc_rtype *make(gpuc_ctx *ctx, gpuc_rtype_kind kind, int n, const gpuc_r
     t->kind = kind;
     t->n = n;
     t->at = n ? gpuc_ctx_memdup(ctx, at, sizeof(const gpuc_rtype *) * (size_t)n) : NULL;
+    for (int i = 0; i < n; i++) add_inside(ctx, t, at[i]);
     return t;
 }
 
@@ -40,9 +52,110 @@ const gpuc_rtype *gpuc_relay_rtype_tuple(gpuc_ctx *ctx, int n, const gpuc_rtype 
 const gpuc_rtype *gpuc_relay_rtype_func(gpuc_ctx *ctx, int n, const gpuc_rtype *const *params,
                                         const gpuc_rtype *ret)
 {
-    gpuc_rtype *t = make(ctx, GPUC_RTYPE_FUNC, n, params);
+    return gpuc_relay_rtype_scheme(ctx, 0, NULL, n, params, ret);
+}
+
+const gpuc_rtype *gpuc_relay_rtype_scheme(gpuc_ctx *ctx, int num_params, const gpuc_rtype *const *params,
+                                          int n, const gpuc_rtype *const *args, const gpuc_rtype *ret)
+{
+    gpuc_rtype *t = make(ctx, GPUC_RTYPE_FUNC, n, args);
     t->ret = ret;
+    t->num_params = num_params;
+    t->params = num_params ? gpuc_ctx_memdup(ctx, params, sizeof *params * (size_t)num_params) : NULL;
+    add_inside(ctx, t, ret);
     return t;
+}
+
+const gpuc_rtype *gpuc_relay_rtype_adt(gpuc_ctx *ctx, const gpuc_adt *adt, int n,
+                                       const gpuc_rtype *const *args)
+{
+    gpuc_rtype *t = make(ctx, GPUC_RTYPE_ADT, n, args);
+    t->adt = adt;
+    return t;
+}
+
+const gpuc_rtype *gpuc_relay_rtype_var(gpuc_ctx *ctx, const char *name)
+{
+    gpuc_rtype *t = make(ctx, GPUC_RTYPE_VAR, 0, NULL);
+    t->name = gpuc_ctx_strdup(ctx, name);
+    t->varies = true;
+    return t;
+}
+
+const gpuc_rtype *gpuc_relay_rtype_hole(gpuc_ctx *ctx)
+{
+    gpuc_rtype *t = make(ctx, GPUC_RTYPE_HOLE, 0, NULL);
+    t->hole = gpuc_new(ctx, gpuc_rhole);
+    t->open = true;
+    return t;
+}
+
+/* ---- Rebuilding ---- */
+
+typedef const gpuc_rtype *leaf_fn(gpuc_ctx *ctx, const gpuc_rtype *leaf, void *arg);
+
+/* The type with its tensors and VARs replaced; itself where nothing changes. */
+static const gpuc_rtype *rebuild(gpuc_ctx *ctx, const gpuc_rtype *t, leaf_fn *leaf, void *arg)
+{
+    if (!t || t->kind == GPUC_RTYPE_HOLE) return t;
+    if (t->kind == GPUC_RTYPE_TENSOR || t->kind == GPUC_RTYPE_VAR) return leaf(ctx, t, arg);
+    const gpuc_rtype **at = gpuc_new_array(ctx, const gpuc_rtype *, t->n + 1);
+    const gpuc_rtype *ret = rebuild(ctx, t->ret, leaf, arg);
+    bool same = ret == t->ret;
+    for (int i = 0; i < t->n; i++) same &= (at[i] = rebuild(ctx, t->at[i], leaf, arg)) == t->at[i];
+    if (same) return t;
+    if (t->kind == GPUC_RTYPE_FUNC)
+        return gpuc_relay_rtype_scheme(ctx, t->num_params, t->params, t->n, at, ret);
+    return t->kind == GPUC_RTYPE_ADT ? gpuc_relay_rtype_adt(ctx, t->adt, t->n, at)
+                                     : gpuc_relay_rtype_tuple(ctx, t->n, at);
+}
+
+typedef struct substitution {
+    int n;
+    const gpuc_rtype *const *vars, *const *by;
+} substitution;
+
+static const gpuc_rtype *replace_var(gpuc_ctx *ctx, const gpuc_rtype *t, void *arg)
+{
+    const substitution *s = arg;
+    (void)ctx;
+    for (int i = 0; i < s->n; i++)
+        if (t == s->vars[i]) return s->by[i];
+    return t;
+}
+
+const gpuc_rtype *gpuc_relay_rtype_substitute(gpuc_ctx *ctx, const gpuc_rtype *t, int n,
+                                              const gpuc_rtype *const *vars, const gpuc_rtype *const *by)
+{
+    substitution s = {n, vars, by};
+    return n ? rebuild(ctx, t, replace_var, &s) : t;
+}
+
+gpuc_expr gpuc_relay_any_dim(gpuc_ctx *ctx)
+{
+    return gpuc_var(ctx, "?", GPUC_INDEX);
+}
+
+bool gpuc_relay_is_any_dim(gpuc_expr dim)
+{
+    return !dim || (dim->kind == GPUC_EXPR_VAR && !strcmp(gpuc_as_var(dim)->name, "?"));
+}
+
+static const gpuc_rtype *fresh_dims(gpuc_ctx *ctx, const gpuc_rtype *t, void *arg)
+{
+    bool any = false;
+    (void)arg;
+    for (int i = 0; i < t->tensor.ndim; i++) any |= gpuc_relay_is_any_dim(t->tensor.dims[i]);
+    if (!any) return t;
+    gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, t->tensor.ndim);
+    for (int i = 0; i < t->tensor.ndim; i++)
+        dims[i] = gpuc_relay_is_any_dim(t->tensor.dims[i]) ? gpuc_relay_any_dim(ctx) : t->tensor.dims[i];
+    return gpuc_relay_rtype_tensor(ctx, t->tensor.dtype, t->tensor.ndim, dims);
+}
+
+const gpuc_rtype *gpuc_relay_rtype_fresh(gpuc_ctx *ctx, const gpuc_rtype *t)
+{
+    return rebuild(ctx, t, fresh_dims, NULL);
 }
 
 bool gpuc_relay_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b)
@@ -60,42 +173,57 @@ bool gpuc_relay_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b)
     return a->kind != GPUC_RTYPE_FUNC || gpuc_relay_rtype_equal(a->ret, b->ret);
 }
 
-static void print_list(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t)
+static void print_list(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t, const char *open, const char *close)
 {
-    gpuc_buf_str(out, "(");
+    gpuc_buf_str(out, open);
     for (int i = 0; i < t->n; i++) {
         if (i) gpuc_buf_str(out, ", ");
         gpuc_relay_rtype_print(ctx, out, t->at[i]);
     }
-    gpuc_buf_str(out, t->n == 1 && t->kind == GPUC_RTYPE_TUPLE ? ",)" : ")");
+    gpuc_buf_str(out, t->n == 1 && t->kind == GPUC_RTYPE_TUPLE ? "," : "");
+    gpuc_buf_str(out, close);
+}
+
+static void print_tensor(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_tensor_type *t)
+{
+    char name[24];
+    gpuc_dtype_name(t->dtype, name);
+    if (t->ndim) gpuc_buf_str(out, "Tensor[(");
+    for (int i = 0; i < t->ndim; i++) {
+        if (i) gpuc_buf_str(out, ", ");
+        gpuc_buf_str(out, gpuc_relay_is_any_dim(t->dims[i]) ? "?" : gpuc_expr_text(ctx, t->dims[i]));
+    }
+    gpuc_buf_printf(out, t->ndim ? "), %s]" : "%s", name);
 }
 
 void gpuc_relay_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t)
 {
-    char name[24];
     if (!t) {
-        gpuc_buf_str(out, "?");
+        gpuc_buf_str(out, "_");
         return;
     }
     switch (t->kind) {
-    case GPUC_RTYPE_TENSOR:
-        gpuc_buf_str(out, "Tensor[(");
-        for (int i = 0; i < t->tensor.ndim; i++) {
-            if (i) gpuc_buf_str(out, ", ");
-            gpuc_buf_str(out, t->tensor.dims[i] ? gpuc_expr_text(ctx, t->tensor.dims[i]) : "?");
-        }
-        gpuc_buf_printf(out, "), %s]", gpuc_dtype_name(t->tensor.dtype, name));
-        break;
-    case GPUC_RTYPE_TUPLE: print_list(ctx, out, t); break;
+    case GPUC_RTYPE_TENSOR: print_tensor(ctx, out, &t->tensor); break;
+    case GPUC_RTYPE_TUPLE: print_list(ctx, out, t, "(", ")"); break;
     case GPUC_RTYPE_FUNC:
         gpuc_buf_str(out, "fn ");
-        print_list(ctx, out, t);
+        for (int i = 0; i < t->num_params; i++)
+            gpuc_buf_printf(out, "%s%s", i ? ", " : "[", t->params[i]->name);
+        gpuc_buf_str(out, t->num_params ? "]" : "");
+        print_list(ctx, out, t, "(", ")");
         gpuc_buf_str(out, " -> ");
         gpuc_relay_rtype_print(ctx, out, t->ret);
         break;
     case GPUC_RTYPE_ADT:
         gpuc_buf_str(out, t->adt->name);
-        if (t->n) print_list(ctx, out, t);
+        if (t->n) print_list(ctx, out, t, "[", "]");
+        break;
+    case GPUC_RTYPE_VAR: gpuc_buf_str(out, t->name); break;
+    case GPUC_RTYPE_HOLE:
+        if (t->hole->is)
+            gpuc_relay_rtype_print(ctx, out, t->hole->is);
+        else
+            gpuc_buf_str(out, "_");
         break;
     case GPUC_RTYPE_KIND_COUNT: break;
     }

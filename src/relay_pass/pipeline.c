@@ -62,7 +62,7 @@ static void dump(gpuc_relay_pass_ctx *p, const char *after)
 {
     gpuc_buf text;
     gpuc_buf_init(&text, p->ctx->allocator);
-    gpuc_relay_print(p->ctx, &text, p->module);
+    gpuc_relay_print(p->ctx, &text, p->module, GPUC_RELAY_PRINT_TYPES, NULL);
     fprintf(stderr, "# relay after %s\n%s", after, gpuc_buf_cstr(&text));
     gpuc_buf_deinit(&text);
 }

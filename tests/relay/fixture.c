@@ -194,11 +194,23 @@ static const char *take_text(gpuc_ctx *ctx, gpuc_buf *text)
     return out;
 }
 
+/* Of calls of operators the text of keys, which shows all attributes and the values of small constants. */
 const char *fx_text(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
+    gpuc_ptrs order = {0};
+    bool only_operators = true;
+    gpuc_relay_post_order(ctx, e, true, &order);
+    for (size_t i = 0; i < order.count; i++) {
+        gpuc_rexpr_kind kind = ((gpuc_rexpr *)order.at[i])->kind;
+        only_operators &= kind != GPUC_REXPR_GLOBAL && kind != GPUC_REXPR_LET && kind != GPUC_REXPR_IF &&
+                          kind != GPUC_REXPR_MATCH && kind != GPUC_REXPR_CONSTRUCTOR;
+    }
     gpuc_buf text;
     gpuc_buf_init(&text, ctx->allocator);
-    gpuc_relay_print_expr(ctx, &text, e);
+    if (only_operators)
+        gpuc_relay_print_key(ctx, &text, e);
+    else
+        gpuc_relay_print_expr(ctx, &text, e, 0);
     return take_text(ctx, &text);
 }
 
@@ -206,7 +218,7 @@ const char *fx_module_text(gpuc_ctx *ctx, const gpuc_rmodule *m)
 {
     gpuc_buf text;
     gpuc_buf_init(&text, ctx->allocator);
-    gpuc_relay_print(ctx, &text, m);
+    gpuc_relay_print(ctx, &text, m, 0, NULL);
     return take_text(ctx, &text);
 }
 

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs lowering passes on the loop IR of a file and prints the result: gpuc opt. */
+/* Runs lowering passes on the loop IR of a file and prints the result, or prints a Relay program: gpuc opt. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <gpuc/lower.h>
+#include <gpuc/relay.h>
 
 #include "cli.h"
 #include "compile.h"
 #include "text.h"
 
-enum { OPT_PASS = CLI_LONG, OPT_TARGET, OPT_LIST };
+enum { OPT_PASS = CLI_LONG, OPT_TARGET, OPT_LIST, OPT_TYPES };
 
 static const cli_option options[] = {
     {"pass", OPT_PASS, "A,B,...",
      "passes by name, in this order; 'lower': the whole pipeline. Without: none"},
     {"target", OPT_TARGET, "T", "the target that they lower for (default c)"},
     {"list", OPT_LIST, NULL, "print the names of the passes in pipeline order"},
+    {"types", OPT_TYPES, NULL, "of a Relay program: print the type of each node, too"},
 };
 
 typedef struct opt_args {
     const char *path, *passes, *target, *text;
+    bool types;
 } opt_args;
 
 /* Standard input, or the file. */
@@ -38,9 +41,28 @@ static gpuc_status read_text(const char *path, cli_text *out)
     return NULL;
 }
 
+static bool is_relay(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (strcmp(dot, ".rly") == 0 || strcmp(dot, ".relay") == 0);
+}
+
+static void print_relay(gpuc_ctx *ctx, const opt_args *a)
+{
+    int flags = GPUC_RELAY_PRINT_VERSION | GPUC_RELAY_PRINT_CONSTANTS;
+    if (*a->passes)
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "--pass: passes run on loop IR only, %s is Relay", a->path);
+    if (a->types) flags |= GPUC_RELAY_PRINT_TYPES;
+    fputs(gpuc_relay_text(ctx, gpuc_relay_parse(ctx, a->text, a->path, NULL), flags), stdout);
+}
+
 static void run_passes(gpuc_ctx *ctx, void *arg)
 {
     const opt_args *a = arg;
+    if (is_relay(a->path)) {
+        print_relay(ctx, a);
+        return;
+    }
     const gpuc_target *target = gpuc_target_parse(ctx, a->target, NULL);
     const gpuc_tir_func *const *funcs;
     int n = gpuc_lower_passes(ctx, target, gpuc_tir_parse(ctx, a->text, a->path), a->passes, &funcs);
@@ -72,6 +94,7 @@ static int run(const cli_command *c, int argc, char **argv)
         if (key == OPT_PASS) a.passes = value;
         if (key == OPT_TARGET) a.target = value;
         if (key == OPT_LIST) list = true;
+        if (key == OPT_TYPES) a.types = true;
     }
     if (list) {
         cli_no_operands(c, argc, argv);
@@ -84,9 +107,10 @@ static int run(const cli_command *c, int argc, char **argv)
 
 const cli_command cli_opt_command = {
     .name = "opt",
-    .operands = "FILE.tir [--pass A,B,...] [--target T]",
-    .about = "run passes on loop IR, and print what comes out",
+    .operands = "FILE.tir|FILE.rly [--pass A,B,...] [--target T]",
+    .about = "run passes on loop IR, and print what comes out; check and print a Relay program",
     .details = "FILE holds a function as GPUC_DEBUG=print shows it; - is standard input.\n"
+               "FILE.rly and FILE.relay hold a Relay program (docs/relay.md).\n"
                "GPUC_DEBUG=print,validate,time,rules says more of each pass ('help' lists the flags).\n",
     .options = options,
     .num_options = CLI_COUNT(options),

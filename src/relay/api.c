@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of gpuc/relay.h: texts in and out of a context. */
+#include "relay/relay.h"
+
+static const char *take_text(gpuc_ctx *ctx, gpuc_buf *out)
+{
+    gpuc_status status = gpuc_buf_status(out);
+    const char *text = status ? NULL : gpuc_ctx_strdup(ctx, gpuc_buf_cstr(out));
+    gpuc_buf_deinit(out);
+    GPUC_RAISE_IF(ctx, status);
+    return text;
+}
+
+static void deinit_buf(void *buf)
+{
+    gpuc_buf_deinit(buf);
+}
+
+static void copy_names(gpuc_strmap *to, const gpuc_strmap *from)
+{
+    for (uint32_t i = 0; i < from->map.count; i++)
+        gpuc_strmap_set(to, from->map.entries[i].key, from->map.entries[i].value);
+}
+
+gpuc_rmodule *gpuc_relay_parse(gpuc_ctx *ctx, const char *text, const char *origin, const gpuc_rmodule *with)
+{
+    gpuc_rmodule *m = gpuc_rmodule_create(ctx);
+    if (with) {
+        copy_names(&m->functions, &with->functions);
+        copy_names(&m->adts, &with->adts);
+        copy_names(&m->constructors, &with->constructors);
+    }
+    gpuc_relay_parse_text(ctx, m, text, origin, NULL);
+    gpuc_relay_infer_module(ctx, m);
+    return m;
+}
+
+const char *gpuc_relay_text(gpuc_ctx *ctx, const gpuc_rmodule *m, int flags)
+{
+    gpuc_buf out;
+    gpuc_buf_init(&out, ctx->allocator);
+    gpuc_ctx_push_cleanup(ctx, deinit_buf, &out);
+    gpuc_relay_print(ctx, &out, m, flags, NULL);
+    gpuc_ctx_pop_cleanup(ctx, false);
+    return take_text(ctx, &out);
+}
+
+int gpuc_rmodule_num_functions(const gpuc_rmodule *m)
+{
+    return (int)m->functions.map.count;
+}
+
+const char *gpuc_rmodule_function_name(const gpuc_rmodule *m, int i)
+{
+    return i >= 0 && i < gpuc_rmodule_num_functions(m) ? m->functions.map.entries[i].key : NULL;
+}
+
+const char *gpuc_rmodule_function_type(gpuc_ctx *ctx, const gpuc_rmodule *m, const char *name)
+{
+    gpuc_buf out;
+    const gpuc_rexpr *f = gpuc_rmodule_get(m, name);
+    gpuc_buf_init(&out, ctx->allocator);
+    gpuc_relay_rtype_print(ctx, &out, f->type);
+    return take_text(ctx, &out);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of the parser: recursive descent, operators by precedence. */
+#ifndef GPUC_RELAY_PARSE_H
+#define GPUC_RELAY_PARSE_H
+
+#include "relay/lexer.h"
+
+/* What a name stands for where the parser is; outer is what it stood for before the scope. */
+typedef struct gpuc_relay_binding {
+    const char *name;
+    gpuc_rexpr *var;        /* one of the two */
+    const gpuc_rtype *type; /* a type parameter */
+    struct gpuc_relay_binding *outer;
+} gpuc_relay_binding;
+
+typedef struct gpuc_relay_parser {
+    gpuc_ctx *ctx;
+    gpuc_rmodule *module;
+    const gpuc_relay_origin *text;
+    gpuc_relay_lexer lexer;  /* after token */
+    gpuc_relay_token token;  /* the next one */
+    gpuc_strmap vars, types; /* name -> gpuc_relay_binding in scope; NULL when it has ended */
+    gpuc_ptrs scope;         /* bindings in the order in which they end */
+    gpuc_map graph;          /* number + 1 -> expression, of %number */
+    gpuc_strmap symbols;     /* name -> gpuc_expr, of named dims */
+    gpuc_ptrs named_types;   /* gpuc_adt that are used before they are defined */
+    gpuc_ptrs *constants;    /* of meta[relay.Constant] */
+    int depth;
+} gpuc_relay_parser;
+
+/* Raises "origin:line:column: text", the line, and a caret. */
+GPUC_NORETURN void gpuc_relay_parse_fail(gpuc_relay_parser *p, const gpuc_relay_token *at, const char *fmt,
+                                         ...) GPUC_PRINTF(3, 4);
+/* "; did you mean 'x'?", or nothing. names holds count names of the map that are not NULL. */
+const char *gpuc_relay_parse_hint(gpuc_relay_parser *p, const char *name, const gpuc_strmap *among);
+gpuc_relay_span gpuc_relay_parse_span(const gpuc_relay_parser *p, const gpuc_relay_token *at);
+void gpuc_relay_parse_advance(gpuc_relay_parser *p);
+bool gpuc_relay_parse_at(const gpuc_relay_parser *p, const char *text); /* is the next token that? */
+bool gpuc_relay_parse_accept(gpuc_relay_parser *p, const char *text);
+void gpuc_relay_parse_expect(gpuc_relay_parser *p, const char *text);
+gpuc_relay_token gpuc_relay_parse_peek(const gpuc_relay_parser *p); /* the token after the next */
+char *gpuc_relay_parse_copy(gpuc_relay_parser *p, const gpuc_relay_token *t, size_t skip);
+char *gpuc_relay_parse_word(gpuc_relay_parser *p, const char *what); /* a NAME */
+char *gpuc_relay_parse_string(gpuc_relay_parser *p);
+void gpuc_relay_parse_deeper(gpuc_relay_parser *p); /* raises at the bound; the caller counts down again */
+
+/* Scopes: what is bound after a mark ends when the scope is left. */
+size_t gpuc_relay_parse_mark(const gpuc_relay_parser *p);
+void gpuc_relay_parse_leave(gpuc_relay_parser *p, size_t mark);
+gpuc_rexpr *gpuc_relay_parse_bind(gpuc_relay_parser *p, const char *name, const gpuc_rtype *annotation,
+                                  const gpuc_relay_token *at);
+void gpuc_relay_parse_rebind(gpuc_relay_parser *p, gpuc_rexpr *var); /* the same variable again */
+const gpuc_rtype *gpuc_relay_parse_bind_type(gpuc_relay_parser *p, const char *name);
+
+const gpuc_rtype *gpuc_relay_parse_type(gpuc_relay_parser *p);
+/* "[A, B]" as type parameters that are in scope from here on; nothing: none. */
+void gpuc_relay_parse_type_params(gpuc_relay_parser *p, gpuc_ptrs *out);
+/* An extent or an entry of a list of sizes: a number, a name, or an expression of them. */
+gpuc_expr gpuc_relay_parse_dim(gpuc_relay_parser *p);
+gpuc_rexpr *gpuc_relay_parse_number(gpuc_relay_parser *p, bool negative);
+gpuc_rexpr *gpuc_relay_parse_expr(gpuc_relay_parser *p);
+/* From the parameters on: "(%x: T) -> T { body }". */
+gpuc_rexpr *gpuc_relay_parse_function(gpuc_relay_parser *p);
+/* "name=value, ..." up to the closing parenthesis. */
+const gpuc_attrs *gpuc_relay_parse_attrs(gpuc_relay_parser *p);
+gpuc_rexpr *gpuc_relay_parse_meta(gpuc_relay_parser *p);
+
+#endif

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parses types, extents among them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "relay/parse.h"
+#include "tir/parse.h"
+
+/* ---- Extents ---- */
+
+/* Names of the expression are symbols: each name stands for one symbol in the whole text. */
+static void define_symbols(gpuc_relay_parser *p, gpuc_tir_parser *e)
+{
+    gpuc_tir_lexer lexer;
+    gpuc_tir_lexer_init(&lexer, p->token.at);
+    int depth = 0;
+    for (;;) {
+        gpuc_tir_token t = gpuc_tir_lexer_next(&lexer);
+        if (t.kind == GPUC_TOKEN_END || t.kind == GPUC_TOKEN_BAD) return;
+        if (gpuc_tir_token_is(&t, "(")) depth++;
+        if (gpuc_tir_token_is(&t, ")") && depth-- == 0) return;
+        if ((gpuc_tir_token_is(&t, ",") && depth == 0) || gpuc_tir_token_is(&t, "]")) return;
+        if (t.kind != GPUC_TOKEN_NAME ||
+            gpuc_tir_is_reserved(gpuc_ctx_printf(p->ctx, "%.*s", (int)t.length, t.at)))
+            continue;
+        char *name = gpuc_ctx_printf(p->ctx, "%.*s", (int)t.length, t.at);
+        gpuc_expr symbol = gpuc_strmap_get(&p->symbols, name);
+        if (!symbol) {
+            symbol = gpuc_var(p->ctx, name, GPUC_INDEX);
+            gpuc_strmap_set(&p->symbols, name, (void *)symbol);
+        }
+        gpuc_tir_symbol *entry = gpuc_new(p->ctx, gpuc_tir_symbol);
+        entry->var = symbol;
+        gpuc_strmap_set(&e->symbols, name, entry);
+    }
+}
+
+gpuc_expr gpuc_relay_parse_dim(gpuc_relay_parser *p)
+{
+    gpuc_relay_token at = p->token;
+    char *end;
+    if (gpuc_relay_parse_accept(p, "?")) return gpuc_relay_any_dim(p->ctx);
+    if (at.kind == GPUC_RELAY_TOKEN_NUMBER) {
+        long long v = strtoll(at.at, &end, 10);
+        gpuc_relay_token after = gpuc_relay_parse_peek(p);
+        bool alone = after.kind == GPUC_RELAY_TOKEN_PUNCT && strchr(",)]", *after.at);
+        if (alone && (end == at.at + at.length || *end == 'i')) {
+            gpuc_relay_parse_advance(p);
+            return gpuc_int(p->ctx, v);
+        }
+    }
+    gpuc_tir_parser e = {.ctx = p->ctx, .origin = p->text->name, .brackets = 1};
+    gpuc_strmap_init(&e.symbols, p->ctx);
+    define_symbols(p, &e);
+    gpuc_tir_lexer_init(&e.lexer, at.at);
+    e.lexer.line = (int)at.line;
+    e.lexer.line_start = at.at - (at.column - 1);
+    gpuc_tir_parse_advance(&e);
+    gpuc_expr dim = gpuc_tir_parse_expr(&e);
+    p->lexer.at = e.token.at; /* not token by token: // divides here */
+    p->lexer.line = (uint32_t)e.token.line;
+    p->lexer.line_start = e.token.at - (e.token.column - 1);
+    gpuc_relay_parse_advance(p);
+    return dim;
+}
+
+static const gpuc_rtype *parse_tensor(gpuc_relay_parser *p)
+{
+    gpuc_ptrs dims = {0};
+    gpuc_dtype t;
+    gpuc_relay_parse_expect(p, "[");
+    gpuc_relay_parse_expect(p, "(");
+    while (!gpuc_relay_parse_accept(p, ")")) {
+        gpuc_relay_token at = p->token;
+        gpuc_expr dim = gpuc_relay_parse_dim(p);
+        int64_t v;
+        if (gpuc_expr_is_int(dim, &v) && v < 0) gpuc_relay_parse_fail(p, &at, "an extent is not negative");
+        gpuc_ptrs_push(p->ctx, &dims, dim);
+        if (!gpuc_relay_parse_at(p, ")")) gpuc_relay_parse_expect(p, ",");
+        if (dims.count > GPUC_OP_MAX_DIMS)
+            gpuc_relay_parse_fail(p, &at, "a tensor has at most %d dimensions", GPUC_OP_MAX_DIMS);
+    }
+    gpuc_relay_parse_expect(p, ",");
+    gpuc_relay_token at = p->token;
+    char *word = gpuc_relay_parse_word(p, "an element type");
+    if (!gpuc_dtype_parse(word, &t) || t.lanes != 1)
+        gpuc_relay_parse_fail(p, &at, "'%s' is not an element type", word);
+    gpuc_relay_parse_expect(p, "]");
+    return gpuc_relay_rtype_tensor(p->ctx, t, (int)dims.count, (const gpuc_expr *)dims.at);
+}
+
+/* ---- Others ---- */
+
+static void parse_list(gpuc_relay_parser *p, const char *open, const char *close, gpuc_ptrs *out)
+{
+    gpuc_relay_parse_expect(p, open);
+    while (!gpuc_relay_parse_accept(p, close)) {
+        gpuc_ptrs_push(p->ctx, out, gpuc_relay_parse_type(p));
+        if (!gpuc_relay_parse_at(p, close)) gpuc_relay_parse_expect(p, ",");
+    }
+}
+
+void gpuc_relay_parse_type_params(gpuc_relay_parser *p, gpuc_ptrs *out)
+{
+    if (!gpuc_relay_parse_accept(p, "[")) return;
+    while (!gpuc_relay_parse_accept(p, "]")) {
+        char *name = gpuc_relay_parse_word(p, "a type parameter");
+        gpuc_ptrs_push(p->ctx, out, gpuc_relay_parse_bind_type(p, name));
+        if (!gpuc_relay_parse_at(p, "]")) gpuc_relay_parse_expect(p, ",");
+    }
+}
+
+static const gpuc_rtype *parse_function_type(gpuc_relay_parser *p)
+{
+    size_t mark = gpuc_relay_parse_mark(p);
+    gpuc_ptrs params = {0}, args = {0};
+    gpuc_relay_parse_type_params(p, &params);
+    parse_list(p, "(", ")", &args);
+    gpuc_relay_parse_expect(p, "->");
+    const gpuc_rtype *ret = gpuc_relay_parse_type(p);
+    gpuc_relay_parse_leave(p, mark);
+    return gpuc_relay_rtype_scheme(p->ctx, (int)params.count, (const gpuc_rtype *const *)params.at,
+                                   (int)args.count, (const gpuc_rtype *const *)args.at, ret);
+}
+
+/* A type may be used before its definition, which must follow. */
+static const gpuc_rtype *parse_named(gpuc_relay_parser *p, const gpuc_relay_token *at, const char *name)
+{
+    gpuc_adt *adt = gpuc_strmap_get(&p->module->adts, name);
+    gpuc_ptrs args = {0};
+    if (!adt) {
+        adt = gpuc_new(p->ctx, gpuc_adt);
+        adt->name = name;
+        adt->span = gpuc_relay_parse_span(p, at);
+        adt->num_params = -1;
+        gpuc_strmap_set(&p->module->adts, name, adt);
+        gpuc_ptrs_push(p->ctx, &p->named_types, adt);
+    }
+    if (gpuc_relay_parse_at(p, "[")) parse_list(p, "[", "]", &args);
+    if (adt->num_params < 0) adt->num_params = (int)args.count; /* checked against the definition */
+    if ((int)args.count != adt->num_params)
+        gpuc_relay_parse_fail(p, at, "'%s' has %d type parameters, not %zu", name, adt->num_params,
+                              args.count);
+    return gpuc_relay_rtype_adt(p->ctx, adt, (int)args.count, (const gpuc_rtype *const *)args.at);
+}
+
+static const gpuc_rtype *parse_word_type(gpuc_relay_parser *p)
+{
+    gpuc_relay_token at = p->token;
+    gpuc_dtype t;
+    if (at.kind != GPUC_RELAY_TOKEN_NAME)
+        gpuc_relay_parse_fail(p, &at, "a type is expected, not '%.*s'", at.length > 40 ? 40 : (int)at.length,
+                              at.at);
+    char *name = gpuc_relay_parse_word(p, "a type");
+    if (!strcmp(name, "_")) return gpuc_relay_rtype_hole(p->ctx);
+    if (!strcmp(name, "Tensor") && gpuc_relay_parse_at(p, "[")) return parse_tensor(p);
+    const gpuc_relay_binding *b = gpuc_strmap_get(&p->types, name);
+    if (b) return b->type;
+    if (gpuc_dtype_parse(name, &t) && t.lanes == 1) return gpuc_relay_rtype_tensor(p->ctx, t, 0, NULL);
+    return parse_named(p, &at, name);
+}
+
+const gpuc_rtype *gpuc_relay_parse_type(gpuc_relay_parser *p)
+{
+    const gpuc_rtype *t;
+    gpuc_ptrs fields = {0};
+    gpuc_relay_parse_deeper(p);
+    if (gpuc_relay_parse_at(p, "(")) {
+        parse_list(p, "(", ")", &fields);
+        t = gpuc_relay_rtype_tuple(p->ctx, (int)fields.count, (const gpuc_rtype *const *)fields.at);
+    } else {
+        t = gpuc_relay_parse_accept(p, "fn") ? parse_function_type(p) : parse_word_type(p);
+    }
+    p->depth--;
+    return t;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The inside of the printer of programs. */
+#ifndef GPUC_RELAY_PRINT_H
+#define GPUC_RELAY_PRINT_H
+
+#include "relay/relay.h"
+
+typedef struct gpuc_relay_printer {
+    gpuc_ctx *ctx;
+    gpuc_buf *out;
+    gpuc_map names;       /* node -> its text */
+    gpuc_strmap used;     /* names of variables -> itself */
+    int next, indent;     /* number of the next line with a name; depth of blocks */
+    int flags;            /* gpuc_relay_print_flag */
+    gpuc_ptrs *constants; /* those of the section */
+    gpuc_map numbers;     /* constant -> its number there + 1 */
+} gpuc_relay_printer;
+
+/* The number as a literal of the language; false: there is none for it. */
+bool gpuc_relay_print_scalar(gpuc_buf *out, gpuc_dtype t, const void *value);
+/* A double with as few digits as give it back. */
+void gpuc_relay_print_number(gpuc_buf *out, double v, bool single);
+/* ", name=value" for each attribute that a call needs to say. op NULL: all. */
+void gpuc_relay_print_attrs(gpuc_relay_printer *p, const gpuc_op *op, const gpuc_attrs *attrs, bool comma);
+/* The section of constants. */
+void gpuc_relay_print_constants(gpuc_relay_printer *p);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unification of types. */
+#include "relay/solve.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void gpuc_relay_type_fail(gpuc_relay_solver *s, const char *fmt, ...)
+{
+    char text[1000];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    gpuc_raise(s->ctx, GPUC_INVALID_ARGUMENT, "%s", text);
+}
+
+const gpuc_rtype *gpuc_relay_find(const gpuc_rtype *t)
+{
+    while (t->kind == GPUC_RTYPE_HOLE && t->hole->is) {
+        const gpuc_rtype *next = t->hole->is;
+        if (next->kind == GPUC_RTYPE_HOLE && next->hole->is) t->hole->is = next->hole->is;
+        t = next;
+    }
+    return t;
+}
+
+static void check_depth(gpuc_relay_solver *s, int depth)
+{
+    if (depth > GPUC_RELAY_TYPE_DEPTH)
+        gpuc_relay_type_fail(s, "a type has more than %d levels", GPUC_RELAY_TYPE_DEPTH);
+}
+
+static const gpuc_rtype *resolve(gpuc_relay_solver *s, const gpuc_rtype *t, int depth)
+{
+    t = gpuc_relay_find(t);
+    if (!t->open || t->kind == GPUC_RTYPE_HOLE) return t;
+    check_depth(s, depth);
+    const gpuc_rtype **at = gpuc_new_array(s->ctx, const gpuc_rtype *, t->n + 1);
+    for (int i = 0; i < t->n; i++) at[i] = resolve(s, t->at[i], depth + 1);
+    const gpuc_rtype *ret = t->ret ? resolve(s, t->ret, depth + 1) : NULL;
+    if (t->kind == GPUC_RTYPE_FUNC)
+        return gpuc_relay_rtype_scheme(s->ctx, t->num_params, t->params, t->n, at, ret);
+    return t->kind == GPUC_RTYPE_ADT ? gpuc_relay_rtype_adt(s->ctx, t->adt, t->n, at)
+                                     : gpuc_relay_rtype_tuple(s->ctx, t->n, at);
+}
+
+const gpuc_rtype *gpuc_relay_resolve(gpuc_relay_solver *s, const gpuc_rtype *t)
+{
+    return resolve(s, t, 0);
+}
+
+const char *gpuc_relay_type_text(gpuc_relay_solver *s, const gpuc_rtype *t)
+{
+    gpuc_buf out;
+    gpuc_buf_init(&out, s->ctx->allocator);
+    gpuc_relay_rtype_print(s->ctx, &out, gpuc_relay_resolve(s, t));
+    const char *text = gpuc_ctx_strdup(s->ctx, gpuc_buf_cstr(&out));
+    gpuc_buf_deinit(&out);
+    return text;
+}
+
+/* ---- Holes ---- */
+
+static bool has_hole(gpuc_relay_solver *s, const gpuc_rtype *t, const gpuc_rtype *hole, int depth)
+{
+    t = gpuc_relay_find(t);
+    if (t == hole) return true;
+    if (!t->open) return false;
+    check_depth(s, depth);
+    for (int i = 0; i < t->n; i++)
+        if (has_hole(s, t->at[i], hole, depth + 1)) return true;
+    return t->ret && has_hole(s, t->ret, hole, depth + 1);
+}
+
+static const gpuc_rtype *fill(gpuc_relay_solver *s, const gpuc_rtype *hole, const gpuc_rtype *t)
+{
+    if (has_hole(s, t, hole, 0))
+        gpuc_relay_type_fail(s, "the type would contain itself: %s", gpuc_relay_type_text(s, t));
+    gpuc_rhole *h = hole->hole;
+    h->is = t;
+    if (t->kind == GPUC_RTYPE_HOLE) { /* what waited goes on waiting, for the other */
+        for (size_t i = 0; i < h->waiting.count; i++)
+            gpuc_ptrs_push(s->ctx, &t->hole->waiting, h->waiting.at[i]);
+    } else {
+        for (size_t i = 0; i < h->waiting.count; i++) gpuc_ptrs_push(s->ctx, &s->ready, h->waiting.at[i]);
+    }
+    h->waiting.count = 0;
+    return t;
+}
+
+void gpuc_relay_wait(gpuc_relay_solver *s, const gpuc_rtype *hole, gpuc_rexpr *e)
+{
+    gpuc_map_set(&s->waiting, e, e);
+    gpuc_ptrs_push(s->ctx, &gpuc_relay_find(hole)->hole->waiting, e);
+}
+
+const gpuc_rtype *gpuc_relay_instantiate(gpuc_relay_solver *s, const gpuc_rtype *t, gpuc_ptrs *args)
+{
+    t = gpuc_relay_find(t);
+    if (t->kind != GPUC_RTYPE_FUNC || !t->num_params) return t;
+    const gpuc_rtype **holes = gpuc_new_array(s->ctx, const gpuc_rtype *, t->num_params);
+    for (int i = 0; i < t->num_params; i++) {
+        holes[i] = gpuc_relay_rtype_hole(s->ctx);
+        if (args) gpuc_ptrs_push(s->ctx, args, holes[i]);
+    }
+    t = gpuc_relay_resolve(s, t);
+    const gpuc_rtype *body = gpuc_relay_rtype_func(s->ctx, t->n, t->at, t->ret);
+    return gpuc_relay_rtype_substitute(s->ctx, body, t->num_params, t->params, holes);
+}
+
+/* ---- Unification ---- */
+
+/* Sizes that the build does not know may be equal when the program runs. false: they never are. */
+static bool unify_dim(gpuc_expr a, gpuc_expr b, gpuc_expr *out)
+{
+    int64_t x, y;
+    *out = a;
+    if (a == b || gpuc_relay_is_any_dim(a)) return true;
+    if (gpuc_relay_is_any_dim(b)) {
+        *out = b;
+        return true;
+    }
+    return !gpuc_expr_is_int(a, &x) || !gpuc_expr_is_int(b, &y);
+}
+
+static const gpuc_rtype *unify_tensors(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b)
+{
+    const gpuc_tensor_type *x = &a->tensor, *y = &b->tensor;
+    bool is_a = true, is_b = true;
+    if (!gpuc_dtype_equal(x->dtype, y->dtype) || x->ndim != y->ndim) return NULL;
+    gpuc_expr *dims = gpuc_new_array(s->ctx, gpuc_expr, x->ndim + 1);
+    for (int i = 0; i < x->ndim; i++) {
+        if (!unify_dim(x->dims[i], y->dims[i], &dims[i])) return NULL;
+        is_a &= dims[i] == x->dims[i];
+        is_b &= dims[i] == y->dims[i];
+    }
+    return is_a ? a : is_b ? b : gpuc_relay_rtype_tensor(s->ctx, x->dtype, x->ndim, dims);
+}
+
+static const gpuc_rtype *unify(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b, int depth);
+
+static const gpuc_rtype *unify_parts(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b,
+                                     int depth)
+{
+    bool is_a = true, is_b = true;
+    if (a->n != b->n || a->adt != b->adt) return NULL;
+    const gpuc_rtype **at = gpuc_new_array(s->ctx, const gpuc_rtype *, a->n + 1), *ret = NULL;
+    for (int i = 0; i < a->n; i++) {
+        if (!(at[i] = unify(s, a->at[i], b->at[i], depth + 1))) return NULL;
+        is_a &= at[i] == gpuc_relay_find(a->at[i]);
+        is_b &= at[i] == gpuc_relay_find(b->at[i]);
+    }
+    if (a->ret) {
+        if (!(ret = unify(s, a->ret, b->ret, depth + 1))) return NULL;
+        is_a &= ret == gpuc_relay_find(a->ret);
+        is_b &= ret == gpuc_relay_find(b->ret);
+    }
+    if (is_a || is_b) return is_a ? a : b;
+    if (a->kind == GPUC_RTYPE_FUNC) return gpuc_relay_rtype_func(s->ctx, a->n, at, ret);
+    return a->kind == GPUC_RTYPE_ADT ? gpuc_relay_rtype_adt(s->ctx, a->adt, a->n, at)
+                                     : gpuc_relay_rtype_tuple(s->ctx, a->n, at);
+}
+
+/* The hole that a known type is reached through, so that it can become less known. */
+static const gpuc_rtype *last_hole(const gpuc_rtype *t)
+{
+    const gpuc_rtype *hole = NULL;
+    for (; t->kind == GPUC_RTYPE_HOLE && t->hole->is; t = t->hole->is) hole = t;
+    return hole;
+}
+
+static const gpuc_rtype *unify(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b, int depth)
+{
+    const gpuc_rtype *hole_a = last_hole(a), *hole_b = last_hole(b), *out = NULL;
+    a = gpuc_relay_find(a);
+    b = gpuc_relay_find(b);
+    if (a == b) return a;
+    check_depth(s, depth);
+    if (a->kind == GPUC_RTYPE_HOLE) return fill(s, a, b);
+    if (b->kind == GPUC_RTYPE_HOLE) return fill(s, b, a);
+    if (a->kind != b->kind) return NULL;
+    switch (a->kind) {
+    case GPUC_RTYPE_TENSOR: out = unify_tensors(s, a, b); break;
+    case GPUC_RTYPE_FUNC:
+        a = gpuc_relay_instantiate(s, a, NULL);
+        b = gpuc_relay_instantiate(s, b, NULL);
+        out = unify_parts(s, a, b, depth);
+        break;
+    case GPUC_RTYPE_TUPLE:
+    case GPUC_RTYPE_ADT: out = unify_parts(s, a, b, depth); break;
+    case GPUC_RTYPE_VAR:
+    case GPUC_RTYPE_HOLE:
+    case GPUC_RTYPE_KIND_COUNT: break;
+    }
+    if (out && out != a && hole_a) hole_a->hole->is = out;
+    if (out && out != b && hole_b) hole_b->hole->is = out;
+    return out;
+}
+
+const gpuc_rtype *gpuc_relay_unify(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b)
+{
+    return unify(s, a, b, 0);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Type inference of programs: unification, and what the walk over a program shares. */
+#ifndef GPUC_RELAY_SOLVE_H
+#define GPUC_RELAY_SOLVE_H
+
+#include "relay/infer.h"
+
+typedef struct gpuc_relay_solver {
+    gpuc_ctx *ctx;
+    gpuc_rmodule *module;
+    const gpuc_rexpr *at;  /* what is being inferred, for messages */
+    gpuc_relay_span place; /* the same where it is no expression */
+    gpuc_ptrs ready;       /* expressions that waited for holes that are known now */
+    gpuc_map waiting;      /* expression -> itself, while it waits */
+    gpuc_map done;         /* expression -> itself, once it was visited */
+    gpuc_ptrs visited;     /* in order */
+} gpuc_relay_solver;
+
+/* What a type is known to be: a hole that is not known gives itself. */
+const gpuc_rtype *gpuc_relay_find(const gpuc_rtype *t);
+/* The type without holes that are known. */
+const gpuc_rtype *gpuc_relay_resolve(gpuc_relay_solver *s, const gpuc_rtype *t);
+/* Makes both the same, and returns that; NULL: they differ. Where one has an unknown extent, so has the result. */
+const gpuc_rtype *gpuc_relay_unify(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b);
+/* A function type with new holes for its type parameters, which are listed in args (NULL: not wanted). */
+const gpuc_rtype *gpuc_relay_instantiate(gpuc_relay_solver *s, const gpuc_rtype *t, gpuc_ptrs *args);
+/* The expression is visited again when the hole is known. */
+void gpuc_relay_wait(gpuc_relay_solver *s, const gpuc_rtype *hole, gpuc_rexpr *e);
+const char *gpuc_relay_type_text(gpuc_relay_solver *s, const gpuc_rtype *t);
+GPUC_NORETURN void gpuc_relay_type_fail(gpuc_relay_solver *s, const char *fmt, ...) GPUC_PRINTF(2, 3);
+/* Types of the variables of all clauses, from that of the value; checks that some clause fits every value. */
+void gpuc_relay_infer_patterns(gpuc_relay_solver *s, const gpuc_rmatch *m);
+void gpuc_relay_check_exhaustive(gpuc_relay_solver *s, const gpuc_rmatch *m);
+
+#endif
