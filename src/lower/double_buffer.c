@@ -26,8 +26,11 @@ static gpuc_expr move_expr(gpuc_tir_mapper *m, gpuc_expr e)
     doubler *d = (doubler *)m;
     if (!(e->flags & GPUC_TIR_HAS_LOAD)) return e;
     e = gpuc_tir_map_children(m, e);
-    if (e->kind != GPUC_EXPR_LOAD || gpuc_as_load(e)->buffer != d->from) return e;
-    return gpuc_tir_load1(m->ctx, d->to, shifted(d, gpuc_as_load(e)->index[0]));
+    if (e->kind == GPUC_EXPR_LOAD && gpuc_as_load(e)->buffer == d->from)
+        return gpuc_tir_load1(m->ctx, d->to, shifted(d, gpuc_as_load(e)->index[0]));
+    if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->buffer == d->from)
+        return gpuc_lower_call_on(m->ctx, e, d->to, shifted(d, gpuc_lower_call_index(m->ctx, e)));
+    return e;
 }
 
 static gpuc_stmt move_stmt(gpuc_tir_mapper *m, gpuc_stmt s)

@@ -100,10 +100,14 @@ static gpuc_expr widen_expr(gpuc_tir_mapper *m, gpuc_expr e)
     expander *t = (expander *)m;
     if (!(e->flags & GPUC_TIR_HAS_LOAD)) return e;
     e = gpuc_tir_map_children(m, e);
-    if (e->kind != GPUC_EXPR_LOAD) return e;
-    const gpuc_tir_load_node *n = gpuc_as_load(e);
-    const gpuc_tir_buffer *wide = gpuc_map_get(&t->wide, n->buffer);
-    return wide ? gpuc_tir_load1(m->ctx, wide, slot(t, n->buffer, n->index[0])) : e;
+    const gpuc_tir_buffer *wide;
+    if (e->kind == GPUC_EXPR_LOAD && (wide = gpuc_map_get(&t->wide, gpuc_as_load(e)->buffer)))
+        return gpuc_tir_load1(m->ctx, wide, slot(t, gpuc_as_load(e)->buffer, gpuc_as_load(e)->index[0]));
+    if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->buffer &&
+        (wide = gpuc_map_get(&t->wide, gpuc_as_call(e)->buffer)))
+        return gpuc_lower_call_on(m->ctx, e, wide,
+                                  slot(t, gpuc_as_call(e)->buffer, gpuc_lower_call_index(m->ctx, e)));
+    return e;
 }
 
 static gpuc_stmt widen_stmt(gpuc_tir_mapper *m, gpuc_stmt s)

@@ -339,12 +339,8 @@ static gpuc_expr warp_expr(gpuc_tir_mapper *m, gpuc_expr e)
     const warp_buffer *b;
     if (e->kind == GPUC_EXPR_LOAD && (b = gpuc_map_get(&w->buffers, gpuc_as_load(e)->buffer)))
         return read(w, b, gpuc_as_load(e)->index[0]);
-    if (e->kind == GPUC_EXPR_CALL && (b = gpuc_map_get(&w->buffers, gpuc_as_call(e)->buffer))) {
-        const gpuc_tir_call_node *n = gpuc_as_call(e);
-        gpuc_expr *args = gpuc_ctx_memdup(m->ctx, n->args, sizeof *n->args * (size_t)n->n);
-        if (n->fn != GPUC_TIR_CALL_EXTERN) args[0] = shared_index(w, b, args[0]);
-        return gpuc_tir_call(m->ctx, e->dtype, n->fn, n->name, b->to, n->n, args);
-    }
+    if (e->kind == GPUC_EXPR_CALL && (b = gpuc_map_get(&w->buffers, gpuc_as_call(e)->buffer)))
+        return gpuc_lower_call_on(m->ctx, e, b->to, shared_index(w, b, gpuc_lower_call_index(m->ctx, e)));
     return e;
 }
 

@@ -64,6 +64,20 @@ gpuc_expr gpuc_lower_var_like(gpuc_ctx *ctx, gpuc_expr var)
     return gpuc_var(ctx, gpuc_as_var(var)->name, var->dtype);
 }
 
+gpuc_expr gpuc_lower_call_index(gpuc_ctx *ctx, gpuc_expr call)
+{
+    const gpuc_tir_call_node *n = gpuc_as_call(call);
+    return n->fn == GPUC_TIR_CALL_EXTERN ? gpuc_int(ctx, 0) : n->args[0];
+}
+
+gpuc_expr gpuc_lower_call_on(gpuc_ctx *ctx, gpuc_expr call, const gpuc_tir_buffer *b, gpuc_expr index)
+{
+    const gpuc_tir_call_node *n = gpuc_as_call(call);
+    gpuc_expr *args = gpuc_ctx_memdup(ctx, n->args, sizeof *n->args * (size_t)n->n);
+    if (n->fn != GPUC_TIR_CALL_EXTERN) args[0] = index;
+    return gpuc_tir_call(ctx, call->dtype, n->fn, n->name, b, n->n, args);
+}
+
 gpuc_tir_buffer *gpuc_lower_buffer_like(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_dtype dtype,
                                         gpuc_expr size, gpuc_scope scope)
 {

@@ -28,6 +28,10 @@ gpuc_stmt gpuc_lower_clone(gpuc_ctx *ctx, gpuc_stmt s, int n, const gpuc_expr *v
 gpuc_stmt gpuc_lower_copies(gpuc_ctx *ctx, gpuc_expr var, gpuc_expr first, int64_t count, gpuc_stmt s);
 /* A new variable with the name and type of another; a new flat buffer with the name of another. */
 gpuc_expr gpuc_lower_var_like(gpuc_ctx *ctx, gpuc_expr var);
+/* The index of a call on a buffer, its first argument; 0 for an extern, whose arguments are its own. */
+gpuc_expr gpuc_lower_call_index(gpuc_ctx *ctx, gpuc_expr call);
+/* The call on another buffer at another index. */
+gpuc_expr gpuc_lower_call_on(gpuc_ctx *ctx, gpuc_expr call, const gpuc_tir_buffer *b, gpuc_expr index);
 gpuc_tir_buffer *gpuc_lower_buffer_like(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_dtype dtype,
                                         gpuc_expr size, gpuc_scope scope);
 
