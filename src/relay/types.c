@@ -145,7 +145,7 @@ static bool is_known(gpuc_expr e, void *arg)
 bool gpuc_relay_is_any_dim(gpuc_expr dim)
 {
     if (!dim || dim->kind == GPUC_EXPR_VAR) return !dim || !is_known(dim, NULL);
-    return dim->flags & GPUC_TIR_HAS_VAR && !gpuc_tir_visit(dim->ctx, dim, is_known, NULL);
+    return dim->flags & GPUC_TIR_HAS_VAR && !gpuc_tir_visit((gpuc_ctx *)dim->ctx, dim, is_known, NULL);
 }
 
 static const gpuc_rtype *fresh_dims(gpuc_ctx *ctx, const gpuc_rtype *t, void *arg)
