@@ -81,7 +81,7 @@ const gpuc_rtype *gpuc_relay_rtype_substitute(gpuc_ctx *ctx, const gpuc_rtype *t
                                               const gpuc_rtype *const *vars, const gpuc_rtype *const *by);
 /* A dim that is `?` in text: a symbol that no other dim is. */
 gpuc_expr gpuc_relay_any_dim(gpuc_ctx *ctx);
-bool gpuc_relay_is_any_dim(gpuc_expr dim); /* NULL too */
+bool gpuc_relay_is_any_dim(gpuc_expr dim); /* has such a symbol in it, or is NULL */
 /* The type with every `?` a new symbol. */
 const gpuc_rtype *gpuc_relay_rtype_fresh(gpuc_ctx *ctx, const gpuc_rtype *t);
 bool gpuc_relay_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b); /* dims by identity of expressions */

@@ -136,9 +136,16 @@ gpuc_expr gpuc_relay_any_dim(gpuc_ctx *ctx)
     return gpuc_var(ctx, "?", GPUC_INDEX);
 }
 
+static bool is_known(gpuc_expr e, void *arg)
+{
+    (void)arg;
+    return e->kind != GPUC_EXPR_VAR || strcmp(gpuc_as_var(e)->name, "?") != 0;
+}
+
 bool gpuc_relay_is_any_dim(gpuc_expr dim)
 {
-    return !dim || (dim->kind == GPUC_EXPR_VAR && !strcmp(gpuc_as_var(dim)->name, "?"));
+    if (!dim || dim->kind == GPUC_EXPR_VAR) return !dim || !is_known(dim, NULL);
+    return dim->flags & GPUC_TIR_HAS_VAR && !gpuc_tir_visit((gpuc_ctx *)dim->ctx, dim, is_known, NULL);
 }
 
 static const gpuc_rtype *fresh_dims(gpuc_ctx *ctx, const gpuc_rtype *t, void *arg)

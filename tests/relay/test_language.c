@@ -154,6 +154,19 @@ static void types_of_programs(gpuc_ctx *ctx, void *arg)
                 "fn (bool, Tensor[(3, 8), float32], Tensor[(?, 8), float32]) -> Tensor[(?, 8), float32]");
 }
 
+static void unknown_extents(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    expect_type(ctx, "def @main(%x: Tensor[(?, 4), float32]) { (%x + %x, concatenate((%x, %x), axis=0)) }",
+                "fn (Tensor[(?, 4), float32]) -> (Tensor[(?, 4), float32], Tensor[(?, 4), float32])");
+    expect_type(ctx,
+                "def @main(%n: int32, %x: Tensor[(?, 4), float32]) -> Tensor[(?, 4), float32] {\n"
+                "  if (%n < 1) { %x } else { @main(%n - 1, concatenate((%x, %x), axis=0)) } }",
+                "fn (int32, Tensor[(?, 4), float32]) -> Tensor[(?, 4), float32]");
+    expect_type(ctx, "def @main(%x: Tensor[(n, 4), float32]) { concatenate((%x, %x), axis=0) }",
+                "fn (Tensor[(n, 4), float32]) -> Tensor[(n*2, 4), float32]");
+}
+
 static void trees_of_tensors(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -351,6 +364,7 @@ int main(void)
         fx_test(attributes_and_extents),
         fx_test(names_are_made_unique),
         fx_test(types_of_programs),
+        fx_test(unknown_extents),
         fx_test(trees_of_tensors),
         fx_test(modules),
         cmocka_unit_test(texts_of_tvm),

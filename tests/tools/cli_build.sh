@@ -43,6 +43,12 @@ expect 1 'nothere.tir' opt nothere.tir
 expect 2 'file is missing' opt
 echo 'func f(' >bad.tir
 expect 1 'bad.tir:2:1' opt bad.tir
+printf 'def @main(%%x: int32) { let %%f = fn (%%y) { %%y + 1 }; %%f(%%x) }\n' > p.rly
+expect 0 '^    add\(%y, 1\)$' opt p.rly
+expect 0 'add\(%y, 1\) /\* ty=int32 \*/$' opt --types p.rly
+expect 1 'passes run on loop IR only' opt --pass lower p.rly
+printf 'def @main(%%x: int32) { %%z }\n' > q.rly
+expect 1 "q.rly:1:24: unknown variable '%z'" opt q.rly
 
 expect 1 "did you mean 'vulkan'" build sum.onnx --target vulcan -o bad.gpuc
 expect 1 "did you mean 'max_num_threads'" build sum.onnx --target 'vulkan -max_num_thread=1' -o bad.gpuc
