@@ -252,16 +252,12 @@ gpuc_rexpr *gpuc_relay_let(gpuc_ctx *ctx, gpuc_rexpr *var, gpuc_rexpr *value, gp
 gpuc_rexpr *gpuc_relay_function(gpuc_ctx *ctx, int n, gpuc_rexpr *const *params, gpuc_rexpr *body,
                                 const gpuc_attrs *attrs)
 {
-    gpuc_rfunction *f = MAKE(ctx, GPUC_REXPR_FUNCTION, gpuc_rfunction);
-    f->n = n;
-    f->params = copy(ctx, n, params);
-    f->body = body;
-    f->attrs = attrs;
+    gpuc_rexpr *f = gpuc_relay_generic_function(ctx, 0, NULL, n, params, NULL, body, attrs);
     const gpuc_rtype **types = gpuc_new_array(ctx, const gpuc_rtype *, n);
     bool known = body->type != NULL;
     for (int i = 0; i < n; i++) known &= (types[i] = params[i]->type) != NULL;
-    if (known) f->base.type = gpuc_relay_rtype_func(ctx, n, types, body->type);
-    return &f->base;
+    if (known) f->type = gpuc_relay_rtype_func(ctx, n, types, body->type);
+    return f;
 }
 
 gpuc_rexpr *gpuc_relay_generic_function(gpuc_ctx *ctx, int num_type_params,

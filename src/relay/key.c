@@ -179,44 +179,23 @@ static bool named(const gpuc_rexpr *e)
            e->kind == GPUC_REXPR_FUNCTION;
 }
 
-static bool is_open(const printer *p, const gpuc_rexpr *e)
+static bool is_open(const gpuc_rexpr *e, void *p)
 {
-    return named(e) && !gpuc_map_get(&p->names, e);
+    return named(e) && !gpuc_map_get(&((printer *)p)->names, e);
 }
 
-typedef struct frame {
-    gpuc_rexpr *e;
-    int next;
-} frame;
-
-/* Lists what root depends on and is not yet printed, operands first. */
-static void collect(printer *p, gpuc_rexpr *root, gpuc_ptrs *lines)
+static gpuc_rexpr *operand(const gpuc_rexpr *e, int i, void *arg)
 {
-    gpuc_map seen;
-    gpuc_map_init(&seen, p->ctx);
-    size_t capacity = 0, depth = 0;
-    frame *stack = gpuc_ctx_grow(p->ctx, NULL, 0, &capacity, sizeof *stack);
-    stack[depth++] = (frame){root, 0};
-    while (depth) {
-        frame *top = &stack[depth - 1];
-        gpuc_rexpr *c = gpuc_relay_child(top->e, top->next++);
-        if (!c) {
-            if (top->e != root) gpuc_ptrs_push(p->ctx, lines, top->e);
-            depth--;
-        } else if (is_open(p, c) && !gpuc_map_has(&seen, c)) {
-            gpuc_map_set(&seen, c, c);
-            stack = gpuc_ctx_grow(p->ctx, stack, depth, &capacity, sizeof *stack);
-            stack[depth++] = (frame){c, 0};
-        }
-    }
+    (void)arg;
+    return gpuc_relay_child(e, i);
 }
 
 /* Each on a line of its own; added to the block's names. */
 static void print_operands(printer *p, gpuc_rexpr *root, gpuc_ptrs *block)
 {
     gpuc_ptrs lines = {0};
-    collect(p, root, &lines);
-    for (size_t i = 0; i < lines.count; i++) {
+    gpuc_relay_walk_post_order(p->ctx, root, &(gpuc_relay_walk){operand, is_open, p}, &lines);
+    for (size_t i = 0; i + 1 < lines.count; i++) { /* the last is root */
         gpuc_rexpr *e = lines.at[i];
         indent(p);
         char *name = gpuc_ctx_printf(p->ctx, "%%%d", p->next++);
@@ -236,7 +215,7 @@ static void print_operands(printer *p, gpuc_rexpr *root, gpuc_ptrs *block)
 
 static void print_value(printer *p, gpuc_rexpr *e)
 {
-    if (is_open(p, e))
+    if (is_open(e, p))
         print_node(p, e);
     else
         print_ref(p, e);
@@ -245,7 +224,7 @@ static void print_value(printer *p, gpuc_rexpr *e)
 static void print_scope(printer *p, gpuc_rexpr *body)
 {
     gpuc_ptrs block = {0};
-    if (is_open(p, body)) print_operands(p, body, &block);
+    if (is_open(body, p)) print_operands(p, body, &block);
     indent(p);
     print_value(p, body);
     gpuc_buf_str(p->out, "\n");

@@ -329,6 +329,14 @@ void gpuc_rmodule_add_adt(gpuc_rmodule *m, gpuc_adt *adt);
 /* ---- Traversal: iterative over the DAG, so that depth does not matter ---- */
 /* Operand number i (the callee before the arguments), or NULL after the last. A function has none. */
 gpuc_rexpr *gpuc_relay_child(const gpuc_rexpr *e, int i);
+/* A walk: child number i of e, or NULL after the last; which children it enters (NULL: all). */
+typedef struct gpuc_relay_walk {
+    gpuc_rexpr *(*child)(const gpuc_rexpr *e, int i, void *arg);
+    bool (*enters)(const gpuc_rexpr *e, void *arg);
+    void *arg;
+} gpuc_relay_walk;
+/* Each node that the walk comes to, once, children before parents; root is the last. */
+void gpuc_relay_walk_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, const gpuc_relay_walk *w, gpuc_ptrs *out);
 /* Distinct subexpressions, children before parents; function bodies are entered if into_functions. */
 void gpuc_relay_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, bool into_functions, gpuc_ptrs *out);
 /* Rewrites bottom-up: rewrite gets each node with its children already replaced (the node itself if none

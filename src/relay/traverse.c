@@ -60,7 +60,7 @@ typedef struct frame {
     int next;
 } frame;
 
-void gpuc_relay_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, bool into_functions, gpuc_ptrs *out)
+void gpuc_relay_walk_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, const gpuc_relay_walk *w, gpuc_ptrs *out)
 {
     gpuc_map seen;
     gpuc_map_init(&seen, ctx);
@@ -70,18 +70,33 @@ void gpuc_relay_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, bool into_functions,
     stack[depth++] = (frame){root, 0};
     while (depth) {
         frame *top = &stack[depth - 1];
-        gpuc_rexpr *c = child(top->e, top->next, into_functions || top->e == root);
+        gpuc_rexpr *c = w->child(top->e, top->next++, w->arg);
         if (!c) {
             gpuc_ptrs_push(ctx, out, top->e);
             depth--;
-            continue;
+        } else if ((!w->enters || w->enters(c, w->arg)) && !gpuc_map_has(&seen, c)) {
+            gpuc_map_set(&seen, c, c);
+            stack = gpuc_ctx_grow(ctx, stack, depth, &capacity, sizeof *stack);
+            stack[depth++] = (frame){c, 0};
         }
-        top->next++;
-        if (gpuc_map_has(&seen, c)) continue;
-        gpuc_map_set(&seen, c, c);
-        stack = gpuc_ctx_grow(ctx, stack, depth, &capacity, sizeof *stack);
-        stack[depth++] = (frame){c, 0};
     }
+}
+
+typedef struct below {
+    const gpuc_rexpr *root;
+    bool into_functions;
+} below;
+
+static gpuc_rexpr *child_below(const gpuc_rexpr *e, int i, void *arg)
+{
+    const below *b = arg;
+    return child(e, i, b->into_functions || e == b->root);
+}
+
+void gpuc_relay_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, bool into_functions, gpuc_ptrs *out)
+{
+    gpuc_relay_walk w = {.child = child_below, .arg = &(below){root, into_functions}};
+    gpuc_relay_walk_post_order(ctx, root, &w, out);
 }
 
 void gpuc_relay_mark_source(gpuc_ctx *ctx, gpuc_rexpr *root, uint32_t first_id, const char *source)
