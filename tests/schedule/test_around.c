@@ -93,6 +93,24 @@ static void steps_ahead(around *x)
     gpuc_stage_prefetch(x->c, x->g.args[0], ko, 3);
 }
 
+/* Only 17 x 17 of the 18 x 18 padded elements are read, and kept, in another layout. */
+static void part_ahead(around *x)
+{
+    gpuc_stage *pad = stage(x, "pad");
+    gpuc_stage_compute_at(pad, x->c, axis_of(x->c, 0));
+    gpuc_stage_transform_layout(pad, "BCA");
+    gpuc_stage_prefetch(x->c, gpuc_stage_tensor(pad, 0), gpuc_stage_reduce_axis(x->c, 2), 3);
+}
+
+/* The rows of a step, in another layout and not from row 0 on. */
+static void moved_part_ahead(around *x)
+{
+    gpuc_stage *pad = stage(x, "pad");
+    gpuc_stage_compute_at(pad, x->c, axis_of(x->c, 1));
+    gpuc_stage_transform_layout(pad, "CBA");
+    gpuc_stage_prefetch(x->c, gpuc_stage_tensor(pad, 0), axis_of(x->c, 2), 2);
+}
+
 /* ---- Rings ------------------------------------------------------------------------------------------ */
 
 static void ring(around *x)
@@ -422,6 +440,8 @@ static const case_of cases[] = {
      "    } "
      "  } "
      "} "},
+    {"a part ahead", "conv2d_strided", part_ahead, NULL},
+    {"a moved part ahead", "conv2d_strided", moved_part_ahead, NULL},
     {"a ring", "stencils", ring,
      "func f(A: float32[34] global, C: float32[30] global) label \"f\" { "
      "  alloc T: float32[3] global "
