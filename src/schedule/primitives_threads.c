@@ -262,7 +262,12 @@ static gpuc_stmt prefetch(gpuc_lowering *l, const gpuc_nest *n, int level, const
         part[k].max = gpuc_tir_substitute(ctx, part[k].max, 1, &loop->var, &later);
     }
     ahead a = {.l = l, .place = place, .t = t, .index = gpuc_new_array(ctx, gpuc_expr, t->ndim)};
-    return request(&a, part);
+    gpuc_schedule_lowering_guard_threads(l, n, n->loops, level + 1, &a.guards);
+    size_t mark =
+        gpuc_arith_analyzer_mark(l->analyzer); /* that a loop of requests is not empty holds in it alone */
+    gpuc_stmt body = request(&a, part);
+    gpuc_arith_analyzer_rewind(l->analyzer, mark);
+    return body;
 }
 
 void gpuc_schedule_lowering_prefetch(gpuc_lowering *l, gpuc_nest *n)
