@@ -303,8 +303,8 @@ static const gpuc_tensor_intrin *window_intrin(gpuc_ctx *ctx, int *runs)
     gpuc_tensor *in[] = {input(&g, "in", GPUC_FLOAT32, 1, EXPRS(num(&g, 9))),
                          input(&g, "w", GPUC_FLOAT32, 1, EXPRS(num(&g, 3)))};
     gpuc_iter *i = axis(&g, num(&g, 4), "i"), *k = raxis(&g, num(&g, 3), "k");
-    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, V(i), num(&g, 2)), V(k));
-    gpuc_expr x = gpuc_mul(ctx, AT1(&g, in[0], at), AT1(&g, in[1], V(k)));
+    gpuc_expr where = gpuc_add(ctx, gpuc_mul(ctx, V(i), num(&g, 2)), V(k));
+    gpuc_expr x = gpuc_mul(ctx, AT1(&g, in[0], where), AT1(&g, in[1], V(k)));
     gpuc_tensor *c = gpuc_te_compute(ctx, "c", 1, &i, gpuc_te_reduce(ctx, "sum", x, 1, &k));
     return gpuc_tensor_intrin_declare_parts(ctx, "window", c, 2, in,
                                             &(gpuc_tensor_parts){.update = windows, .arg = runs});
@@ -332,8 +332,8 @@ static void place_body(gpuc_ctx *ctx, void *arg)
               *k = raxis(&g, num(&g, 3), "k"), *xo, *xi;
     gpuc_tensor *t = gpuc_te_compute(ctx, "T", 2, pq, AT2(&g, a, V(pq[0]), V(pq[1])));
     gpuc_tensor *from = place == PLAIN || place == BACKWARDS ? a : t;
-    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, V(cx[1]), num(&g, 2)), V(k));
-    gpuc_expr x = gpuc_mul(ctx, AT2(&g, w, V(cx[0]), V(k)), AT2(&g, from, V(cx[0]), at));
+    gpuc_expr where = gpuc_add(ctx, gpuc_mul(ctx, V(cx[1]), num(&g, 2)), V(k));
+    gpuc_expr x = gpuc_mul(ctx, AT2(&g, w, V(cx[0]), V(k)), AT2(&g, from, V(cx[0]), where));
     output(&g, gpuc_te_compute(ctx, "C", 2, cx, gpuc_te_reduce(ctx, "sum", x, 1, &k)));
     gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &g.args[2]);
     gpuc_stage *c = gpuc_schedule_stage(s, g.args[2]);
