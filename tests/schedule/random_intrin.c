@@ -308,7 +308,7 @@ static gpuc_stmt accumulate(const maker *m, const gpuc_tensor_region *const *in,
     const gpuc_tir_reduce_node *r = reduction(m);
     int count = r->reducer->count;
     const gpuc_tir_buffer *sums[MAX_OUTPUTS];
-    gpuc_expr have[MAX_OUTPUTS], more[MAX_OUTPUTS], joined[MAX_OUTPUTS], names[MAX_OUTPUTS];
+    gpuc_expr have[MAX_OUTPUTS] = {0}, more[MAX_OUTPUTS] = {0}, joined[MAX_OUTPUTS], names[MAX_OUTPUTS];
     gpuc_stmt before = NULL, loop = NULL, after = NULL;
     for (int i = 0; i < count; i++) {
         gpuc_dtype t = m->pattern->outputs[i]->dtype;

@@ -53,6 +53,13 @@ static void dots_body(gpuc_ctx *ctx, void *arg)
         assert_non_null(strstr(lowered(&x), gpuc_ctx_printf(ctx, "%s(C[", names[n])));
         compare_with_definition(&x.g, x.s);
     }
+    /* 24 = 18 + 6 = 4 * 4 + 2 + 4 + 2: the last runs of both parts would go past the end. */
+    sched x;
+    gpuc_iter *in, *out;
+    make(ctx, "dot_u8i8", 18, &x);
+    gpuc_stage_split(x.c, x.ki, 4, &out, &in);
+    gpuc_stage_tensorize(x.c, in, gpuc_tensor_intrin_find(ctx, "dot_u8i8"));
+    compare_with_definition(&x.g, x.s);
     assert_null(gpuc_tensor_intrin_find(ctx, "dot_f32"));
 }
 
@@ -165,20 +172,13 @@ static void split_after(gpuc_ctx *ctx, void *arg)
     gpuc_stage_split(refused->c, refused->ki, 2, NULL, NULL);
 }
 
-static void lower(gpuc_ctx *ctx, void *arg)
-{
-    (void)ctx;
-    (void)arg;
-    gpuc_schedule_lower(refused->s, "f", refused->g.num_args, refused->g.args);
-}
-
 static void refusals_body(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     sched x;
     refused = &x;
     make(ctx, "dot_u8i8", 4, &x);
-    expect_error(ctx, "tensorize|does not compute what dot_i8 does", other_types, NULL);
+    expect_error(ctx, "tensorize|does not compute what dot_i8 does|A(i, k) is of type uint8, and b(k) of int8", other_types, NULL);
     expect_error(ctx, "tensorize|2 loops|dot_u8i8 has 1", other_extent, NULL);
     gpuc_stage_tensorize(x.c, x.ki, gpuc_tensor_intrin_find(ctx, "dot_u8i8"));
     expect_error(ctx, "split|tensorized", split_after, NULL);
