@@ -166,10 +166,8 @@ static GPUC_NORETURN void fail_call(const swap_buffers *s, const gpuc_tir_call_n
 static gpuc_expr swap_address(const swap_buffers *s, const gpuc_tir_call_node *c, const gpuc_te_place *p)
 {
     gpuc_ctx *ctx = s->m.ctx;
-    bool plain = !p->view && !p->layout && !p->buffer->strides;
-    if (p->rolling) fail_call(s, c, "which is a ring");
-    if (!plain && !gpuc_map_has(&s->strided, c->buffer))
-        fail_call(s, c, "whose elements are not stored row by row, and does not ask for its strides ('stride')");
+    if ((p->view || p->buffer->strides) && !gpuc_map_has(&s->strided, c->buffer))
+        fail_call(s, c, "whose rows are not stored side by side, and does not ask for its strides ('stride')");
     return gpuc_tir_call(ctx, GPUC_INT64, c->fn, NULL, p->buffer, p->buffer->ndim,
                          place_index(ctx, p, c->n, c->args));
 }
@@ -180,19 +178,16 @@ static gpuc_expr swap_stride(const swap_buffers *s, const gpuc_tir_call_node *c,
     if (c->n != 1 || !gpuc_expr_is_int(c->args[0], &dim) || dim < 0 || dim >= c->buffer->ndim)
         fail_call(s, c, "with what is none of its dimensions");
     if (p->view) return gpuc_cast(s->m.ctx, GPUC_INT64, p->view->strides[dim]);
-    if (!p->layout) return gpuc_tir_stride(s->m.ctx, p->buffer, (int)dim);
-    int at = 0;
-    while (p->layout->dims[at].axis != dim) at++;
-    if (p->layout->dims[at].factor) fail_call(s, c, "whose layout splits this dimension, so that it has no stride");
-    return gpuc_tir_stride(s->m.ctx, p->buffer, at);
+    return gpuc_tir_stride(s->m.ctx, p->buffer, (int)dim);
 }
 
 static gpuc_expr swap_call(const swap_buffers *s, gpuc_expr e, const gpuc_te_place *p)
 {
     const gpuc_tir_call_node *c = gpuc_as_call(e);
+    if (p->layout || p->rolling) fail_call(s, c, "which is stored in blocks, or as a ring");
     if (c->fn == GPUC_TIR_CALL_STRIDE) return swap_stride(s, c, p);
     if (c->fn == GPUC_TIR_CALL_ADDRESS || c->fn == GPUC_TIR_CALL_CONST_ADDRESS) return swap_address(s, c, p);
-    if (p->view || p->layout) fail_call(s, c, "whose elements are not stored row by row");
+    if (p->view) fail_call(s, c, "whose elements are not stored row by row");
     return gpuc_tir_call(s->m.ctx, e->dtype, c->fn, c->name, p->buffer, c->n, c->args);
 }
 
