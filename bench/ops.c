@@ -182,6 +182,11 @@ static const gpuc_attrs *last_axis(gpuc_ctx *ctx)
     return gpuc_attrs_int(ctx, NULL, "axis", -1);
 }
 
+static const gpuc_attrs *rows(gpuc_ctx *ctx)
+{
+    return gpuc_attrs_int(ctx, NULL, "axis", 0);
+}
+
 static const gpuc_attrs *nhwc(gpuc_ctx *ctx)
 {
     return gpuc_attrs_ints(ctx, NULL, "axes", 4, (int64_t[]){0, 2, 3, 1});
@@ -218,7 +223,7 @@ const bench_op bench_ops[] = {
     OP("layer norm, 16384x1024", NORM, BYTES(128e0 * MI), "nn.layer_norm", NULL, layer_norm, 10007, 3, FLOATS(2, 16384, 1024), FLOATS(1, 1024), FLOATS(1, 1024)),
     OP("transpose, 4096x4096", MOVE, BYTES(128e0 * MI), "transpose", NULL, transposed, 101, 1, FLOATS(2, 4096, 4096)),
     OP("NCHW to NHWC, 16x256x64x64", MOVE, BYTES(128e0 * MI), "transpose", nhwc, channels_last, 101, 1, FLOATS(4, 16, 256, 64, 64)),
-    OP("gather of 65536 rows of 256", MOVE, BYTES(128e0 * MI), "take", NULL, gathered, 101, 2, FLOATS(2, 65536, 256), INDICES(32, 65536, 1, 65536)),
+    OP("gather of 65536 rows of 256", MOVE, BYTES(128e0 * MI), "take", rows, gathered, 101, 2, FLOATS(2, 65536, 256), INDICES(32, 65536, 1, 65536)),
     OP("concat of three 4096x1408", COPY, BYTES(132e0 * MI), "concatenate", last_axis, concatenated, 101, 3, FLOATS(2, 4096, 1408), FLOATS(2, 4096, 1408), FLOATS(2, 4096, 1408)),
     OP("depthwise 3x3, 4x256x128x128", MOVE, BYTES(128e0 * MI), "nn.conv2d", conv, depthwise, 101, 2, FLOATS(4, 4, 256, 128, 128), FLOATS(4, 256, 1, 3, 3)),
     OP("max of 3x3 every 2, 4x256x112x112", MOVE, BYTES(61.25 * MI), "nn.max_pool2d", pool, pooled, 101, 1, FLOATS(4, 4, 256, 112, 112)),

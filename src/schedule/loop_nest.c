@@ -47,34 +47,32 @@ static void start(emitter *e, gpuc_lowering *l, const gpuc_nest *n, const gpuc_n
 
 /* ---- Guards --------------------------------------------------------------------------------------- */
 
-static void add_guard(emitter *e, gpuc_ptrs *list, gpuc_expr cond)
+static void add_guard(gpuc_lowering *l, gpuc_ptrs *list, gpuc_expr cond)
 {
     for (size_t i = 0; i < list->count; i++)
         if (list->at[i] == cond) return;
-    gpuc_ptrs_push(e->l->ctx, list, cond);
+    gpuc_ptrs_push(l->ctx, list, cond);
 }
 
-static void guard(emitter *e, gpuc_ptrs *list, gpuc_expr cond)
+static void guard(gpuc_lowering *l, gpuc_ptrs *list, gpuc_expr cond)
 {
-    if (!gpuc_arith_prove(e->l->analyzer, cond)) add_guard(e, list, cond);
+    if (!gpuc_arith_prove(l->analyzer, cond)) add_guard(l, list, cond);
 }
 
-/* Adds guards of loops that are launched with more threads than they have iterations, or that run in the
- * threads of a longer enclosing loop. */
-static void guard_threads(emitter *e, const gpuc_nest_loop *loops, int n, gpuc_ptrs *list)
+void gpuc_schedule_lowering_guard_threads(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_loop *loops,
+                                          int num_loops, gpuc_ptrs *list)
 {
-    gpuc_ctx *ctx = e->l->ctx;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < num_loops; i++) {
         const gpuc_nest_loop *loop = &loops[i];
         if (loop->launch != loop->extent)
-            add_guard(e, list, gpuc_lt(ctx, loop->var, loop->extent));
+            add_guard(l, list, gpuc_lt(l->ctx, loop->var, loop->extent));
         else if (loop->opened)
-            guard(e, list, gpuc_lt(ctx, loop->var, loop->extent));
+            guard(l, list, gpuc_lt(l->ctx, loop->var, loop->extent));
     }
-    gpuc_path p = gpuc_path_start(e->n);
+    gpuc_path p = gpuc_path_start(n);
     for (const gpuc_nest_loop *loop; (loop = gpuc_path_next(&p));)
         if (!loop->opened && loop->launch != loop->extent)
-            add_guard(e, list, gpuc_lt(ctx, loop->var, loop->extent));
+            add_guard(l, list, gpuc_lt(l->ctx, loop->var, loop->extent));
 }
 
 /* Adds guards that keep the part that is computed inside of the tensor. */
@@ -85,8 +83,8 @@ static void guard_domain(emitter *e, gpuc_ptrs *list)
     for (int i = 0; i < op->num_axes && e->n->past_end == GPUC_PAST_END_GUARDED; i++) {
         const gpuc_range *r = gpuc_map_get(&e->n->dom, op->axes[i]);
         if (r->min == op->axes[i]->min && r->extent == op->axes[i]->extent) continue;
-        guard(e, list, gpuc_le(ctx, gpuc_int(ctx, 0), e->index[i]));
-        guard(e, list, gpuc_lt(ctx, e->index[i], op->axes[i]->extent));
+        guard(e->l, list, gpuc_le(ctx, gpuc_int(ctx, 0), e->index[i]));
+        guard(e->l, list, gpuc_lt(ctx, e->index[i], op->axes[i]->extent));
     }
 }
 
@@ -100,7 +98,7 @@ static void guard_lead_of(emitter *e, const gpuc_nest_loop *loop, int first, gpu
     if (gpuc_schedule_scope_is_per_thread(n->scope, loop->note.tag)) return;
     bool bound = n->stage->predicate && gpuc_tir_uses_var(ctx, n->stage->predicate, loop->iter->var);
     for (int i = first; i < n->num_loops; i++) bound |= n->loops[i].note.tag == loop->note.tag;
-    if (!bound) guard(e, list, gpuc_eq(ctx, loop->var, gpuc_int(ctx, 0)));
+    if (!bound) guard(e->l, list, gpuc_eq(ctx, loop->var, gpuc_int(ctx, 0)));
 }
 
 /* Adds guards so that one thread writes storage that the threads of an enclosing loop share; all threads that
@@ -125,7 +123,7 @@ static void guard_store(emitter *e, gpuc_ptrs *list)
         gpuc_expr first = gpuc_eq(ctx, n->parent->loops[n->parent_loop].var, gpuc_int(ctx, 0));
         const gpuc_range *r = gpuc_map_get(&n->dom, n->op->axes[n->rolling_axis]);
         gpuc_expr at = gpuc_arith_simplify(e->l->analyzer, gpuc_sub(ctx, e->index[n->rolling_axis], r->min));
-        guard(e, list, gpuc_or(ctx, first, gpuc_le(ctx, n->held, at)));
+        guard(e->l, list, gpuc_or(ctx, first, gpuc_le(ctx, n->held, at)));
     }
     gpuc_schedule_lowering_predicate(e->l, n, &e->value, list);
 }
@@ -135,7 +133,7 @@ static void all_guards(emitter *e, gpuc_ptrs *guards)
 {
     const gpuc_nest *n = e->n;
     gpuc_schedule_pass_up_guards(e->l->ctx, e->l->analyzer, n->stage, &n->dom, &e->value, guards);
-    guard_threads(e, n->loops, n->num_loops, guards);
+    gpuc_schedule_lowering_guard_threads(e->l, n, n->loops, n->num_loops, guards);
     guard_domain(e, guards);
     guard_store(e, guards);
 }
@@ -475,7 +473,7 @@ static void start_half(data_half *h, gpuc_lowering *l, const gpuc_nest *n, int c
     h->loops = init_loops(l, n, common, &h->num_loops);
     start(&h->e, l, n, h->loops, h->num_loops);
     gpuc_schedule_pass_up_guards(l->ctx, l->analyzer, n->stage, &n->dom, &h->e.value, &h->guards);
-    guard_threads(&h->e, h->loops, h->num_loops, &h->guards);
+    gpuc_schedule_lowering_guard_threads(l, n, h->loops, h->num_loops, &h->guards);
     if (in_domain) guard_domain(&h->e, &h->guards);
     guard_store(&h->e, &h->guards);
 }
@@ -677,13 +675,13 @@ static gpuc_stmt emit_allreduce(gpuc_lowering *l, const gpuc_nest *n)
     gpuc_ptrs store_guards = {0}, guards = {0};
     start(&e, l, n, data, num_data);
     gpuc_schedule_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &store_guards);
-    guard_threads(&e, data, num_data, &store_guards);
+    gpuc_schedule_lowering_guard_threads(l, n, data, num_data, &store_guards);
     guard_domain(&e, &store_guards);
     guard_store(&e, &store_guards);
 
     start(&e, l, n, n->loops, n->num_loops);
     gpuc_schedule_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
-    guard_threads(&e, n->loops, n->num_loops, &guards);
+    gpuc_schedule_lowering_guard_threads(l, n, n->loops, n->num_loops, &guards);
     guard_domain(&e, &guards);
     if (r->condition) gpuc_ptrs_push(ctx, &guards, gpuc_te_emit_expr(ctx, &e.emit, r->condition));
 

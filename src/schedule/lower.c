@@ -72,7 +72,7 @@ static void make_storage(gpuc_lowering *l, const gpuc_nest *n, const gpuc_tensor
             origin[k] = r->min;
             moved |= !is_zero(r->min);
         }
-        shape = part;
+        shape = place->extent = part;
         if (moved) place->origin = origin;
         if (n->rolls) place->rolling = part[n->rolling_axis], place->rolling_axis = n->rolling_axis;
     }

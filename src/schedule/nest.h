@@ -91,6 +91,10 @@ bool gpuc_schedule_lowering_read_part(gpuc_lowering *l, const gpuc_nest *m, int 
 void gpuc_schedule_lowering_roll(gpuc_lowering *l, gpuc_nest *n);
 /* Sets `ahead` of the loops of a nest. */
 void gpuc_schedule_lowering_prefetch(gpuc_lowering *l, gpuc_nest *n);
+/* Adds guards of the first loops that are launched with more threads than they have iterations, or that run in the
+ * threads of a longer enclosing loop, and of the enclosing ones. */
+void gpuc_schedule_lowering_guard_threads(gpuc_lowering *l, const gpuc_nest *n, const gpuc_nest_loop *loops,
+                                          int num_loops, gpuc_ptrs *list);
 /* Adds the condition under which the nest's stage stores, in the values of its iterators. */
 void gpuc_schedule_lowering_predicate(gpuc_lowering *l, const gpuc_nest *n, const gpuc_map *value,
                                       gpuc_ptrs *guards);

@@ -184,7 +184,7 @@ static void keep_inside(ahead *a, int k)
     gpuc_ctx *ctx = a->l->ctx;
     const gpuc_te_place *p = a->place;
     gpuc_expr from = p->origin ? p->origin[k] : gpuc_int(ctx, 0);
-    gpuc_expr end = gpuc_add(ctx, from, p->layout || p->view ? a->t->shape[k] : p->buffer->shape[k]);
+    gpuc_expr end = gpuc_add(ctx, from, (p->extent ? p->extent : a->t->shape)[k]);
     gpuc_expr ok[] = {gpuc_le(ctx, from, a->index[k]), gpuc_lt(ctx, a->index[k], end)};
     for (int i = 0; i < 2; i++) {
         ok[i] = gpuc_arith_simplify(a->l->analyzer, ok[i]);
@@ -248,9 +248,8 @@ static gpuc_stmt prefetch(gpuc_lowering *l, const gpuc_nest *n, int level, const
     check_loops(n, level);
     if (!place || !reads(n->op, t))
         gpuc_stage_fail(n->stage, "prefetch: it does not read '%s' at '%s' any more", t->name, name);
-    if (place->buffer->scope != GPUC_SCOPE_GLOBAL || (place->layout && place->origin))
-        gpuc_stage_fail(n->stage,
-                        "prefetch: '%s' is in scope %s; what can be asked for is whole and in global memory",
+    if (place->buffer->scope != GPUC_SCOPE_GLOBAL)
+        gpuc_stage_fail(n->stage, "prefetch: '%s' is in scope %s; what can be asked for is in global memory",
                         t->name, gpuc_scope_name(place->buffer->scope));
     if (loop->value != loop->var) return NULL; /* one iteration */
     gpuc_interval *part = gpuc_new_array(ctx, gpuc_interval, t->ndim);
@@ -263,7 +262,12 @@ static gpuc_stmt prefetch(gpuc_lowering *l, const gpuc_nest *n, int level, const
         part[k].max = gpuc_tir_substitute(ctx, part[k].max, 1, &loop->var, &later);
     }
     ahead a = {.l = l, .place = place, .t = t, .index = gpuc_new_array(ctx, gpuc_expr, t->ndim)};
-    return request(&a, part);
+    gpuc_schedule_lowering_guard_threads(l, n, n->loops, level + 1, &a.guards);
+    size_t mark =
+        gpuc_arith_analyzer_mark(l->analyzer); /* that a loop of requests is not empty holds in it alone */
+    gpuc_stmt body = request(&a, part);
+    gpuc_arith_analyzer_rewind(l->analyzer, mark);
+    return body;
 }
 
 void gpuc_schedule_lowering_prefetch(gpuc_lowering *l, gpuc_nest *n)

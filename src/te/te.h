@@ -106,11 +106,11 @@ void gpuc_te_layout_shape(gpuc_ctx *ctx, const gpuc_te_layout *layout, const gpu
 void gpuc_te_layout_index(gpuc_ctx *ctx, const gpuc_te_layout *layout, const gpuc_expr *index,
                           gpuc_expr *out);
 
-/* Where a tensor lies: element `origin` of it (NULL: 0) is the first of the buffer, whose dimensions are the
- * layout's (NULL: the tensor's). */
+/* Where a tensor lies: element `origin` of it (NULL: 0) is the first of the buffer, which has `extent` elements along
+ * each axis of the tensor (NULL: all). The buffer's dimensions are the layout's (NULL: the tensor's). */
 typedef struct gpuc_te_place {
     const gpuc_tir_buffer *buffer;
-    const gpuc_expr *origin;
+    const gpuc_expr *origin, *extent;
     const gpuc_te_layout *layout;
     gpuc_expr
         rolling; /* extent of the buffer along rolling_axis, where it is a ring of the tensor's elements; or NULL */

@@ -93,6 +93,50 @@ static void steps_ahead(around *x)
     gpuc_stage_prefetch(x->c, x->g.args[0], ko, 3);
 }
 
+/* Only 17 x 17 of the 18 x 18 padded elements are read, and kept, in another layout. */
+static void part_ahead(around *x)
+{
+    gpuc_stage *pad = stage(x, "pad");
+    gpuc_stage_compute_at(pad, x->c, axis_of(x->c, 0));
+    gpuc_stage_transform_layout(pad, "BCA");
+    gpuc_stage_prefetch(x->c, gpuc_stage_tensor(pad, 0), gpuc_stage_reduce_axis(x->c, 2), 3);
+}
+
+/* The rows of a step, in another layout and not from row 0 on. */
+static void moved_part_ahead(around *x)
+{
+    gpuc_stage *pad = stage(x, "pad");
+    gpuc_stage_compute_at(pad, x->c, axis_of(x->c, 1));
+    gpuc_stage_transform_layout(pad, "CBA");
+    gpuc_stage_prefetch(x->c, gpuc_stage_tensor(pad, 0), axis_of(x->c, 2), 2);
+}
+
+/* Five of eight threads compute a part, and ask for what they read. */
+static void ahead_in_few_threads(around *x)
+{
+    gpuc_stage *t = stage(x, "T");
+    gpuc_iter *o, *n;
+    gpuc_stage_split(x->c, axis_of(x->c, 0), 8, &o, &n);
+    gpuc_stage_bind(x->c, o, "blockIdx.x");
+    gpuc_stage_bind(x->c, n, "threadIdx.x");
+    gpuc_stage_compute_at(t, x->c, o);
+    gpuc_stage_set_scope(t, "shared");
+    gpuc_stage_split(t, axis_of(t, 0), 2, &o, &n);
+    gpuc_stage_bind(t, o, "threadIdx.x");
+    gpuc_stage_prefetch(t, x->g.args[0], n, 1);
+}
+
+/* The last of the blocks begins earlier, so that it ends with the tensor: what is asked for ahead of it does not. */
+static void ahead_of_overlap(around *x)
+{
+    gpuc_stage *t = stage(x, "T");
+    gpuc_iter *o, *n;
+    gpuc_stage_split(t, axis_of(t, 0), 2, &o, &n);
+    gpuc_stage_overlap(t, n);
+    gpuc_stage_split(t, o, 4, &o, NULL);
+    gpuc_stage_prefetch(t, x->g.args[0], o, 3);
+}
+
 /* ---- Rings ------------------------------------------------------------------------------------------ */
 
 static void ring(around *x)
@@ -422,6 +466,10 @@ static const case_of cases[] = {
      "    } "
      "  } "
      "} "},
+    {"a part ahead", "conv2d_strided", part_ahead, NULL},
+    {"a moved part ahead", "conv2d_strided", moved_part_ahead, NULL},
+    {"ahead in few threads", "stencils", ahead_in_few_threads, NULL},
+    {"ahead of overlap", "reverse", ahead_of_overlap, NULL},
     {"a ring", "stencils", ring,
      "func f(A: float32[34] global, C: float32[30] global) label \"f\" { "
      "  alloc T: float32[3] global "
