@@ -45,7 +45,8 @@ static const gpuc_tir_reducer *welford(gpuc_ctx *ctx)
         l[i] = gpuc_var(ctx, names[0][i], GPUC_FLOAT32);
         r[i] = gpuc_var(ctx, names[1][i], GPUC_FLOAT32);
     }
-    gpuc_expr n = gpuc_add(ctx, l[0], r[0]), some = gpuc_max(ctx, n, real(ctx, 1)), d = gpuc_sub(ctx, r[1], l[1]);
+    gpuc_expr n = gpuc_add(ctx, l[0], r[0]), some = gpuc_max(ctx, n, real(ctx, 1)),
+              d = gpuc_sub(ctx, r[1], l[1]);
     gpuc_expr share = gpuc_div(ctx, r[0], some);
     gpuc_expr between = gpuc_mul(ctx, gpuc_mul(ctx, d, d), gpuc_mul(ctx, l[0], share));
     const gpuc_expr result[] = {n, gpuc_add(ctx, l[1], gpuc_mul(ctx, d, share)),
@@ -55,7 +56,8 @@ static const gpuc_tir_reducer *welford(gpuc_ctx *ctx)
 }
 
 /* values of each element of the rows, joined: outs gets as many tensors as the reducer has values. */
-static void reduce_rows(gpuc_ctx *ctx, const char *name, gpuc_tensor *x, gpuc_tensor *labels, gpuc_tensor **outs)
+static void reduce_rows(gpuc_ctx *ctx, const char *name, gpuc_tensor *x, gpuc_tensor *labels,
+                        gpuc_tensor **outs)
 {
     gpuc_iter *i = gpuc_te_axis(ctx, gpuc_te_shape(x)[0], "i"),
               *k = gpuc_te_reduce_axis(ctx, gpuc_te_shape(x)[1], "k");
@@ -63,7 +65,8 @@ static void reduce_rows(gpuc_ctx *ctx, const char *name, gpuc_tensor *x, gpuc_te
     gpuc_expr v = gpuc_te_read(ctx, x, 2, at), bodies[3];
     const gpuc_expr labelled[] = {v, labels ? gpuc_te_read(ctx, labels, 1, &at[1]) : NULL},
                     counted[] = {real(ctx, 1), v, real(ctx, 0)};
-    gpuc_te_reduce_n(ctx, labels ? largest(ctx) : welford(ctx), labels ? labelled : counted, 1, &k, NULL, bodies);
+    gpuc_te_reduce_n(ctx, labels ? largest(ctx) : welford(ctx), labels ? labelled : counted, 1, &k, NULL,
+                     bodies);
     gpuc_te_compute_n(ctx, name, 1, &i, labels ? 2 : 3, bodies, outs);
 }
 
@@ -122,13 +125,14 @@ static gpuc_status run(const job *j, int *out_wrong)
 {
     static data d;
     static const int64_t dims[] = {ROWS, COLUMNS};
-    const gpuc_dtype types[NUM_ARGS] = {GPUC_FLOAT32, GPUC_INT32, GPUC_FLOAT32, GPUC_INT32,
-                                               GPUC_FLOAT32, GPUC_FLOAT32, GPUC_FLOAT32};
+    const gpuc_dtype types[NUM_ARGS] = {GPUC_FLOAT32, GPUC_INT32,   GPUC_FLOAT32, GPUC_INT32,
+                                        GPUC_FLOAT32, GPUC_FLOAT32, GPUC_FLOAT32};
     void *const host[NUM_ARGS] = {d.x, d.labels, d.largest, d.label, d.count, d.mean, d.squares};
     gpuc_ndarray *arrays[NUM_ARGS] = {0};
     gpuc_value args[NUM_ARGS];
     gpuc_function *f = NULL;
-    for (int i = 0; i < ROWS * COLUMNS; i++) d.x[i / COLUMNS][i % COLUMNS] = 100 + (float)(i * 29 % 1009 % 97) / 8;
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        d.x[i / COLUMNS][i % COLUMNS] = 100 + (float)(i * 29 % 1009 % 97) / 8;
     for (int k = 0; k < COLUMNS; k++) d.labels[k] = 1000 + k * 71 % COLUMNS;
     gpuc_status status = gpuc_module_get_function(j->module, "rows", &f);
     for (int i = 0; i < NUM_ARGS && !status; i++) {

@@ -26,7 +26,8 @@ int32_t micro_kernel(float *c, int64_t c_row, const float *a, int64_t a_row, con
 
 static gpuc_stmt loop(gpuc_ctx *ctx, gpuc_expr var, gpuc_stmt body)
 {
-    return gpuc_tir_for_(ctx, var, gpuc_int(ctx, 0), gpuc_int(ctx, SIDE), GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, body);
+    return gpuc_tir_for_(ctx, var, gpuc_int(ctx, 0), gpuc_int(ctx, SIDE), GPUC_LOOP_SERIAL, GPUC_THREAD_NONE,
+                         body);
 }
 
 /* For each row of the block: its four sums as a vector in local storage, joined to, and stored. */
@@ -38,7 +39,8 @@ static gpuc_stmt update_by_loops(gpuc_ctx *ctx, const gpuc_tensor_region *const 
               side = gpuc_int(ctx, SIDE);
     const gpuc_expr row_of_c[] = {i, zero}, element_of_a[] = {i, k}, row_of_b[] = {k, zero};
     const gpuc_tir_buffer *sums = gpuc_tir_buffer_make(ctx, "sums", GPUC_FLOAT32, 1, &side, GPUC_SCOPE_LOCAL);
-    gpuc_expr all = gpuc_tir_ramp(ctx, zero, gpuc_int(ctx, 1), SIDE), have = gpuc_tir_load(ctx, sums, 1, &all);
+    gpuc_expr all = gpuc_tir_ramp(ctx, zero, gpuc_int(ctx, 1), SIDE),
+              have = gpuc_tir_load(ctx, sums, 1, &all);
     gpuc_expr a = gpuc_tir_broadcast(ctx, gpuc_tensor_region_load_at(ctx, in[0], element_of_a), SIDE);
     gpuc_expr b = gpuc_tensor_region_load_vector(ctx, in[1], row_of_b, SIDE);
     const gpuc_stmt parts[] = {
@@ -64,7 +66,8 @@ static gpuc_stmt update_by_call(gpuc_ctx *ctx, const gpuc_tensor_region *const *
 /* The sums of a product: of blocks, or of whole matrices. */
 static gpuc_tensor *product(gpuc_ctx *ctx, const char *name, gpuc_tensor *a, gpuc_tensor *b)
 {
-    gpuc_iter *axes[] = {gpuc_te_axis(ctx, gpuc_te_shape(a)[0], "i"), gpuc_te_axis(ctx, gpuc_te_shape(b)[1], "j")};
+    gpuc_iter *axes[] = {gpuc_te_axis(ctx, gpuc_te_shape(a)[0], "i"),
+                         gpuc_te_axis(ctx, gpuc_te_shape(b)[1], "j")};
     gpuc_iter *k = gpuc_te_reduce_axis(ctx, gpuc_te_shape(b)[0], "k");
     const gpuc_expr at_a[] = {gpuc_iter_var(axes[0]), gpuc_iter_var(k)},
                     at_b[] = {gpuc_iter_var(k), gpuc_iter_var(axes[1])};
@@ -82,8 +85,8 @@ static gpuc_tensor_intrin *declare(gpuc_ctx *ctx, bool call)
 {
     gpuc_tensor *blocks[] = {matrix(ctx, "a", SIDE, SIDE), matrix(ctx, "b", SIDE, SIDE)};
     const gpuc_tensor_parts parts = {.update = call ? update_by_call : update_by_loops};
-    return gpuc_tensor_intrin_declare_parts(ctx, "micro_kernel", product(ctx, "c", blocks[0], blocks[1]), 2, blocks,
-                                            &parts);
+    return gpuc_tensor_intrin_declare_parts(ctx, "micro_kernel", product(ctx, "c", blocks[0], blocks[1]), 2,
+                                            blocks, &parts);
 }
 
 /* ---- The schedule ----------------------------------------------------------------------------------- */
@@ -101,7 +104,8 @@ static gpuc_schedule *schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_te
 {
     bool cpu = gpuc_target_device_type(target) == GPUC_DEVICE_CPU;
     gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &c);
-    gpuc_stage *sums = gpuc_schedule_stage(s, gpuc_cache_write(s, c, "local")), *out = gpuc_schedule_stage(s, c);
+    gpuc_stage *sums = gpuc_schedule_stage(s, gpuc_cache_write(s, c, "local")),
+               *out = gpuc_schedule_stage(s, c);
     gpuc_iter *io, *jo, *ii, *ji, *ko, *ki, *group, *thread;
     gpuc_stage_tile(out, gpuc_stage_axis(out, 0), gpuc_stage_axis(out, 1), SIDE, SIDE, &io, &jo, &ii, &ji);
     if (cpu) {
@@ -125,7 +129,8 @@ static void compile(gpuc_ctx *ctx, void *arg)
 {
     job *j = arg;
     const gpuc_target *target = gpuc_target_parse(ctx, j->target, NULL);
-    gpuc_tensor *a = matrix(ctx, "A", ROWS, DEPTH), *b = matrix(ctx, "B", DEPTH, COLUMNS), *c = product(ctx, "C", a, b);
+    gpuc_tensor *a = matrix(ctx, "A", ROWS, DEPTH), *b = matrix(ctx, "B", DEPTH, COLUMNS),
+                *c = product(ctx, "C", a, b);
     gpuc_schedule *s = schedule(ctx, target, c);
     if (j->print) printf("%s\n", gpuc_schedule_text(s));
     gpuc_tir_func *func = gpuc_schedule_lower(s, "multiply", 3, (gpuc_tensor *[]){a, b, c});

@@ -194,8 +194,9 @@ typedef struct gpuc_tensor_parts {
     gpuc_tensor_part body;   /* computes the pattern */
     gpuc_tensor_part init;   /* sets out before the first update; NULL: to the identity of the reducer */
     gpuc_tensor_part update; /* joins one part of the reduction to out */
-    gpuc_tensor_part finalise; /* makes the pattern's values of what updates left in out; NULL: they left these */
-    void *arg;                 /* what the parts get */
+    gpuc_tensor_part
+        finalise; /* makes the pattern's values of what updates left in out; NULL: they left these */
+    void *arg;    /* what the parts get */
 } gpuc_tensor_parts;
 typedef struct gpuc_tensor_intrin gpuc_tensor_intrin;
 /* Declares that the parts compute `pattern`: a compute of 1 to 8 axes with constant extents, of any element types, which

@@ -16,7 +16,7 @@ typedef struct declare {
 
 /* ---- Reads ------------------------------------------------------------------------------------------ */
 
-static gpuc_intrin_tensor *input_of(const declare *d, const gpuc_tir_read_node *r)
+static gpuc_tensor_operand *input_of(const declare *d, const gpuc_tir_read_node *r)
 {
     for (int i = 0; i < d->intrin->num_inputs; i++)
         if (d->intrin->inputs[i].tensor == r->tensor) return &d->intrin->inputs[i];
@@ -27,19 +27,19 @@ static gpuc_intrin_tensor *input_of(const declare *d, const gpuc_tir_read_node *
 static void take_read(const declare *d, gpuc_expr e)
 {
     const gpuc_tir_read_node *r = gpuc_as_read(e);
-    gpuc_intrin_tensor *t = input_of(d, r);
-    gpuc_intrin_read *read = gpuc_new(d->ctx, gpuc_intrin_read);
-    int rank = gpuc_intrin_rank(d->intrin);
-    gpuc_expr vars[GPUC_INTRIN_AXES], scale[GPUC_INTRIN_AXES], rest;
+    gpuc_tensor_operand *t = input_of(d, r);
+    gpuc_tensor_intrin_read *read = gpuc_new(d->ctx, gpuc_tensor_intrin_read);
+    int rank = gpuc_tensor_intrin_rank(d->intrin);
+    gpuc_expr vars[GPUC_TENSOR_AXES], scale[GPUC_TENSOR_AXES], rest;
     read->read = e;
-    for (int x = 0; x < rank; x++) vars[x] = gpuc_intrin_axis(d->intrin, x)->var;
+    for (int x = 0; x < rank; x++) vars[x] = gpuc_tensor_intrin_axis(d->intrin, x)->var;
     for (int k = 0; k < r->n; k++) {
         gpuc_expr at = gpuc_arith_simplify(d->analyzer, r->index[k]);
         bool plain = gpuc_arith_linear(d->analyzer, at, rank, vars, scale, &rest) &&
                      gpuc_expr_is_int(rest, &read->offset[k]);
         for (int x = 0; plain && x < rank; x++) {
             plain = gpuc_expr_is_int(scale[x], &read->scale[k][x]);
-            if (gpuc_tir_is_const(gpuc_intrin_axis(d->intrin, x)->extent, 1)) read->scale[k][x] = 0;
+            if (gpuc_tir_is_const(gpuc_tensor_intrin_axis(d->intrin, x)->extent, 1)) read->scale[k][x] = 0;
         }
         if (!plain)
             FAIL(d, "its pattern reads '%s' at %s in dimension %d, which is no sum of multiples of its axes",
@@ -55,7 +55,7 @@ static bool on_node(gpuc_expr e, void *arg)
 }
 
 /* Whether all other dimensions that this read has along the axis are known. */
-static bool gives(const gpuc_intrin_read *read, int ndim, const bool *known, int dim, int axis)
+static bool gives(const gpuc_tensor_intrin_read *read, int ndim, const bool *known, int dim, int axis)
 {
     if (read->scale[dim][axis] == 0) return false;
     for (int k = 0; k < ndim; k++)
@@ -63,23 +63,24 @@ static bool gives(const gpuc_intrin_read *read, int ndim, const bool *known, int
     return true;
 }
 
-static bool find_step(const gpuc_intrin_tensor *t, int rank, const bool *known, int dim, gpuc_intrin_step *out)
+static bool find_step(const gpuc_tensor_operand *t, int rank, const bool *known, int dim,
+                      gpuc_tensor_step *out)
 {
     for (size_t i = 0; i < t->reads.count; i++)
         for (int x = 0; x < rank; x++) {
-            const gpuc_intrin_read *read = t->reads.at[i];
+            const gpuc_tensor_intrin_read *read = t->reads.at[i];
             if (!gives(read, t->tensor->ndim, known, dim, x)) continue;
-            *out = (gpuc_intrin_step){.dim = dim, .axis = x, .read = read};
+            *out = (gpuc_tensor_step){.dim = dim, .axis = x, .read = read};
             return true;
         }
     return false;
 }
 
 /* A dimension that is read at 0 only needs no step. */
-static bool is_first_only(const gpuc_intrin_tensor *t, int rank, int dim)
+static bool is_first_only(const gpuc_tensor_operand *t, int rank, int dim)
 {
     for (size_t i = 0; i < t->reads.count; i++) {
-        const gpuc_intrin_read *read = t->reads.at[i];
+        const gpuc_tensor_intrin_read *read = t->reads.at[i];
         if (read->offset[dim]) return false;
         for (int x = 0; x < rank; x++)
             if (read->scale[dim][x]) return false;
@@ -87,10 +88,10 @@ static bool is_first_only(const gpuc_intrin_tensor *t, int rank, int dim)
     return true;
 }
 
-static void take_steps(const declare *d, gpuc_intrin_tensor *t)
+static void take_steps(const declare *d, gpuc_tensor_operand *t)
 {
-    bool known[GPUC_INTRIN_AXES] = {false}, more = true;
-    int rank = gpuc_intrin_rank(d->intrin);
+    bool known[GPUC_TENSOR_AXES] = {false}, more = true;
+    int rank = gpuc_tensor_intrin_rank(d->intrin);
     while (more) {
         more = false;
         for (int k = 0; k < t->tensor->ndim; k++) {
@@ -106,11 +107,11 @@ static void take_steps(const declare *d, gpuc_intrin_tensor *t)
 
 static void take_output(const declare *d)
 {
-    gpuc_intrin_tensor *t = &d->intrin->output;
-    gpuc_intrin_read *read = gpuc_new(d->ctx, gpuc_intrin_read);
+    gpuc_tensor_operand *t = &d->intrin->output;
+    gpuc_tensor_intrin_read *read = gpuc_new(d->ctx, gpuc_tensor_intrin_read);
     t->tensor = d->intrin->pattern->outputs[0];
     for (int k = 0; k < t->tensor->ndim; k++)
-        read->scale[k][k] = !gpuc_tir_is_const(gpuc_intrin_axis(d->intrin, k)->extent, 1);
+        read->scale[k][k] = !gpuc_tir_is_const(gpuc_tensor_intrin_axis(d->intrin, k)->extent, 1);
     gpuc_ptrs_push(d->ctx, &t->reads, read);
     take_steps(d, t);
 }
@@ -128,10 +129,10 @@ static void check_value(const declare *d, gpuc_expr e)
     if (!e) return;
     gpuc_tir_mapper_init(&m, d->ctx, name_read, NULL);
     gpuc_expr plain = gpuc_tir_map(&m, e);
-    for (int x = 0; x < gpuc_intrin_rank(d->intrin); x++)
-        if (gpuc_tir_uses_var(d->ctx, plain, gpuc_intrin_axis(d->intrin, x)->var))
+    for (int x = 0; x < gpuc_tensor_intrin_rank(d->intrin); x++)
+        if (gpuc_tir_uses_var(d->ctx, plain, gpuc_tensor_intrin_axis(d->intrin, x)->var))
             FAIL(d, "its pattern uses the axis '%s' as a value; give it as a tensor",
-                 gpuc_schedule_iter_name(gpuc_intrin_axis(d->intrin, x)));
+                 gpuc_schedule_iter_name(gpuc_tensor_intrin_axis(d->intrin, x)));
 }
 
 static void check_body(const declare *d, gpuc_expr body)
@@ -149,17 +150,17 @@ static void take_pattern(const declare *d)
 {
     const gpuc_te_op *p = d->intrin->pattern;
     int64_t extent;
-    if (p->kind != GPUC_TE_COMPUTE || gpuc_intrin_rank(d->intrin) < 1 ||
-        gpuc_intrin_rank(d->intrin) > GPUC_INTRIN_AXES)
-        FAIL(d, "its pattern must be a compute of 1 to %d axes", GPUC_INTRIN_AXES);
-    for (int i = 0; i < gpuc_intrin_rank(d->intrin); i++)
-        if (!gpuc_expr_is_int(gpuc_intrin_axis(d->intrin, i)->extent, &extent) || extent < 1)
+    if (p->kind != GPUC_TE_COMPUTE || gpuc_tensor_intrin_rank(d->intrin) < 1 ||
+        gpuc_tensor_intrin_rank(d->intrin) > GPUC_TENSOR_AXES)
+        FAIL(d, "its pattern must be a compute of 1 to %d axes", GPUC_TENSOR_AXES);
+    for (int i = 0; i < gpuc_tensor_intrin_rank(d->intrin); i++)
+        if (!gpuc_expr_is_int(gpuc_tensor_intrin_axis(d->intrin, i)->extent, &extent) || extent < 1)
             FAIL(d, "the extent of axis '%s' is not constant, or below 1",
-                 gpuc_schedule_iter_name(gpuc_intrin_axis(d->intrin, i)));
+                 gpuc_schedule_iter_name(gpuc_tensor_intrin_axis(d->intrin, i)));
     for (int i = 0; i < d->intrin->num_inputs; i++) {
         const gpuc_tensor *in = d->intrin->inputs[i].tensor;
-        if (in->op->kind != GPUC_TE_PLACEHOLDER || in->view || in->ndim > GPUC_INTRIN_AXES)
-            FAIL(d, "input %d is no plain placeholder of at most %d dimensions", i, GPUC_INTRIN_AXES);
+        if (in->op->kind != GPUC_TE_PLACEHOLDER || in->view || in->ndim > GPUC_TENSOR_AXES)
+            FAIL(d, "input %d is no plain placeholder of at most %d dimensions", i, GPUC_TENSOR_AXES);
         for (int k = 0; k < i; k++)
             if (d->intrin->inputs[k].tensor == in) FAIL(d, "inputs %d and %d are the same", k, i);
     }
@@ -169,7 +170,7 @@ static void take_pattern(const declare *d)
             gpuc_tir_visit(d->ctx, p->bodies[i], on_node, (void *)(uintptr_t)d);
     }
     for (int i = 0; i < d->intrin->num_inputs; i++) {
-        gpuc_intrin_tensor *t = &d->intrin->inputs[i];
+        gpuc_tensor_operand *t = &d->intrin->inputs[i];
         if (t->reads.count == 0) FAIL(d, "its pattern does not read '%s'", t->tensor->name);
         take_steps(d, t);
     }
@@ -206,7 +207,7 @@ gpuc_tensor_intrin *gpuc_tensor_intrin_declare_parts(gpuc_ctx *ctx, const char *
     *t = (gpuc_tensor_intrin){.name = gpuc_ctx_strdup(ctx, name),
                               .pattern = pattern->op,
                               .num_inputs = num_inputs,
-                              .inputs = gpuc_new_array(ctx, gpuc_intrin_tensor, num_inputs),
+                              .inputs = gpuc_new_array(ctx, gpuc_tensor_operand, num_inputs),
                               .parts = *parts};
     for (int i = 0; i < num_inputs; i++)
         t->inputs[i].tensor =
@@ -236,17 +237,18 @@ gpuc_tensor_intrin *gpuc_tensor_intrin_declare(gpuc_ctx *ctx, const char *name, 
                                                gpuc_tensor_emit emit, void *arg)
 {
     if (!name || !emit)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "declaring an intrinsic: its %s is NULL", name ? "emit" : "name");
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "declaring an intrinsic: its %s is NULL",
+                   name ? "emit" : "name");
     gpuc_te_need_tensor(ctx, pattern, gpuc_ctx_printf(ctx, "the pattern of intrinsic '%s'", name));
     if (pattern->op->num_outputs != 1)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-                   "intrinsic '%s': its pattern has %d outputs; gpuc_tensor_intrin_declare_parts takes it", name,
-                   pattern->op->num_outputs);
+                   "intrinsic '%s': its pattern has %d outputs; gpuc_tensor_intrin_declare_parts takes it",
+                   name, pattern->op->num_outputs);
     one_part *p = gpuc_new(ctx, one_part);
     *p = (one_part){emit, arg};
     bool reduces = gpuc_schedule_op_is_reduction(pattern->op);
-    return gpuc_tensor_intrin_declare_parts(
-        ctx, name, pattern, num_inputs, inputs,
-        &(gpuc_tensor_parts){
-            .body = reduces ? NULL : emit_one, .update = reduces ? emit_one : NULL, .arg = p});
+    return gpuc_tensor_intrin_declare_parts(ctx, name, pattern, num_inputs, inputs,
+                                            &(gpuc_tensor_parts){.body = reduces ? NULL : emit_one,
+                                                                 .update = reduces ? emit_one : NULL,
+                                                                 .arg = p});
 }

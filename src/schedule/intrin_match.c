@@ -7,38 +7,38 @@
 
 enum { MAX_SWAPS = 4 }; /* operators whose operands are tried both ways */
 
-static bool same(gpuc_intrin_match *m, gpuc_expr p, gpuc_expr e);
+static bool same(gpuc_tensor_match *m, gpuc_expr p, gpuc_expr e);
 
-static bool differs(gpuc_intrin_match *m, const char *text)
+static bool differs(gpuc_tensor_match *m, const char *text)
 {
     m->differs = text;
     return false;
 }
 
-static const char *text_of(const gpuc_intrin_match *m, gpuc_expr e)
+static const char *text_of(const gpuc_tensor_match *m, gpuc_expr e)
 {
     return gpuc_tir_short_text(m->ctx, e);
 }
 
-static const char *type_of(const gpuc_intrin_match *m, gpuc_expr e)
+static const char *type_of(const gpuc_tensor_match *m, gpuc_expr e)
 {
     char name[24];
     return gpuc_ctx_strdup(m->ctx, gpuc_dtype_name(e->dtype, name));
 }
 
-static bool other(gpuc_intrin_match *m, gpuc_expr p, gpuc_expr e)
+static bool other(gpuc_tensor_match *m, gpuc_expr p, gpuc_expr e)
 {
     return differs(m, gpuc_ctx_printf(m->ctx, "it has %s in the place of %s", text_of(m, e), text_of(m, p)));
 }
 
-static bool same_operands(gpuc_intrin_match *m, int n, const gpuc_expr *p, const gpuc_expr *e)
+static bool same_operands(gpuc_tensor_match *m, int n, const gpuc_expr *p, const gpuc_expr *e)
 {
     for (int i = 0; i < n; i++)
         if (!same(m, p[i], e[i])) return false;
     return true;
 }
 
-static bool same_op(gpuc_intrin_match *m, gpuc_expr p, gpuc_expr e)
+static bool same_op(gpuc_tensor_match *m, gpuc_expr p, gpuc_expr e)
 {
     const gpuc_tir_opexpr_node *a = gpuc_as_op(p), *b = gpuc_as_op(e);
     const gpuc_tir_op_info *info = &gpuc_tir_ops[a->op];
@@ -49,7 +49,7 @@ static bool same_op(gpuc_intrin_match *m, gpuc_expr p, gpuc_expr e)
 }
 
 /* An input that is read twice at one place must stand for the same twice. */
-static bool same_read(gpuc_intrin_match *m, gpuc_expr p, gpuc_expr e)
+static bool same_read(gpuc_tensor_match *m, gpuc_expr p, gpuc_expr e)
 {
     for (size_t i = 0; i < m->pattern.count; i++) {
         if (m->pattern.at[i] != p) continue;
@@ -62,7 +62,7 @@ static bool same_read(gpuc_intrin_match *m, gpuc_expr p, gpuc_expr e)
     return true;
 }
 
-static bool same(gpuc_intrin_match *m, gpuc_expr p, gpuc_expr e)
+static bool same(gpuc_tensor_match *m, gpuc_expr p, gpuc_expr e)
 {
     m->steps++;
     if (p == e) return true;
@@ -80,11 +80,12 @@ static bool same(gpuc_intrin_match *m, gpuc_expr p, gpuc_expr e)
 }
 
 /* Each reducer has variables of its own. */
-static bool same_reducer(gpuc_intrin_match *m, const gpuc_tir_reducer *p, const gpuc_tir_reducer *e)
+static bool same_reducer(gpuc_tensor_match *m, const gpuc_tir_reducer *p, const gpuc_tir_reducer *e)
 {
     int n = p->count;
     bool equal = n == e->count;
-    gpuc_expr *vars = gpuc_new_array(m->ctx, gpuc_expr, 2 * n), *with = gpuc_new_array(m->ctx, gpuc_expr, 2 * n);
+    gpuc_expr *vars = gpuc_new_array(m->ctx, gpuc_expr, 2 * n),
+              *with = gpuc_new_array(m->ctx, gpuc_expr, 2 * n);
     for (int i = 0; equal && i < n; i++) {
         equal = gpuc_dtype_equal(p->lhs[i]->dtype, e->lhs[i]->dtype) && p->identity[i] == e->identity[i];
         vars[i] = e->lhs[i];
@@ -102,7 +103,7 @@ static bool same_reducer(gpuc_intrin_match *m, const gpuc_tir_reducer *p, const 
                                       type_of(m, e->lhs[0]), p->name, type_of(m, p->lhs[0])));
 }
 
-static bool same_body(gpuc_intrin_match *m, gpuc_expr p, gpuc_expr e)
+static bool same_body(gpuc_tensor_match *m, gpuc_expr p, gpuc_expr e)
 {
     bool reduces = p->kind == GPUC_EXPR_REDUCE;
     if (reduces != (e->kind == GPUC_EXPR_REDUCE))
@@ -116,25 +117,26 @@ static bool same_body(gpuc_intrin_match *m, gpuc_expr p, gpuc_expr e)
     return same_operands(m, a->reducer->count, a->source, b->source);
 }
 
-static bool same_bodies(gpuc_intrin_match *m, const gpuc_te_op *p, const gpuc_te_op *op)
+static bool same_bodies(gpuc_tensor_match *m, const gpuc_te_op *p, const gpuc_te_op *op)
 {
     if (op->kind != GPUC_TE_COMPUTE) return differs(m, "it is no compute");
     if (op->num_outputs != p->num_outputs)
-        return differs(m, gpuc_ctx_printf(m->ctx, "it has %d outputs, not %d", op->num_outputs, p->num_outputs));
+        return differs(m,
+                       gpuc_ctx_printf(m->ctx, "it has %d outputs, not %d", op->num_outputs, p->num_outputs));
     int n = p->bodies[0]->kind == GPUC_EXPR_REDUCE ? 1 : p->num_outputs;
     for (int i = 0; i < n; i++)
         if (!same_body(m, p->bodies[i], op->bodies[i])) return false;
     return true;
 }
 
-const char *gpuc_intrin_find_match(gpuc_ctx *ctx, const gpuc_tensor_intrin *t, const gpuc_te_op *op,
-                                   const char *(*fits)(const gpuc_intrin_match *m, void *arg), void *arg,
-                                   gpuc_intrin_match *m)
+const char *gpuc_tensor_intrin_find_match(gpuc_ctx *ctx, const gpuc_tensor_intrin *t, const gpuc_te_op *op,
+                                          const char *(*fits)(const gpuc_tensor_match *m, void *arg),
+                                          void *arg, gpuc_tensor_match *m)
 {
     const char *nearest = NULL;
     int most = -1, operators = 0;
     for (unsigned swaps = 0; swaps < 1u << MAX_SWAPS; swaps++) {
-        *m = (gpuc_intrin_match){.ctx = ctx, .intrin = t, .swaps = swaps};
+        *m = (gpuc_tensor_match){.ctx = ctx, .intrin = t, .swaps = swaps};
         bool equal = same_bodies(m, t->pattern, op);
         if (equal && (!fits || !(m->differs = fits(m, arg)))) return NULL;
         int steps = equal ? INT32_MAX : m->steps;

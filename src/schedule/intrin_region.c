@@ -8,25 +8,26 @@
 struct gpuc_tensor_region {
     const gpuc_tensor_intrin *intrin;
     const gpuc_tir_buffer *buffer;
-    int ndim;                                /* of the pattern's tensor */
-    const gpuc_expr *base;                   /* index of its first element, per dimension of the buffer */
-    const gpuc_expr *step[GPUC_INTRIN_AXES]; /* [dimension of the pattern's tensor][dimension of the buffer] */
+    int ndim;              /* of the pattern's tensor */
+    const gpuc_expr *base; /* index of its first element, per dimension of the buffer */
+    const gpuc_expr
+        *step[GPUC_TENSOR_AXES]; /* [dimension of the pattern's tensor][dimension of the buffer] */
 };
 
 /* ---- Where the elements lie -------------------------------------------------------------------------- */
 
 typedef struct solver {
-    const gpuc_intrin_binding *b;
-    const gpuc_intrin_tensor *t;
+    const gpuc_tensor_binding *b;
+    const gpuc_tensor_operand *t;
     const char *name;
     const gpuc_tir_buffer *buffer;
-    gpuc_expr **scale[GPUC_INTRIN_AXES]; /* [axis][read][dimension of the buffer] */
+    gpuc_expr **scale[GPUC_TENSOR_AXES]; /* [axis][read][dimension of the buffer] */
     gpuc_expr **rest;                    /* [read][dimension of the buffer] */
-    gpuc_expr *step[GPUC_INTRIN_AXES];
+    gpuc_expr *step[GPUC_TENSOR_AXES];
     const char *why;
 } solver;
 
-static const gpuc_intrin_read *read_at(const solver *s, size_t i)
+static const gpuc_tensor_intrin_read *read_at(const solver *s, size_t i)
 {
     return s->t->reads.at[i];
 }
@@ -44,10 +45,10 @@ static gpuc_expr times(const solver *s, gpuc_expr e, int64_t by)
 /* Each index as a sum over the loops. */
 static bool take_indices(solver *s, const gpuc_expr *const *index)
 {
-    const gpuc_intrin_binding *b = s->b;
+    const gpuc_tensor_binding *b = s->b;
     gpuc_ctx *ctx = b->ctx;
     size_t count = s->t->reads.count;
-    gpuc_expr scale[GPUC_INTRIN_AXES];
+    gpuc_expr scale[GPUC_TENSOR_AXES];
     s->rest = gpuc_new_array(ctx, gpuc_expr *, count);
     for (int x = 0; x < b->rank; x++) s->scale[x] = gpuc_new_array(ctx, gpuc_expr *, count);
     for (size_t r = 0; r < count; r++) {
@@ -69,7 +70,7 @@ static bool take_indices(solver *s, const gpuc_expr *const *index)
 /* What the steps that are known make of an index when the axis moves by one. */
 static gpuc_expr moves(const solver *s, size_t r, int x, int i, gpuc_dtype type)
 {
-    const gpuc_intrin_read *read = read_at(s, r);
+    const gpuc_tensor_intrin_read *read = read_at(s, r);
     gpuc_expr sum = gpuc_imm_int(s->b->ctx, type, 0);
     for (int d = 0; d < s->t->tensor->ndim; d++)
         if (read->scale[d][x]) sum = gpuc_add(s->b->ctx, sum, times(s, s->step[d][i], read->scale[d][x]));
@@ -84,7 +85,7 @@ static void take_steps(solver *s)
         for (int i = 0; i < s->buffer->ndim; i++) s->step[d][i] = gpuc_int(ctx, 0);
     }
     for (int k = 0; k < s->t->num_steps; k++) {
-        const gpuc_intrin_step *step = &s->t->steps[k];
+        const gpuc_tensor_step *step = &s->t->steps[k];
         size_t r = 0;
         while (read_at(s, r) != step->read) r++;
         for (int i = 0; i < s->buffer->ndim; i++) {
@@ -99,7 +100,7 @@ static void take_steps(solver *s)
 /* Along each axis, and at all places where the pattern reads the tensor, the elements must be where the steps say. */
 static bool check_steps(solver *s)
 {
-    const gpuc_intrin_binding *b = s->b;
+    const gpuc_tensor_binding *b = s->b;
     for (size_t r = 0; r < s->t->reads.count; r++)
         for (int x = 0; x < b->rank; x++)
             for (int i = 0; i < s->buffer->ndim; i++) {
@@ -111,7 +112,7 @@ static bool check_steps(solver *s)
                     b->ctx,
                     along ? "'%s' moves along axis '%s' of %s otherwise than its pattern's '%s'"
                           : "'%s' depends on axis '%s' of %s, whose pattern's '%s' does not",
-                    s->name, gpuc_schedule_iter_name(gpuc_intrin_axis(b->intrin, x)), b->intrin->name,
+                    s->name, gpuc_schedule_iter_name(gpuc_tensor_intrin_axis(b->intrin, x)), b->intrin->name,
                     s->t->tensor->name);
                 return false;
             }
@@ -131,16 +132,17 @@ static const gpuc_expr *take_base(solver *s)
             at = simple(s, at);
             if (r == 0) base[i] = at;
             if (gpuc_arith_prove_equal(s->b->analyzer, at, base[i])) continue;
-            s->why = gpuc_ctx_printf(ctx, "'%s' is read at other distances than '%s' in the pattern of %s", s->name,
-                                     s->t->tensor->name, s->b->intrin->name);
+            s->why = gpuc_ctx_printf(ctx, "'%s' is read at other distances than '%s' in the pattern of %s",
+                                     s->name, s->t->tensor->name, s->b->intrin->name);
             return NULL;
         }
     return base;
 }
 
-const gpuc_tensor_region *gpuc_intrin_region(const gpuc_intrin_binding *b, const gpuc_intrin_tensor *t,
-                                             const char *name, const gpuc_tir_buffer *buffer,
-                                             const gpuc_expr *const *index, const char **why)
+const gpuc_tensor_region *gpuc_tensor_intrin_region(const gpuc_tensor_binding *b,
+                                                    const gpuc_tensor_operand *t, const char *name,
+                                                    const gpuc_tir_buffer *buffer,
+                                                    const gpuc_expr *const *index, const char **why)
 {
     solver s = {.b = b, .t = t, .name = name, .buffer = buffer};
     gpuc_tensor_region *g = gpuc_new(b->ctx, gpuc_tensor_region);
@@ -156,7 +158,7 @@ const gpuc_tensor_region *gpuc_intrin_region(const gpuc_intrin_binding *b, const
     return g;
 }
 
-const gpuc_tir_buffer *gpuc_intrin_region_buffer(const gpuc_tensor_region *r)
+const gpuc_tir_buffer *gpuc_tensor_region_buffer(const gpuc_tensor_region *r)
 {
     return r->buffer;
 }
@@ -179,7 +181,8 @@ static gpuc_expr *element_at(gpuc_ctx *ctx, const gpuc_tensor_region *r, const g
         at[i] = r->base[i];
         for (int d = 0; d < r->ndim; d++) {
             gpuc_expr step = r->step[d][i];
-            gpuc_expr by = gpuc_cast(ctx, step->dtype, gpuc_tir_need(ctx, index[d], "an index into a region"));
+            gpuc_expr by =
+                gpuc_cast(ctx, step->dtype, gpuc_tir_need(ctx, index[d], "an index into a region"));
             at[i] = gpuc_add(ctx, at[i], gpuc_mul(ctx, step, by));
         }
     }
@@ -211,7 +214,8 @@ static const gpuc_expr *lane_at(gpuc_ctx *ctx, const gpuc_tensor_region *r, cons
 static void need_lanes(gpuc_ctx *ctx, const gpuc_tensor_region *r, int lanes)
 {
     if (lanes < 1)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "intrinsic '%s': a vector of %d elements", r->intrin->name, lanes);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "intrinsic '%s': a vector of %d elements", r->intrin->name,
+                   lanes);
     if (lanes > 1 && r->ndim == 0)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
                    "intrinsic '%s': a vector of %d elements of a region without dimensions", r->intrin->name,
@@ -251,8 +255,7 @@ gpuc_stmt gpuc_tensor_region_store_at(gpuc_ctx *ctx, const gpuc_tensor_region *r
     gpuc_stmt *stores = gpuc_new_array(ctx, gpuc_stmt, lanes);
     gpuc_expr all = gpuc_var(ctx, "value", value->dtype);
     for (int i = 0; i < lanes; i++)
-        stores[i] =
-            gpuc_tir_store(ctx, r->buffer, n, lane_at(ctx, r, at, i), gpuc_tir_lane(ctx, all, i));
+        stores[i] = gpuc_tir_store(ctx, r->buffer, n, lane_at(ctx, r, at, i), gpuc_tir_lane(ctx, all, i));
     return gpuc_tir_let(ctx, all, value, gpuc_tir_seq(ctx, lanes, stores));
 }
 
@@ -281,8 +284,9 @@ gpuc_expr gpuc_tensor_region_stride(gpuc_ctx *ctx, const gpuc_tensor_region *r, 
 {
     need_region(ctx, r, "");
     if (dim < 0 || dim >= r->ndim)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "intrinsic '%s': a region of %d dimensions has none with number %d",
-                   r->intrin->name, r->ndim, dim);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "intrinsic '%s': a region of %d dimensions has none with number %d", r->intrin->name,
+                   r->ndim, dim);
     gpuc_expr sum = gpuc_imm_int(ctx, GPUC_INT64, 0);
     for (int i = 0; i < r->buffer->ndim; i++) {
         gpuc_expr step = gpuc_cast(ctx, GPUC_INT64, r->step[dim][i]);

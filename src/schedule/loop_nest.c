@@ -289,7 +289,7 @@ typedef struct tile {
     int first, end;
     gpuc_ptrs partial; /* guards that leave out some of their iterations */
     gpuc_expr whole;   /* when none of these does; NULL: always */
-    gpuc_intrin_binding binding;
+    gpuc_tensor_binding binding;
 } tile;
 
 static void check_tile(const tile *t)
@@ -315,7 +315,7 @@ static gpuc_expr always(const tile *t, gpuc_expr cond)
     gpuc_analyzer *a = t->e->l->analyzer;
     if (cond->kind != GPUC_EXPR_OP) return NULL;
     const gpuc_tir_opexpr_node *op = gpuc_as_op(cond);
-    gpuc_expr var[GPUC_INTRIN_AXES], scale[GPUC_INTRIN_AXES], with[GPUC_INTRIN_AXES], rest;
+    gpuc_expr var[GPUC_TENSOR_AXES], scale[GPUC_TENSOR_AXES], with[GPUC_TENSOR_AXES], rest;
     int n = t->end - t->first;
     for (int i = 0; i < n; i++) var[i] = t->loops[t->first + i].var;
     if (op->op != GPUC_TIR_LT && op->op != GPUC_TIR_LE) return NULL;
@@ -350,15 +350,17 @@ static void add_partial(tile *t, gpuc_expr cond, int loop)
         why = "no guard tells from whole parts";
     else if (reduces && t->intrin->parts.finalise)
         why = "the finalise part does not know";
-    else if (gpuc_intrin_touches(&t->binding, GPUC_SCOPE_COOPMAT))
+    else if (gpuc_tensor_intrin_touches(&t->binding, GPUC_SCOPE_COOPMAT))
         why = "cooperative matrices do not have";
     if (why)
-        gpuc_stage_fail(t->e->n->stage,
-                        "tensorize: %s runs for all of '%s', of which some is left out (%s), which %s; split by a "
-                        "factor that divides, or align_bounds",
-                        t->intrin->name, name, gpuc_expr_text(ctx, cond), why);
+        gpuc_stage_fail(
+            t->e->n->stage,
+            "tensorize: %s runs for all of '%s', of which some is left out (%s), which %s; split by a "
+            "factor that divides, or align_bounds",
+            t->intrin->name, name, gpuc_expr_text(ctx, cond), why);
     gpuc_ptrs_push(ctx, &t->partial, (void *)(uintptr_t)cond);
-    if (!gpuc_arith_prove(t->e->l->analyzer, whole)) t->whole = t->whole ? gpuc_and(ctx, t->whole, whole) : whole;
+    if (!gpuc_arith_prove(t->e->l->analyzer, whole))
+        t->whole = t->whole ? gpuc_and(ctx, t->whole, whole) : whole;
 }
 
 /* The tile of loops from first to before end, and takes the guards that leave out some of it. */
@@ -376,7 +378,8 @@ static void make_tile(tile *t, const emitter *e, const gpuc_nest_loop *loops, in
         vars[i - first] = loops[i].var;
         iters[i - first] = loops[i].iter;
     }
-    gpuc_intrin_bind(&t->binding, e->l->analyzer, e->n->stage, t->intrin, &e->emit, end - first, iters, vars);
+    gpuc_tensor_intrin_bind(&t->binding, e->l->analyzer, e->n->stage, t->intrin, &e->emit, end - first, iters,
+                            vars);
     for (size_t k = 0; k < guards->count; k++) {
         int loop = guarded_loop(t, guards->at[k]);
         if (loop < 0)
@@ -391,7 +394,7 @@ static void make_tile(tile *t, const emitter *e, const gpuc_nest_loop *loops, in
 static gpuc_stmt run_tile(const tile *t, gpuc_tensor_part part, const char *what, gpuc_stmt plain)
 {
     gpuc_lowering *l = t->e->l;
-    gpuc_stmt s = part ? tidy(l, gpuc_intrin_emit(&t->binding, part, what)) : NULL;
+    gpuc_stmt s = part ? tidy(l, gpuc_tensor_intrin_emit(&t->binding, part, what)) : NULL;
     if (part && !t->whole) return s;
     plain = close_loops(l, t->loops, t->first, t->end, &t->partial, plain);
     return part ? gpuc_tir_if_(l->ctx, t->whole, s, plain) : plain;
@@ -507,7 +510,8 @@ static halves run_halves(const gpuc_nest *n, int level, data_half *h, const emit
 }
 
 /* The finalise part, without the loops around that it has in common with the updates. both: guards there. */
-static gpuc_stmt emit_finalise(gpuc_lowering *l, const gpuc_nest *n, int common, int level, const gpuc_ptrs *both)
+static gpuc_stmt emit_finalise(gpuc_lowering *l, const gpuc_nest *n, int common, int level,
+                               const gpuc_ptrs *both)
 {
     data_half h;
     tile t;
@@ -540,7 +544,7 @@ static gpuc_stmt emit_whole(gpuc_lowering *l, const gpuc_nest *n, int level)
     gpuc_stmt update = run_tile(&t, NULL, "update", tidy(l, gpuc_te_emit_update(l->ctx, &e.emit)));
     init = guarded(l->ctx, &h.guards, init);
     gpuc_stmt plain = gpuc_tir_seq2(l->ctx, init, update);
-    gpuc_stmt s = tidy(l, gpuc_intrin_emit(&t.binding, t.intrin->parts.body, "body"));
+    gpuc_stmt s = tidy(l, gpuc_tensor_intrin_emit(&t.binding, t.intrin->parts.body, "body"));
     for (size_t i = 0; i < guards.count; i++) gpuc_ptrs_push(l->ctx, &both, guards.at[i]);
     if (t.whole) s = gpuc_tir_if_(l->ctx, t.whole, s, plain);
     return close_loops(l, n->loops, 0, level, &both, s);

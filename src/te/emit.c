@@ -167,7 +167,8 @@ static gpuc_expr swap_address(const swap_buffers *s, const gpuc_tir_call_node *c
 {
     gpuc_ctx *ctx = s->m.ctx;
     if ((p->view || p->buffer->strides) && !gpuc_map_has(&s->strided, c->buffer))
-        fail_call(s, c, "whose rows are not stored side by side, and does not ask for its strides ('stride')");
+        fail_call(s, c,
+                  "whose rows are not stored side by side, and does not ask for its strides ('stride')");
     return gpuc_tir_call(ctx, GPUC_INT64, c->fn, NULL, p->buffer, p->buffer->ndim,
                          place_index(ctx, p, c->n, c->args));
 }

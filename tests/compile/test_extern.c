@@ -14,8 +14,8 @@
 #define EXPORTED __attribute__((visibility("default")))
 
 /* to[i, j] = from[i, j], of elements of so many bytes. */
-EXPORTED int32_t test_copy(void *to, const void *from, int64_t bytes, int64_t rows, int64_t columns, int64_t to_row,
-                           int64_t to_column, int64_t from_row, int64_t from_column);
+EXPORTED int32_t test_copy(void *to, const void *from, int64_t bytes, int64_t rows, int64_t columns,
+                           int64_t to_row, int64_t to_column, int64_t from_row, int64_t from_column);
 int32_t test_copy(void *to, const void *from, int64_t bytes, int64_t rows, int64_t columns, int64_t to_row,
                   int64_t to_column, int64_t from_row, int64_t from_column)
 {
@@ -86,7 +86,8 @@ static gpuc_tensor *copied(gpuc_ctx *ctx, const char *name, gpuc_tensor *t, copy
 /* The same elements. */
 static gpuc_tensor *again(gpuc_ctx *ctx, const char *name, gpuc_tensor *t)
 {
-    gpuc_iter *ij[] = {gpuc_te_axis(ctx, gpuc_te_shape(t)[0], "i"), gpuc_te_axis(ctx, gpuc_te_shape(t)[1], "j")};
+    gpuc_iter *ij[] = {gpuc_te_axis(ctx, gpuc_te_shape(t)[0], "i"),
+                       gpuc_te_axis(ctx, gpuc_te_shape(t)[1], "j")};
     const gpuc_expr at[] = {gpuc_iter_var(ij[0]), gpuc_iter_var(ij[1])};
     return gpuc_te_compute(ctx, name, 2, ij, gpuc_te_read(ctx, t, 2, at));
 }
@@ -133,11 +134,12 @@ static gpuc_schedule *placed(gpuc_ctx *ctx, task *t, gpuc_tensor **args)
     gpuc_expr rows = t->place == OPEN ? gpuc_var(ctx, "n", GPUC_INT64) : gpuc_int(ctx, ROWS),
               columns = gpuc_int(ctx, COLUMNS), shape[] = {rows, columns};
     const gpuc_expr strides[] = {gpuc_int(ctx, 9), gpuc_int(ctx, -1)};
-    args[0] = t->place == VIEW ? gpuc_te_placeholder_strided(ctx, "A", 2, shape, t->type, gpuc_int(ctx, 50), strides,
-                                                             gpuc_int(ctx, 8))
+    args[0] = t->place == VIEW ? gpuc_te_placeholder_strided(ctx, "A", 2, shape, t->type, gpuc_int(ctx, 50),
+                                                             strides, gpuc_int(ctx, 8))
                                : gpuc_te_placeholder(ctx, "A", 2, shape, t->type);
     bool between = t->place == BETWEEN || t->place == PADDED;
-    gpuc_tensor *from = between ? again(ctx, "T", args[0]) : args[0], *made = copied(ctx, "E", from, &t->copy);
+    gpuc_tensor *from = between ? again(ctx, "T", args[0]) : args[0],
+                *made = copied(ctx, "E", from, &t->copy);
     args[1] = between ? again(ctx, "C", made) : made;
     gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &args[1]);
     if (t->place == PADDED) gpuc_stage_storage_align(gpuc_schedule_stage(s, from), 0, 4, 1);
@@ -151,7 +153,8 @@ static void place_body(gpuc_ctx *ctx, void *arg)
     uint8_t in[50 * 8], out[ROWS * COLUMNS * 8];
     size_t bytes = gpuc_dtype_bytes(t->type);
     for (size_t i = 0; i < 50 * bytes; i++)
-        in[i] = gpuc_is_bool(t->type) ? i % 3 == 0 : (uint8_t)(i * 37 % 120); /* no NaN, whose bits may change */
+        in[i] =
+            gpuc_is_bool(t->type) ? i % 3 == 0 : (uint8_t)(i * 37 % 120); /* no NaN, whose bits may change */
     memset(out, 0x77, sizeof out);
     gpuc_schedule *s = placed(ctx, t, args);
     run(build(ctx, s, args), t->type, in, t->place == VIEW ? 50 : 0, t->place == OPEN, out);
@@ -159,7 +162,8 @@ static void place_body(gpuc_ctx *ctx, void *arg)
         for (int j = 0; j < COLUMNS; j++) {
             int at = t->place == VIEW ? 8 + 9 * i - j : i * COLUMNS + j;
             if (memcmp(out + (size_t)(i * COLUMNS + j) * bytes, in + (size_t)at * bytes, bytes) != 0)
-                fail_msg("element [%d, %d] of place %d, type %d.%d", i, j, t->place, t->type.code, t->type.bits);
+                fail_msg("element [%d, %d] of place %d, type %d.%d", i, j, t->place, t->type.code,
+                         t->type.bits);
         }
 }
 
@@ -212,7 +216,8 @@ static void test_refused(void **state)
     for (int place = PADDED; place < PLACES; place++)
         refuse((task){.type = GPUC_FLOAT32, .place = place, .copy = {.compact = true}},
                "extern 'E': its body calls 'const_address' on");
-    refuse((task){.type = GPUC_FLOAT32, .copy = {.function = "test_no_such_function"}}, "test_no_such_function");
+    refuse((task){.type = GPUC_FLOAT32, .copy = {.function = "test_no_such_function"}},
+           "test_no_such_function");
 }
 
 /* ---- Intrinsics ------------------------------------------------------------------------------------- */
@@ -250,8 +255,8 @@ static void intrin_body(gpuc_ctx *ctx, void *arg)
     if (place == PADDED) gpuc_stage_storage_align(gpuc_schedule_stage(s, t), 0, 4, 1);
     for (int i = 0; i < 2; i++) {
         if (at) gpuc_stage_compute_at(stages[1], stages[0], at);
-        gpuc_stage_tile(stages[i], gpuc_stage_axis(stages[i], 0), gpuc_stage_axis(stages[i], 1), 2, 3, &io, &jo, &ii,
-                        &ji);
+        gpuc_stage_tile(stages[i], gpuc_stage_axis(stages[i], 0), gpuc_stage_axis(stages[i], 1), 2, 3, &io,
+                        &jo, &ii, &ji);
         gpuc_stage_tensorize(stages[i], ii, intrin);
         at = jo;
     }

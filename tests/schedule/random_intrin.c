@@ -12,7 +12,7 @@ enum { MAX_LOOPS = 8, MAX_READS = 16, MAX_OUTPUTS = 4 };
 typedef struct source {
     const gpuc_tensor *from;
     gpuc_tensor *input;
-    gpuc_expr min[GPUC_INTRIN_AXES]; /* of the indices */
+    gpuc_expr min[GPUC_TENSOR_AXES]; /* of the indices */
 } source;
 
 typedef struct maker {
@@ -38,10 +38,11 @@ static GPUC_NORETURN void refuse(gpuc_ctx *ctx, const char *why)
 static gpuc_expr replaced(maker *m, gpuc_expr e)
 {
     const gpuc_te_op *op = m->op;
-    gpuc_expr vars[2 * GPUC_INTRIN_AXES];
+    gpuc_expr vars[2 * GPUC_TENSOR_AXES];
     int n = op->num_axes + op->num_reduce;
     if (n > MAX_LOOPS) refuse(m->ctx, "too many axes");
-    for (int i = 0; i < n; i++) vars[i] = i < op->num_axes ? op->axes[i]->var : op->reduce[i - op->num_axes]->var;
+    for (int i = 0; i < n; i++)
+        vars[i] = i < op->num_axes ? op->axes[i]->var : op->reduce[i - op->num_axes]->var;
     return gpuc_tir_substitute(m->ctx, e, n, vars, m->with);
 }
 
@@ -74,8 +75,8 @@ static void make_source(maker *m, const gpuc_tensor *t, const gpuc_ptrs *reads)
 {
     gpuc_ctx *ctx = m->ctx;
     source *s = &m->sources[m->num_sources];
-    gpuc_expr shape[GPUC_INTRIN_AXES];
-    if (t->ndim > GPUC_INTRIN_AXES) refuse(ctx, "too many dimensions");
+    gpuc_expr shape[GPUC_TENSOR_AXES];
+    if (t->ndim > GPUC_TENSOR_AXES) refuse(ctx, "too many dimensions");
     for (int d = 0; d < t->ndim; d++) {
         gpuc_expr max = NULL;
         s->min[d] = NULL;
@@ -88,10 +89,10 @@ static void make_source(maker *m, const gpuc_tensor *t, const gpuc_ptrs *reads)
             max = max ? gpuc_max(ctx, max, to) : to;
         }
         s->min[d] = gpuc_arith_simplify(m->a, s->min[d]);
-        shape[d] = gpuc_arith_simplify(
-            m->a, gpuc_add(ctx, gpuc_sub(ctx, max, s->min[d]), gpuc_int(ctx, 1)));
+        shape[d] = gpuc_arith_simplify(m->a, gpuc_add(ctx, gpuc_sub(ctx, max, s->min[d]), gpuc_int(ctx, 1)));
         int64_t extent;
-        if (!gpuc_expr_is_int(shape[d], &extent)) refuse(ctx, "places that it reads are not at known distances");
+        if (!gpuc_expr_is_int(shape[d], &extent))
+            refuse(ctx, "places that it reads are not at known distances");
     }
     s->from = t;
     s->input = gpuc_te_placeholder(ctx, t->name, t->ndim, shape, t->dtype);
@@ -105,7 +106,7 @@ static gpuc_expr to_pattern(gpuc_tir_mapper *mapper, gpuc_expr e)
     const gpuc_tir_read_node *r = gpuc_as_read(e);
     const source *s = m->sources;
     while (s->from != r->tensor) s++;
-    gpuc_expr index[GPUC_INTRIN_AXES];
+    gpuc_expr index[GPUC_TENSOR_AXES];
     for (int d = 0; d < r->n; d++)
         index[d] = gpuc_arith_simplify(m->a, gpuc_sub(m->ctx, replaced(m, r->index[d]), s->min[d]));
     return gpuc_te_read(m->ctx, s->input, r->n, index);
@@ -214,8 +215,8 @@ static gpuc_stmt in_loops(const maker *m, int first, int end, gpuc_stmt body)
     }
     body = gpuc_tir_substitute_stmt(m->ctx, body, end - first, vars + first, with + first);
     for (int i = end - 1; i >= first; i--)
-        body = gpuc_tir_for_(m->ctx, with[i], gpuc_int(m->ctx, 0), axis_at(m, i)->extent,
-                             GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, body);
+        body = gpuc_tir_for_(m->ctx, with[i], gpuc_int(m->ctx, 0), axis_at(m, i)->extent, GPUC_LOOP_SERIAL,
+                             GPUC_THREAD_NONE, body);
     return body;
 }
 
@@ -287,13 +288,14 @@ static gpuc_stmt store_results(const maker *m, const gpuc_tensor_region *out, co
     const gpuc_expr *index = element(m);
     if (lanes < 2 || lanes > 4)
         return in_loops(m, 0, m->num_data,
-                        gpuc_tensor_region_store_at(ctx, out, index,
-                                                    negative(m, gpuc_tir_load(ctx, sums, sums->ndim, index))));
+                        gpuc_tensor_region_store_at(
+                            ctx, out, index, negative(m, gpuc_tir_load(ctx, sums, sums->ndim, index))));
     gpuc_expr parts[4], at[MAX_LOOPS];
     memcpy(at, index, sizeof *at * (size_t)m->num_data);
     for (int k = 0; k < lanes; k++) {
         at[last] = gpuc_int(ctx, k);
-        parts[k] = negative(m, gpuc_tir_load(ctx, sums, sums->ndim, gpuc_ctx_memdup(ctx, at, sizeof *at * (size_t)m->num_data)));
+        parts[k] = negative(m, gpuc_tir_load(ctx, sums, sums->ndim,
+                                             gpuc_ctx_memdup(ctx, at, sizeof *at * (size_t)m->num_data)));
     }
     at[last] = gpuc_int(ctx, 0);
     gpuc_expr vector = gpuc_tir_vector(ctx, (int)lanes, parts);
@@ -312,9 +314,10 @@ static gpuc_stmt accumulate(const maker *m, const gpuc_tensor_region *const *in,
     gpuc_stmt before = NULL, loop = NULL, after = NULL;
     for (int i = 0; i < count; i++) {
         gpuc_dtype t = m->pattern->outputs[i]->dtype;
-        sums[i] = gpuc_tir_buffer_make(ctx, "sums", t, m->num_data, m->pattern->outputs[i]->shape, GPUC_SCOPE_LOCAL);
-        gpuc_expr first = anew ? r->reducer->identity[i]
-                               : negative(m, gpuc_tensor_region_load_at(ctx, out[i], element(m)));
+        sums[i] = gpuc_tir_buffer_make(ctx, "sums", t, m->num_data, m->pattern->outputs[i]->shape,
+                                       GPUC_SCOPE_LOCAL);
+        gpuc_expr first =
+            anew ? r->reducer->identity[i] : negative(m, gpuc_tensor_region_load_at(ctx, out[i], element(m)));
         before = gpuc_tir_seq2(ctx, before, gpuc_tir_store(ctx, sums[i], m->num_data, element(m), first));
         have[i] = gpuc_tir_load(ctx, sums[i], m->num_data, element(m));
         more[i] = value_of(m, in, r->source[i]);
@@ -363,7 +366,8 @@ const gpuc_tensor_intrin *random_intrin_make(gpuc_ctx *ctx, const gpuc_stage *st
     gpuc_tensor_parts parts = {.arg = m};
     if (gpuc_schedule_op_is_reduction(m->op)) {
         bool negates = kind & RANDOM_INTRIN_FINALISE;
-        for (int i = 0; i < pattern->op->num_outputs; i++) negates &= !gpuc_is_bool(pattern->op->outputs[i]->dtype);
+        for (int i = 0; i < pattern->op->num_outputs; i++)
+            negates &= !gpuc_is_bool(pattern->op->outputs[i]->dtype);
         if (!negates) m->kind &= ~(unsigned)RANDOM_INTRIN_FINALISE;
         parts.update = update_part;
         if (kind & RANDOM_INTRIN_BODY) parts.body = whole_body;

@@ -40,8 +40,8 @@ static gpuc_stmt product(gpuc_ctx *ctx, const gpuc_tensor_region *const *in, con
     const gpuc_expr ij[] = {i, j}, ik[] = {i, k}, kj[] = {k, j}, by = gpuc_imm(ctx, GPUC_FLOAT32, sign);
     const gpuc_tir_buffer *sum = gpuc_tir_buffer_make(ctx, "sum", GPUC_FLOAT32, 1, &one, GPUC_SCOPE_LOCAL);
     gpuc_expr first = anew ? gpuc_imm(ctx, GPUC_FLOAT32, 0) : gpuc_tensor_region_load_at(ctx, out, ij);
-    gpuc_expr x = gpuc_mul(ctx, gpuc_tensor_region_load_at(ctx, in[0], ik),
-                           gpuc_tensor_region_load_at(ctx, in[1], kj));
+    gpuc_expr x =
+        gpuc_mul(ctx, gpuc_tensor_region_load_at(ctx, in[0], ik), gpuc_tensor_region_load_at(ctx, in[1], kj));
     gpuc_expr more = gpuc_add(ctx, gpuc_tir_load(ctx, sum, 1, &zero), gpuc_mul(ctx, by, x));
     const gpuc_stmt parts[] = {
         gpuc_tir_store(ctx, sum, 1, &zero, first),
@@ -105,7 +105,7 @@ static const gpuc_tensor_intrin *block_intrin(gpuc_ctx *ctx, block *b, int parts
     gpuc_tensor *c = gpuc_te_compute(ctx, "c", 2, ij, gpuc_te_reduce(ctx, "sum", x, 1, &k));
     const gpuc_tensor_parts p = {
         .body = parts & BODY ? block_body : NULL,
-        .update = !(parts & UPDATE)   ? NULL
+        .update = !(parts & UPDATE)  ? NULL
                   : parts & FINALISE ? block_update_negative
                                      : block_update,
         .init = parts & INIT ? block_init : NULL,
@@ -135,8 +135,8 @@ static void make(gpuc_ctx *ctx, int64_t m, int64_t n, int64_t k, const block *b,
     output(g, gpuc_te_compute(ctx, "C", 2, ij, gpuc_te_reduce(ctx, "sum", product, 1, &r)));
     x->s = gpuc_schedule_create(ctx, 1, &g->args[2]);
     x->c = gpuc_schedule_stage(x->s, g->args[2]);
-    gpuc_stage_tile(x->c, gpuc_stage_axis(x->c, 0), gpuc_stage_axis(x->c, 1), b->m, b->n, &x->io, &x->jo, &x->ii,
-                    &x->ji);
+    gpuc_stage_tile(x->c, gpuc_stage_axis(x->c, 0), gpuc_stage_axis(x->c, 1), b->m, b->n, &x->io, &x->jo,
+                    &x->ii, &x->ji);
     if (b->k == k) return; /* all of the reduction is in the tile */
     gpuc_stage_split(x->c, gpuc_stage_reduce_axis(x->c, 0), b->k, &x->ko, &x->ki);
     gpuc_stage_reorder(x->c, 6, ITERS(x->io, x->jo, x->ko, x->ii, x->ji, x->ki));
@@ -151,7 +151,8 @@ static const char *lowered(matmul *x)
 static void parts_body(gpuc_ctx *ctx, void *arg)
 {
     static const int all[] = {UPDATE, UPDATE | INIT, BODY | UPDATE, UPDATE | INIT | FINALISE};
-    static const int64_t sizes[][3] = {{8, 6, 10}, {7, 6, 10}, {8, 7, 10}, {9, 8, 10}, {8, 6, 12}, {7, 5, 13}};
+    static const int64_t sizes[][3] = {{8, 6, 10}, {7, 6, 10}, {8, 7, 10},
+                                       {9, 8, 10}, {8, 6, 12}, {7, 5, 13}};
     (void)arg;
     for (size_t p = 0; p < 4; p++)
         for (size_t n = 0; n < sizeof sizes / sizeof sizes[0]; n++) {
@@ -236,17 +237,19 @@ static void typed_body(gpuc_ctx *ctx, void *arg)
     gpuc_expr four = num(&g, 4), n = num(&g, 3), m = num(&g, 10);
     gpuc_tensor *row = gpuc_te_placeholder(ctx, "row", 1, &four, t->type),
                 *a = input(&g, "A", t->type, 2, EXPRS(n, m));
-    gpuc_iter *i = axis(&g, four, "i"), *k = raxis(&g, four, "k"), *ij[] = {axis(&g, n, "i"), axis(&g, m, "j")},
-              *x = axis(&g, n, "x"), *r = raxis(&g, m, "r");
+    gpuc_iter *i = axis(&g, four, "i"), *k = raxis(&g, four, "k"),
+              *ij[] = {axis(&g, n, "i"), axis(&g, m, "j")}, *x = axis(&g, n, "x"), *r = raxis(&g, m, "r");
     gpuc_tensor *copied = gpuc_te_compute(ctx, "copied", 1, &i, AT1(&g, row, V(i))),
                 *joined = gpuc_te_compute(ctx, "joined", 0, NULL,
                                           gpuc_te_reduce(ctx, t->reducer, AT1(&g, row, V(k)), 1, &k)),
                 *b = gpuc_te_compute(ctx, "T", 2, ij, AT2(&g, a, V(ij[0]), V(ij[1])));
-    output(&g, gpuc_te_compute(ctx, "C", 1, &x, gpuc_te_reduce(ctx, t->reducer, AT2(&g, b, V(x), V(r)), 1, &r)));
+    output(&g,
+           gpuc_te_compute(ctx, "C", 1, &x, gpuc_te_reduce(ctx, t->reducer, AT2(&g, b, V(x), V(r)), 1, &r)));
     gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &g.args[1]);
     gpuc_stage *stages[] = {gpuc_schedule_stage(s, b), gpuc_schedule_stage(s, g.args[1])};
     const gpuc_tensor_intrin *intrins[] = {
-        gpuc_tensor_intrin_declare_parts(ctx, "copy", copied, 1, &row, &(gpuc_tensor_parts){.body = copy_row}),
+        gpuc_tensor_intrin_declare_parts(ctx, "copy", copied, 1, &row,
+                                         &(gpuc_tensor_parts){.body = copy_row}),
         gpuc_tensor_intrin_declare_parts(ctx, "join", joined, 1, &row,
                                          &(gpuc_tensor_parts){.update = join_row, .arg = arg})};
     for (int p = 0; p < 2; p++) {
@@ -292,8 +295,9 @@ static gpuc_stmt windows(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
         gpuc_expr sum = gpuc_tensor_region_load(ctx, out[0], &i, 1);
         for (int64_t k = 0; k < 3; k++) {
             int64_t at = 2 * i + k;
-            sum = gpuc_add(ctx, sum, gpuc_mul(ctx, gpuc_tensor_region_load(ctx, in[0], &at, 1),
-                                              gpuc_tensor_region_load(ctx, in[1], &k, 1)));
+            sum = gpuc_add(ctx, sum,
+                           gpuc_mul(ctx, gpuc_tensor_region_load(ctx, in[0], &at, 1),
+                                    gpuc_tensor_region_load(ctx, in[1], &k, 1)));
         }
         all = gpuc_tir_seq2(ctx, all, gpuc_tensor_region_store(ctx, out[0], &i, sum));
     }
@@ -331,8 +335,9 @@ static void place_body(gpuc_ctx *ctx, void *arg)
         a = input(&g, "A", GPUC_FLOAT32, 2, shape);
     }
     gpuc_tensor *w = input(&g, "W", GPUC_FLOAT32, 2, EXPRS(n, num(&g, 3)));
-    gpuc_iter *pq[] = {axis(&g, n, "p"), axis(&g, m, "q")}, *cx[] = {axis(&g, n, "c"), axis(&g, num(&g, 12), "x")},
-              *k = raxis(&g, num(&g, 3), "k"), *xo, *xi;
+    gpuc_iter *pq[] = {axis(&g, n, "p"), axis(&g, m, "q")},
+              *cx[] = {axis(&g, n, "c"), axis(&g, num(&g, 12), "x")}, *k = raxis(&g, num(&g, 3), "k"), *xo,
+              *xi;
     gpuc_tensor *t = gpuc_te_compute(ctx, "T", 2, pq, AT2(&g, a, V(pq[0]), V(pq[1])));
     gpuc_tensor *from = place == PLAIN || place == BACKWARDS ? a : t;
     gpuc_expr where = gpuc_add(ctx, gpuc_mul(ctx, V(cx[1]), num(&g, 2)), V(k));
@@ -353,9 +358,9 @@ static void place_body(gpuc_ctx *ctx, void *arg)
 static gpuc_stmt call_row(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
                           const gpuc_tensor_region *const *out, void *arg)
 {
-    const gpuc_expr args[] = {gpuc_tensor_region_address(ctx, out[0], true),
-                              gpuc_tensor_region_address(ctx, in[0], false),
-                              gpuc_tensor_region_stride(ctx, in[0], 0), gpuc_tensor_region_stride(ctx, in[0], 1)};
+    const gpuc_expr args[] = {
+        gpuc_tensor_region_address(ctx, out[0], true), gpuc_tensor_region_address(ctx, in[0], false),
+        gpuc_tensor_region_stride(ctx, in[0], 0), gpuc_tensor_region_stride(ctx, in[0], 1)};
     (void)arg;
     return gpuc_tir_eval(ctx, gpuc_tir_intrinsic(ctx, GPUC_INT32, "extern", "row", NULL, 4, args));
 }
@@ -367,8 +372,8 @@ static void call_body(gpuc_ctx *ctx, void *arg)
     gpuc_expr two = num(&g, 2), four = num(&g, 4);
     gpuc_tensor *tile = gpuc_te_placeholder(ctx, "tile", 2, EXPRS(two, four), GPUC_FLOAT32),
                 *a = input(&g, "A", GPUC_FLOAT32, 2, EXPRS(num(&g, 8), num(&g, 12)));
-    gpuc_iter *p[] = {axis(&g, four, "p"), axis(&g, two, "q")}, *ij[] = {axis(&g, num(&g, 12), "i"), axis(&g, num(&g, 8), "j")},
-              *io, *jo, *ii, *ji;
+    gpuc_iter *p[] = {axis(&g, four, "p"), axis(&g, two, "q")},
+              *ij[] = {axis(&g, num(&g, 12), "i"), axis(&g, num(&g, 8), "j")}, *io, *jo, *ii, *ji;
     gpuc_tensor *turned = gpuc_te_compute(ctx, "turned", 2, p, AT2(&g, tile, V(p[1]), V(p[0])));
     output(&g, gpuc_te_compute(ctx, "C", 2, ij, AT2(&g, a, V(ij[1]), V(ij[0]))));
     gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &g.args[1]);
@@ -395,7 +400,8 @@ static gpuc_stmt top_of_four(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
         gpuc_tensor_region_store_at(ctx, out[0], NULL, more),
         gpuc_tensor_region_store_at(ctx, out[1], NULL, gpuc_tensor_region_load_at(ctx, in[1], &k))};
     gpuc_stmt take = gpuc_tir_if_(ctx, gpuc_lt(ctx, have, more), gpuc_tir_seq(ctx, 2, stores), NULL);
-    return gpuc_tir_for_(ctx, k, gpuc_int(ctx, 0), gpuc_int(ctx, 4), GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, take);
+    return gpuc_tir_for_(ctx, k, gpuc_int(ctx, 0), gpuc_int(ctx, 4), GPUC_LOOP_SERIAL, GPUC_THREAD_NONE,
+                         take);
 }
 
 /* Of equal ones the one with the smaller payload. */
@@ -409,7 +415,8 @@ static void top_of(expr_graph *g, gpuc_tensor *values, gpuc_tensor *payload, gpu
                              gpuc_and(ctx, gpuc_eq(ctx, l[0], r[0]), gpuc_le(ctx, l[1], r[1])));
     gpuc_expr joined[] = {gpuc_select(ctx, left, l[0], r[0]), gpuc_select(ctx, left, l[1], r[1])};
     const gpuc_tir_reducer *reducer = gpuc_te_comm_reducer(
-        ctx, "top", 2, l, r, joined, EXPRS(gpuc_tir_min_value(ctx, GPUC_FLOAT32), gpuc_tir_max_value(ctx, GPUC_INT32)));
+        ctx, "top", 2, l, r, joined,
+        EXPRS(gpuc_tir_min_value(ctx, GPUC_FLOAT32), gpuc_tir_max_value(ctx, GPUC_INT32)));
     for (int i = 0; i < 2; i++) {
         gpuc_tensor *t = i ? payload : values;
         read[i] = row ? AT2(g, t, V(row), V(k)) : AT1(g, t, V(k));
@@ -426,7 +433,8 @@ static void outputs_body(gpuc_ctx *ctx, void *arg)
     gpuc_tensor *in[] = {gpuc_te_placeholder(ctx, "v", 1, &four, GPUC_FLOAT32),
                          gpuc_te_placeholder(ctx, "p", 1, &four, GPUC_INT32)},
                 *outs[2], *pattern[2];
-    gpuc_tensor *v = input(&g, "V", GPUC_FLOAT32, 2, EXPRS(n, m)), *p = input(&g, "P", GPUC_INT32, 2, EXPRS(n, m));
+    gpuc_tensor *v = input(&g, "V", GPUC_FLOAT32, 2, EXPRS(n, m)),
+                *p = input(&g, "P", GPUC_INT32, 2, EXPRS(n, m));
     top_of(&g, in[0], in[1], NULL, raxis(&g, four, "k"), pattern);
     top_of(&g, v, p, axis(&g, n, "i"), raxis(&g, m, "k"), outs);
     output(&g, outs[0]);
@@ -463,7 +471,8 @@ typedef struct other {
     int form; /* 0: A[i, k] * B[k, j]; what else see `value` */
 } other;
 
-static gpuc_expr value(expr_graph *g, const other *o, gpuc_tensor *const *t, gpuc_expr i, gpuc_expr j, gpuc_expr k)
+static gpuc_expr value(expr_graph *g, const other *o, gpuc_tensor *const *t, gpuc_expr i, gpuc_expr j,
+                       gpuc_expr k)
 {
     gpuc_ctx *ctx = g->ctx;
     gpuc_expr a = gpuc_cast(ctx, o->sum, AT2(g, t[0], i, k)), b = gpuc_cast(ctx, o->sum, AT2(g, t[1], k, j));
@@ -484,11 +493,12 @@ static void mismatch(gpuc_ctx *ctx, void *arg)
     block b = {.m = 4, .n = 4, .k = 4};
     gpuc_expr eight = num(&g, 8), shape[] = {eight, eight};
     gpuc_tensor *t[] = {input(&g, "A", o->a, 2, shape), input(&g, "B", o->a, 2, shape)};
-    gpuc_iter *ij[] = {axis(&g, eight, "i"), axis(&g, eight, "j")}, *r = raxis(&g, eight, "k"), *ko, *ki, *io, *jo,
-              *ii, *ji;
+    gpuc_iter *ij[] = {axis(&g, eight, "i"), axis(&g, eight, "j")}, *r = raxis(&g, eight, "k"), *ko, *ki, *io,
+              *jo, *ii, *ji;
     gpuc_expr x = value(&g, o, t, V(ij[0]), V(ij[1]), V(r));
     if (o->form == 5) {
-        gpuc_te_reduce_n(ctx, gpuc_tir_reducer_get(ctx, "sum", o->sum), &x, 1, &r, gpuc_lt(ctx, V(r), V(ij[0])), &x);
+        gpuc_te_reduce_n(ctx, gpuc_tir_reducer_get(ctx, "sum", o->sum), &x, 1, &r,
+                         gpuc_lt(ctx, V(r), V(ij[0])), &x);
     } else {
         x = gpuc_te_reduce(ctx, o->reducer, x, 1, &r);
     }
@@ -504,11 +514,31 @@ static void mismatch(gpuc_ctx *ctx, void *arg)
 }
 
 static const other others[] = {
-    {"does not compute what block does|it has float32(A(i, k)) in the place of a(i, k)", {GPUC_DTYPE_INT, 32, 1}, {GPUC_DTYPE_FLOAT, 32, 1}, "sum", 0},
-    {"it reduces by 'max' of float32, not by 'sum' of float32", {GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_FLOAT, 32, 1}, "max", 0},
-    {"it reduces by 'sum' of float64, not by 'sum' of float32", {GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_FLOAT, 64, 1}, "sum", 0},
-    {"it has A(i, k) + B(k, j) in the place of a(i, k)*b(k, j)", {GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_FLOAT, 32, 1}, "sum", 1},
-    {"'A' depends on axis 'i' of block, whose pattern's 'b' does not", {GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_FLOAT, 32, 1}, "sum", 2},
+    {"does not compute what block does|it has float32(A(i, k)) in the place of a(i, k)",
+     {GPUC_DTYPE_INT, 32, 1},
+     {GPUC_DTYPE_FLOAT, 32, 1},
+     "sum",
+     0},
+    {"it reduces by 'max' of float32, not by 'sum' of float32",
+     {GPUC_DTYPE_FLOAT, 32, 1},
+     {GPUC_DTYPE_FLOAT, 32, 1},
+     "max",
+     0},
+    {"it reduces by 'sum' of float64, not by 'sum' of float32",
+     {GPUC_DTYPE_FLOAT, 32, 1},
+     {GPUC_DTYPE_FLOAT, 64, 1},
+     "sum",
+     0},
+    {"it has A(i, k) + B(k, j) in the place of a(i, k)*b(k, j)",
+     {GPUC_DTYPE_FLOAT, 32, 1},
+     {GPUC_DTYPE_FLOAT, 32, 1},
+     "sum",
+     1},
+    {"'A' depends on axis 'i' of block, whose pattern's 'b' does not",
+     {GPUC_DTYPE_FLOAT, 32, 1},
+     {GPUC_DTYPE_FLOAT, 32, 1},
+     "sum",
+     2},
     {"'A' depends on axis", {GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_FLOAT, 32, 1}, "sum", 3},
     {"its reduction has a condition", {GPUC_DTYPE_FLOAT, 32, 1}, {GPUC_DTYPE_FLOAT, 32, 1}, "sum", 5},
 };
@@ -613,9 +643,11 @@ static void refusals_body(gpuc_ctx *ctx, void *arg)
         expect_error(ctx, others[i].words, mismatch, (void *)(uintptr_t)&others[i]);
     expect_error(ctx, "block has no update part|all of the reduction|'k.outer'", body_only, NULL);
     expect_error(ctx, "'j.inner' of extent 4 fits no axis of block, whose 'j' has 5", other_loops, NULL);
-    expect_error(ctx, "block runs for all of 'k.inner'|left out|finalise|factor that divides", own_form_tail, NULL);
+    expect_error(ctx, "block runs for all of 'k.inner'|left out|finalise|factor that divides", own_form_tail,
+                 NULL);
     expect_error(ctx, "intrinsic 'block': it has no body, and no update", no_parts, &(int){0});
-    expect_error(ctx, "intrinsic 'block': a part that initialises needs an update", no_parts, &(int){BODY | INIT});
+    expect_error(ctx, "intrinsic 'block': a part that initialises needs an update", no_parts,
+                 &(int){BODY | INIT});
 }
 
 /* ---- Tests ------------------------------------------------------------------------------------------ */

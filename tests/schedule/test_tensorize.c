@@ -178,7 +178,9 @@ static void refusals_body(gpuc_ctx *ctx, void *arg)
     sched x;
     refused = &x;
     make(ctx, "dot_u8i8", 4, &x);
-    expect_error(ctx, "tensorize|does not compute what dot_i8 does|A(i, k) is of type uint8, and b(k) of int8", other_types, NULL);
+    expect_error(ctx,
+                 "tensorize|does not compute what dot_i8 does|A(i, k) is of type uint8, and b(k) of int8",
+                 other_types, NULL);
     expect_error(ctx, "tensorize|2 loops|dot_u8i8 has 1", other_extent, NULL);
     gpuc_stage_tensorize(x.c, x.ki, gpuc_tensor_intrin_find(ctx, "dot_u8i8"));
     expect_error(ctx, "split|tensorized", split_after, NULL);
