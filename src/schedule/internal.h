@@ -205,10 +205,10 @@ const gpuc_tensor_region *gpuc_tensor_intrin_region(const gpuc_tensor_binding *b
                                                     const gpuc_expr *const *index, const char **why);
 const gpuc_tir_buffer *gpuc_tensor_region_buffer(const gpuc_tensor_region *r);
 
-/* Binds the loops with their variables, for the element that e describes. All axes: with the inputs, and raises unless the
- * computation is the pattern's. Else the loops are those of the output's axes. */
+/* Binds the loops with their variables, for the element that e describes. whole: the loops are those of all axes; binds the
+ * inputs too, and raises unless the computation is the pattern's. Else they are those of the output's axes. */
 void gpuc_tensor_intrin_bind(gpuc_tensor_binding *b, gpuc_analyzer *a, const gpuc_stage *st,
-                             const gpuc_tensor_intrin *intrin, const gpuc_te_emit *e, int n,
+                             const gpuc_tensor_intrin *intrin, const gpuc_te_emit *e, bool whole, int n,
                              const gpuc_iter *const *loops, const gpuc_expr *vars);
 /* Whether a tensor lies in that scope. */
 bool gpuc_tensor_intrin_touches(const gpuc_tensor_binding *b, gpuc_scope scope);

@@ -65,7 +65,7 @@ static bool same_read(gpuc_tensor_match *m, gpuc_expr p, gpuc_expr e)
 static bool same(gpuc_tensor_match *m, gpuc_expr p, gpuc_expr e)
 {
     m->steps++;
-    if (p == e) return true;
+    if (p == e && !(p->flags & GPUC_TIR_HAS_TE)) return true;
     if (p->kind == e->kind && !gpuc_dtype_equal(p->dtype, e->dtype))
         return differs(m, gpuc_ctx_printf(m->ctx, "%s is of type %s, and %s of %s", text_of(m, e),
                                           type_of(m, e), text_of(m, p), type_of(m, p)));

@@ -119,17 +119,20 @@ static void bind_outputs(gpuc_tensor_binding *b)
 }
 
 void gpuc_tensor_intrin_bind(gpuc_tensor_binding *b, gpuc_analyzer *a, const gpuc_stage *st,
-                             const gpuc_tensor_intrin *intrin, const gpuc_te_emit *e, int n,
+                             const gpuc_tensor_intrin *intrin, const gpuc_te_emit *e, bool whole, int n,
                              const gpuc_iter *const *loops, const gpuc_expr *vars)
 {
     gpuc_ctx *ctx = st->schedule->ctx;
-    int axes[GPUC_TENSOR_AXES];
+    int axes[GPUC_TENSOR_AXES], rank = whole ? gpuc_tensor_intrin_rank(intrin) : intrin->pattern->num_axes;
+    if (n != rank)
+        gpuc_stage_fail(st, "tensorize: the loops of %s have changed: there are %d, and it has %d axes",
+                        intrin->name, n, rank);
     *b =
         (gpuc_tensor_binding){.ctx = ctx, .analyzer = a, .stage = st, .intrin = intrin, .emit = e, .rank = n};
     need_axes(st, intrin, n, loops, axes);
     for (int i = 0; i < n; i++) b->var[axes[i]] = vars[i];
     b->out = gpuc_new_array(ctx, const gpuc_tensor_region *, e->op->num_outputs);
-    if (n == gpuc_tensor_intrin_rank(intrin)) {
+    if (whole) {
         gpuc_tensor_match m;
         b->in = gpuc_new_array(ctx, const gpuc_tensor_region *, intrin->num_inputs + 1);
         const char *why = gpuc_tensor_intrin_find_match(ctx, intrin, e->op, bind_inputs, b, &m);

@@ -354,6 +354,23 @@ static void place_body(gpuc_ctx *ctx, void *arg)
     assert_int_equal(runs, 1);
 }
 
+/* The pattern is what the stage computes, with its own placeholder. */
+static void itself_body(gpuc_ctx *ctx, void *arg)
+{
+    expr_graph g = {.ctx = ctx};
+    (void)arg;
+    gpuc_expr four = num(&g, 4);
+    gpuc_tensor *a = input(&g, "A", GPUC_FLOAT32, 1, &four);
+    gpuc_iter *i = axis(&g, four, "i");
+    output(&g, gpuc_te_compute(ctx, "C", 1, &i, AT1(&g, a, V(i))));
+    gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &g.args[1]);
+    gpuc_stage *c = gpuc_schedule_stage(s, g.args[1]);
+    gpuc_stage_tensorize(c, gpuc_stage_leaf(c, 0),
+                         gpuc_tensor_intrin_declare_parts(ctx, "itself", g.args[1], 1, &a,
+                                                          &(gpuc_tensor_parts){.body = copy_row}));
+    compare_with_definition(&g, s);
+}
+
 /* Strides and the address of the first element are those of the storage. */
 static gpuc_stmt call_row(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
                           const gpuc_tensor_region *const *out, void *arg)
@@ -620,6 +637,20 @@ static void other_loops(gpuc_ctx *ctx, void *arg)
     gpuc_stage_tensorize(x.c, x.ii, block_intrin(ctx, &larger, UPDATE));
 }
 
+/* Loops that change after tensorize. */
+static void changed_loops(gpuc_ctx *ctx, void *arg)
+{
+    block b = {.m = 4, .n = 4, .k = 4};
+    matmul x;
+    make(ctx, 8, 8, 8, &b, &x);
+    gpuc_stage_tensorize(x.c, x.ii, block_intrin(ctx, &b, BODY | UPDATE));
+    if (*(const int *)arg)
+        gpuc_stage_reorder(x.c, 2, ITERS(x.ki, x.ii));
+    else
+        gpuc_stage_split(x.c, x.ki, 2, NULL, NULL);
+    gpuc_schedule_lower(x.s, "f", 3, x.g.args);
+}
+
 static void own_form_tail(gpuc_ctx *ctx, void *arg)
 {
     block b = {.m = 4, .n = 4, .k = 4};
@@ -643,6 +674,8 @@ static void refusals_body(gpuc_ctx *ctx, void *arg)
         expect_error(ctx, others[i].words, mismatch, (void *)(uintptr_t)&others[i]);
     expect_error(ctx, "block has no update part|all of the reduction|'k.outer'", body_only, NULL);
     expect_error(ctx, "'j.inner' of extent 4 fits no axis of block, whose 'j' has 5", other_loops, NULL);
+    expect_error(ctx, "the loops of block have changed: there are 4, and it has 3 axes", changed_loops, &(int){0});
+    expect_error(ctx, "the loops of block have changed: there are 1, and it has 3 axes", changed_loops, &(int){1});
     expect_error(ctx, "block runs for all of 'k.inner'|left out|finalise|factor that divides", own_form_tail,
                  NULL);
     expect_error(ctx, "intrinsic 'block': it has no body, and no update", no_parts, &(int){0});
@@ -670,6 +703,7 @@ static void test_places(void **state)
 {
     (void)state;
     for (int place = 0; place < PLACES; place++) run_ok(place_body, &place);
+    run_ok(itself_body, NULL);
     run_ok(call_body, NULL);
 }
 
