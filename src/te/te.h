@@ -51,6 +51,11 @@ struct gpuc_te_tensor {
 gpuc_te_op *gpuc_te_extern_make(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor *const *inputs,
                                 int num_outputs, const int *ndims, const gpuc_expr *const *shapes,
                                 const gpuc_dtype *dtypes);
+/* Raises, with `who` at the front, where the statement of a user uses a buffer that is none of these and not allocated in it,
+ * stores to an input, or reads tensors. */
+void gpuc_te_check_body(gpuc_ctx *ctx, const char *who, gpuc_stmt body, int num_inputs,
+                        const gpuc_tir_buffer *const *inputs, int num_outputs,
+                        const gpuc_tir_buffer *const *outputs);
 /* A compute over axes that the caller chose (they may be another operation's); bodies are not checked. */
 gpuc_te_op *gpuc_te_op_of(gpuc_ctx *ctx, const char *name, int num_axes, gpuc_iter *const *axes,
                           int num_reduce, gpuc_iter *const *reduce, int count, const gpuc_expr *bodies);

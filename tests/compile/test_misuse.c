@@ -274,11 +274,43 @@ static void add_stage(misuse *m, gpuc_tensor *t)
     if (m->num_stages < MAX) m->stages[m->num_stages++] = gpuc_schedule_stage(m->s, t);
 }
 
+/* A part that does not know its regions. */
+static gpuc_stmt some_part(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
+                           const gpuc_tensor_region *const *out, void *arg)
+{
+    misuse *m = arg;
+    const gpuc_tensor_region *from = in && !seldom(m) ? in[0] : NULL, *to = seldom(m) ? NULL : out[0];
+    const gpuc_expr index[8] = {gpuc_int(ctx, 0), gpuc_int(ctx, 0)};
+    switch (below(m, 5)) {
+    case 0: return gpuc_tensor_region_store_at(ctx, to, index, gpuc_tensor_region_load_at(ctx, to, index));
+    case 1:
+        return gpuc_tensor_region_store_at(
+            ctx, to, index, gpuc_tensor_region_load_vector(ctx, from, seldom(m) ? NULL : index, below(m, 5) - 1));
+    case 2: return gpuc_tir_eval(ctx, gpuc_tensor_region_stride(ctx, to, below(m, 5) - 1));
+    case 3: return gpuc_tir_eval(ctx, gpuc_tensor_region_address(ctx, from, below(m, 2)));
+    default: return NULL;
+    }
+}
+
+static void tensorize(gpuc_ctx *ctx, misuse *m, gpuc_stage *st)
+{
+    gpuc_tensor *inputs[2] = {some_tensor(m), some_tensor(m)};
+    const gpuc_tensor_parts parts = {.body = below(m, 3) ? some_part : NULL,
+                                     .init = below(m, 2) ? NULL : some_part,
+                                     .update = below(m, 2) ? some_part : NULL,
+                                     .finalise = below(m, 3) ? NULL : some_part,
+                                     .arg = m};
+    gpuc_tensor *pattern = st && !seldom(m) ? gpuc_stage_tensor(st, 0) : some_tensor(m);
+    gpuc_stage_tensorize(st, some_leaf(m, st),
+                         gpuc_tensor_intrin_declare_parts(ctx, some_word(m), pattern, below(m, 4) - 1,
+                                                          seldom(m) ? NULL : inputs, seldom(m) ? NULL : &parts));
+}
+
 static void dataflow(gpuc_ctx *ctx, misuse *m)
 {
     gpuc_stage *readers[2] = {some_stage(m), seldom(m) ? NULL : some_stage(m)};
     gpuc_tensor *t = some_tensor(m);
-    switch (below(m, 5)) {
+    switch (below(m, 6)) {
     case 0:
         add_stage(m, gpuc_cache_read(m->s, t, some_word(m), below(m, 3), seldom(m) ? NULL : readers));
         break;
@@ -288,6 +320,7 @@ static void dataflow(gpuc_ctx *ctx, misuse *m)
     case 4:
         gpuc_stage_tensorize(readers[0], some_leaf(m, readers[0]), gpuc_tensor_intrin_find(ctx, "dot_i8"));
         break;
+    case 5: tensorize(ctx, m, readers[0]); break;
     }
 }
 
