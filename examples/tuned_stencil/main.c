@@ -10,7 +10,7 @@
 
 #include <gpuc/devices.h>
 
-#include "blur.h"
+#include "stencil.h"
 
 enum { OWN, TUNED, WAYS, RUNS = 12 };
 
@@ -36,10 +36,10 @@ static void compile(gpuc_ctx *ctx, void *arg)
     const gpuc_target *target = gpuc_target_parse(ctx, j->target, NULL);
     const gpuc_tuning *tuning = gpuc_tuning_load(ctx, 1, &j->log, say, NULL);
     snprintf(text, sizeof text, "rows=%lld, columns=%lld", (long long)j->rows, (long long)j->columns);
-    const gpuc_attrs *params = gpuc_tune_template_params(ctx, &blur_template, text);
+    const gpuc_attrs *params = gpuc_tune_template_params(ctx, &stencil_template, text);
     for (int i = 0; i < WAYS; i++) {
         gpuc_tir_func *f =
-            gpuc_tune_func(ctx, &blur_template, params, target, i == TUNED ? tuning : NULL, &warnings);
+            gpuc_tune_func(ctx, &stencil_template, params, target, i == TUNED ? tuning : NULL, &warnings);
         j->modules[i] = gpuc_build_func(ctx, j->rt, j->device, target, f);
     }
 }
@@ -51,52 +51,67 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static gpuc_status run(const job *j, int way, gpuc_ndarray *in, gpuc_ndarray *out, double *seconds)
+static gpuc_status run(const job *j, int way, gpuc_ndarray *const arrays[3], double *seconds)
 {
     gpuc_function *f;
-    GPUC_TRY(gpuc_module_get_function(j->modules[way], "example_blur", &f));
-    const gpuc_value args[] = {gpuc_arg(in), gpuc_arg(out)};
+    GPUC_TRY(gpuc_module_get_function(j->modules[way], "example_stencil", &f));
+    const gpuc_value args[] = {gpuc_arg(arrays[0]), gpuc_arg(arrays[1]), gpuc_arg(arrays[2])};
     double start = now();
-    gpuc_status status = gpuc_function_call(f, args, 2, NULL);
+    gpuc_status status = gpuc_function_call(f, args, 3, NULL);
     if (!status) status = j->device->api->stream_sync(j->device, NULL);
     if (now() - start < *seconds) *seconds = now() - start;
     gpuc_function_release(f);
     return status;
 }
 
-static int count_wrong(const job *j, const float *in, const float *out)
+static int count_wrong(const job *j, const float *in, const float *weights, const float *out)
 {
     int wrong = 0;
     for (int64_t y = 0; y < j->rows; y++)
         for (int64_t x = 0; x < j->columns; x++) {
             double sum = 0;
-            for (int k = 0; k < 9; k++) sum += in[(y + k / 3) * (j->columns + 2) + x + k % 3];
-            wrong += !(fabs(out[y * j->columns + x] - sum / 9) <= 1e-5);
+            for (int i = 0; i < STENCIL_SIZE; i++)
+                for (int k = 0; k < STENCIL_SIZE; k++)
+                    sum += (double)in[(y + i) * (j->columns + STENCIL_SIZE - 1) + x + k] *
+                           weights[i * STENCIL_SIZE + k];
+            wrong += !(fabs(out[y * j->columns + x] - sum) <= 1e-4);
         }
     return wrong;
 }
 
+/* Three arrays: in, weights and out. */
+static gpuc_status create_arrays(const job *j, float *values[3], size_t sizes[3], gpuc_ndarray *arrays[3])
+{
+    const int64_t dims[3][2] = {{j->rows + STENCIL_SIZE - 1, j->columns + STENCIL_SIZE - 1},
+                                {STENCIL_SIZE, STENCIL_SIZE},
+                                {j->rows, j->columns}};
+    for (int i = 0; i < 3; i++) {
+        sizes[i] = (size_t)(dims[i][0] * dims[i][1]);
+        values[i] = calloc(sizes[i], sizeof *values[i]);
+        if (!values[i]) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
+        for (size_t k = 0; k < sizes[i] && i < 2; k++) values[i][k] = (float)(k * 7 % 31) / 31;
+        GPUC_TRY(gpuc_ndarray_create(j->rt, j->device, GPUC_FLOAT32, 2, dims[i], &arrays[i]));
+        GPUC_TRY(gpuc_ndarray_write(arrays[i], values[i], sizes[i] * sizeof *values[i]));
+    }
+    return NULL;
+}
+
 static gpuc_status measure(const job *j, double seconds[WAYS], int *wrong)
 {
-    const int64_t in_dims[] = {j->rows + 2, j->columns + 2}, out_dims[] = {j->rows, j->columns};
-    size_t in_size = (size_t)(in_dims[0] * in_dims[1]), out_size = (size_t)(j->rows * j->columns);
-    float *values = malloc(in_size * sizeof *values), *result = malloc(out_size * sizeof *result);
-    gpuc_ndarray *in = NULL, *out = NULL;
-    gpuc_status status = values && result ? NULL : gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
-    for (size_t i = 0; i < in_size && !status; i++) values[i] = (float)(i * 7 % 31) / 31;
-    if (!status) status = gpuc_ndarray_create(j->rt, j->device, GPUC_FLOAT32, 2, in_dims, &in);
-    if (!status) status = gpuc_ndarray_create(j->rt, j->device, GPUC_FLOAT32, 2, out_dims, &out);
-    if (!status) status = gpuc_ndarray_write(in, values, in_size * sizeof *values);
+    float *values[3] = {0};
+    size_t sizes[3];
+    gpuc_ndarray *arrays[3] = {0};
+    gpuc_status status = create_arrays(j, values, sizes, arrays);
     for (int i = 0; i < WAYS * RUNS && !status; i++) {
-        status = run(j, i % WAYS, in, out, &seconds[i % WAYS]);
+        status = run(j, i % WAYS, arrays, &seconds[i % WAYS]);
         if (i >= WAYS || status) continue; /* the first results are compared */
-        status = gpuc_ndarray_read(out, result, out_size * sizeof *result);
-        if (!status) *wrong += count_wrong(j, values, result);
+        status = gpuc_ndarray_read(arrays[2], values[2], sizes[2] * sizeof *values[2]);
+        if (!status) *wrong += count_wrong(j, values[0], values[1], values[2]);
     }
-    gpuc_ndarray_release(in);
-    gpuc_ndarray_release(out);
-    free(values);
-    free(result);
+    for (int i = 0; i < 3; i++) {
+        gpuc_ndarray_release(arrays[i]);
+        free(values[i]);
+    }
     return status;
 }
 
@@ -129,9 +144,9 @@ static int run_on(job j, gpuc_device_type type)
 
 int main(int argc, char **argv)
 {
-    job j = {.log = argc > 1 ? argv[1] : "blur.jsonl",
-             .rows = argc > 3 ? atoll(argv[2]) : 768,
-             .columns = argc > 3 ? atoll(argv[3]) : 1024};
+    job j = {.log = argc > 1 ? argv[1] : "stencil.jsonl",
+             .rows = argc > 3 ? atoll(argv[2]) : 384,
+             .columns = argc > 3 ? atoll(argv[3]) : 512};
     gpuc_status status = gpuc_runtime_create(&GPUC_RUNTIME_DESC_INIT, &j.rt);
     if (!status) status = gpuc_devices_register(j.rt);
     if (status) {

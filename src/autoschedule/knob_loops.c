@@ -206,7 +206,9 @@ void gpuc_knob_split(gpuc_knobs *knobs, const char *name, gpuc_stage *st, gpuc_i
     splitting p = {.s = {.ctx = st->schedule->ctx, .knobs = knobs, .name = name, .st = st, .iter = iter},
                    .o = options ? options : &none,
                    .n = n - 1};
-    check_loops(&p.s, n, &iter);
+    check_loops(&p.s, 1, &iter);
+    if (n < 1 || n > MAX_LOOPS)
+        fail(&p.s, gpuc_ctx_printf(p.s.ctx, "it makes 1 to %d loops, not %d", MAX_LOOPS, n));
     if (!out) fail(&p.s, "the place for its loops is NULL");
     if (!gpuc_expr_is_int(gpuc_iter_extent(iter), &p.extent))
         p.extent = 0;
