@@ -188,7 +188,8 @@ static void test_annotate(gpuc_ctx *ctx, void *arg)
         gpuc_knobs knobs = {.ctx = ctx, .choose = turn, .user = &o};
         gpuc_stage_reorder(st, 3, loops);
         gpuc_knob_annotate(&knobs, "ann", st, 3, loops, all, 32);
-        for (int i = 0; i < 3; i++) kinds[i][gpuc_stage_leaf_kind(st, i, NULL)]++;
+        gpuc_thread_tag tag;
+        for (int i = 0; i < 3; i++) kinds[i][gpuc_stage_leaf_kind(st, i, &tag)]++;
         count++;
     } while (next(&o));
     /* y is too long to be unrolled, k is reduced over, x is the innermost. */
@@ -391,15 +392,13 @@ static void collect(void *user, const char *text)
     snprintf(user, 512, "%s", text);
 }
 
+/* The extent of the inner of two loops; 1 if there is one only. */
 static int64_t tile_of(const gpuc_tir_func *f)
 {
-    const gpuc_tir_stmt_node *s = f->body;
-    while (s && s->kind != GPUC_STMT_FOR) s = NULL;
-    assert_non_null(s);
-    const gpuc_tir_for_node *outer = gpuc_as_for(s), *inner = NULL;
-    if (outer->body->kind == GPUC_STMT_FOR) inner = gpuc_as_for(outer->body);
     int64_t n = 1;
-    if (inner) gpuc_expr_is_int(inner->extent, &n);
+    assert_int_equal(f->body->kind, GPUC_STMT_FOR);
+    gpuc_stmt inner = gpuc_as_for(f->body)->body;
+    if (inner->kind == GPUC_STMT_FOR) gpuc_expr_is_int(gpuc_as_for(inner)->extent, &n);
     return n;
 }
 
