@@ -140,7 +140,8 @@ static int call_by_name(gpuc_runtime *rt)
     if (!status) gpuc_ctx_set_runtime(ctx, rt);
     if (!status) status = gpuc_ctx_protect(ctx, call_on_tensors, NULL);
     gpuc_ctx_destroy(ctx);
-    printf("by name %s\n", status ? gpuc_status_message(status) : "as topi.example.add2 and in tensor expressions");
+    printf("by name %s\n",
+           status ? gpuc_status_message(status) : "as topi.example.add2 and in tensor expressions");
     int result = status ? -1 : 1;
     gpuc_status_release(status);
     return result;

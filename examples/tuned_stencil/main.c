@@ -135,8 +135,8 @@ static int run_on(job j, gpuc_device_type type)
     if (status)
         printf("%-7s failed: %s\n", j.target, gpuc_status_message(status));
     else
-        printf("%-7s own schedule %.3f ms, tuned %.3f ms: %.2f times as fast; %d elements are wrong\n", j.target,
-               1e3 * seconds[OWN], 1e3 * seconds[TUNED], seconds[OWN] / seconds[TUNED], wrong);
+        printf("%-7s own schedule %.3f ms, tuned %.3f ms: %.2f times as fast; %d elements are wrong\n",
+               j.target, 1e3 * seconds[OWN], 1e3 * seconds[TUNED], seconds[OWN] / seconds[TUNED], wrong);
     bool good = !status && !wrong && seconds[TUNED] < seconds[OWN];
     gpuc_status_release(status);
     return good ? 1 : -1;

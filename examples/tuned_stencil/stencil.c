@@ -20,7 +20,8 @@ static void define(gpuc_tune_call *t)
     t->num_in = 2;
     t->in[0] = gpuc_te_placeholder(ctx, "in", 2, shape, GPUC_FLOAT32);
     t->in[1] = gpuc_te_placeholder(ctx, "weights", 2, (gpuc_expr[]){size, size}, GPUC_FLOAT32);
-    gpuc_expr product = gpuc_mul(ctx, gpuc_te_read(ctx, t->in[0], 2, at), gpuc_te_read(ctx, t->in[1], 2, step));
+    gpuc_expr product =
+        gpuc_mul(ctx, gpuc_te_read(ctx, t->in[0], 2, at), gpuc_te_read(ctx, t->in[1], 2, step));
     t->num_out = 1;
     t->out[0] = gpuc_te_compute(ctx, "out", 2, axes, gpuc_te_reduce(ctx, "sum", product, 2, sums));
 }
@@ -40,7 +41,8 @@ static void order_sums(gpuc_knobs *knobs, gpuc_stage *sums, gpuc_iter *elements)
 {
     static const int chains[] = {0, 1, 1};
     static const gpuc_reorder_options interleave = {.chains = chains};
-    gpuc_iter *loops[] = {elements, gpuc_stage_reduce_axis(sums, 0), gpuc_stage_reduce_axis(sums, 1)}, *order[3];
+    gpuc_iter *loops[] = {elements, gpuc_stage_reduce_axis(sums, 0), gpuc_stage_reduce_axis(sums, 1)},
+              *order[3];
     gpuc_knob_reorder(knobs, "order", sums, 3, loops, &interleave, order);
     gpuc_knob_annotate(knobs, "unroll_j", sums, 1, &loops[2], GPUC_ANNOTATE_NONE | GPUC_ANNOTATE_UNROLL, 0);
     gpuc_knob_annotate(knobs, "elements", sums, 1, &elements,
@@ -84,8 +86,9 @@ static void schedule_for_gpu(gpuc_knobs *knobs, gpuc_stage *out, gpuc_stage *sum
     gpuc_stage_bind(out, x[1], "threadIdx.x");
     gpuc_stage_compute_at(sums, out, x[1]);
     gpuc_iter *elements = elements_of(sums, 0, y[1]);
-    gpuc_stage_reorder(sums, 4, (gpuc_iter *[]){gpuc_stage_axis(sums, 1), gpuc_stage_reduce_axis(sums, 0),
-                                                gpuc_stage_reduce_axis(sums, 1), elements});
+    gpuc_stage_reorder(sums, 4,
+                       (gpuc_iter *[]){gpuc_stage_axis(sums, 1), gpuc_stage_reduce_axis(sums, 0),
+                                       gpuc_stage_reduce_axis(sums, 1), elements});
     gpuc_knob_annotate(knobs, "elements", sums, 1, &elements, GPUC_ANNOTATE_NONE | GPUC_ANNOTATE_UNROLL, 16);
     gpuc_expr_is_int(gpuc_iter_extent(x[1]), &width);
     if (part) load_together(part, out, x[0], width);

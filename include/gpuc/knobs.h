@@ -46,12 +46,12 @@ typedef enum gpuc_split_policy {
 
 /* How gpuc_knob_split chooses. All may be zero. */
 typedef struct gpuc_split_options {
-    gpuc_split_policy policy;
-    bool no_tail;              /* only what divides the extent, whatever the policy is */
-    int64_t max_factor;        /* of an inner loop; 0: any. Needed where the extent is known at run time only */
-    int num_candidates;        /* of GPUC_SPLIT_CANDIDATES */
+    gpuc_split_policy policy; /* FACTORS if it is left out */
+    bool no_tail;             /* only what divides the extent, whatever the policy is */
+    int64_t max_factor; /* of an inner loop; 0: any. Needed where the extent is known at run time only */
+    int num_candidates; /* of GPUC_SPLIT_CANDIDATES */
     const int64_t *candidates; /* the n - 1 inner extents of each, the outermost first */
-    const int64_t *own;        /* n - 1 inner extents, the outermost first: of each the largest candidate up to it;
+    const int64_t *own; /* n - 1 inner extents, the outermost first: of each the largest candidate up to it;
                                   NULL: the smallest ones */
     /* Whether the n - 1 inner extents may be, the outermost first; NULL: all may. */
     bool (*filter)(void *user, int n, const int64_t *extents);
@@ -65,8 +65,9 @@ GPUC_API void gpuc_knob_split(gpuc_knobs *knobs, const char *name, gpuc_stage *s
 
 /* Which orders gpuc_knob_reorder chooses from. All may be zero: then it is any order. */
 typedef struct gpuc_reorder_options {
-    int begin, end;        /* only these of the loops change their places; 0, 0: all may */
-    const int *chains;     /* n numbers: loops of equal ones stay in the order given (interleave); NULL: each is alone */
+    int begin, end; /* only these of the loops change their places; 0, 0: all may */
+    const int *
+        chains; /* n numbers: loops of equal ones stay in the order given (interleave); NULL: each is alone */
     int num_candidates;    /* instead: orders that are listed */
     const int *candidates; /* n numbers of loops each; the first is the own one */
 } gpuc_reorder_options;
@@ -74,7 +75,8 @@ typedef struct gpuc_reorder_options {
 /* Puts n loops of the stage into an order, of which the one given is the own one. A decision is the number of the loop
  * that comes next, or that of a candidate. options may be NULL; out (may be NULL) gets the loops in their order. */
 GPUC_API void gpuc_knob_reorder(gpuc_knobs *knobs, const char *name, gpuc_stage *st, int n,
-                                gpuc_iter *const *iters, const gpuc_reorder_options *options, gpuc_iter **out);
+                                gpuc_iter *const *iters, const gpuc_reorder_options *options,
+                                gpuc_iter **out);
 
 /* How a loop may run, and the values of its knob. */
 typedef enum gpuc_annotation {

@@ -118,16 +118,17 @@ typedef struct gpuc_tune_call {
     gpuc_knobs *knobs;         /* to ask for what the tuner may decide; may be NULL */
     void *user;                /* the template's */
     /* What the template sets: */
-    int num_in, num_out;                        /* of in, at most GPUC_TUNE_MAX_TENSORS; of out, 1 at least */
-    gpuc_tensor *in[GPUC_TUNE_MAX_TENSORS];     /* placeholders: the function's first arguments */
-    gpuc_tensor *out[GPUC_TUNE_MAX_TENSORS];    /* computed tensors: its others */
-    gpuc_schedule *schedule;                    /* of the outputs; NULL: the default rules schedule them */
+    int num_in, num_out;                     /* of in, at most GPUC_TUNE_MAX_TENSORS; of out, 1 at least */
+    gpuc_tensor *in[GPUC_TUNE_MAX_TENSORS];  /* placeholders: the function's first arguments */
+    gpuc_tensor *out[GPUC_TUNE_MAX_TENSORS]; /* computed tensors: its others */
+    gpuc_schedule *schedule;                 /* of the outputs; NULL: the default rules schedule them */
 } gpuc_tune_call;
 
 /* A function that can be tuned. */
 typedef struct gpuc_tune_template {
-    const char *name;             /* letters, digits, '_' and '.': of the function, and in logs */
-    const gpuc_attr_spec *params; /* what --template gives it, such as sizes; ends with a NULL name; NULL: nothing */
+    const char *name; /* letters, digits, '_' and '.': of the function, and in logs */
+    const gpuc_attr_spec
+        *params; /* what --template gives it, such as sizes; ends with a NULL name; NULL: nothing */
     /* Defines the tensors and schedules them. Types and shapes depend on params alone, not on knobs. It may raise: a
      * configuration that it refuses is not tried. It may run on any thread and in any process. */
     void (*body)(gpuc_tune_call *call);

@@ -149,13 +149,15 @@ static void check_candidates(const splitting *p)
         int64_t product = 1;
         for (int k = 0; k < p->n; k++) {
             if (c[k] < 1 || __builtin_mul_overflow(product, c[k], &product))
-                fail(&p->s, gpuc_ctx_printf(ctx, "candidate %d, (%s), has an extent that is below 1 or too large",
-                                            i, list_text(ctx, p->n, c)));
+                fail(&p->s,
+                     gpuc_ctx_printf(ctx, "candidate %d, (%s), has an extent that is below 1 or too large", i,
+                                     list_text(ctx, p->n, c)));
         }
         if (p->no_tail && p->extent % product)
             fail(&p->s,
-                 gpuc_ctx_printf(ctx, "candidate %d, (%s), does not divide the %lld iterations of '%s', and "
-                                      "no_tail is set",
+                 gpuc_ctx_printf(ctx,
+                                 "candidate %d, (%s), does not divide the %lld iterations of '%s', and "
+                                 "no_tail is set",
                                  i, list_text(ctx, p->n, c), (long long)p->extent,
                                  gpuc_schedule_iter_name(p->s.iter)));
     }
@@ -168,13 +170,15 @@ static void check_split(const splitting *p)
     if ((unsigned)o->policy > GPUC_SPLIT_CANDIDATES) fail(&p->s, "there is no such policy");
     if (o->max_factor < 0) fail(&p->s, "max_factor is below 0");
     if (!p->extent && p->no_tail)
-        fail(&p->s, gpuc_ctx_printf(p->s.ctx,
-                                    "the extent of '%s' is known at run time only, so nothing is known to divide "
-                                    "it; use GPUC_SPLIT_POWER2 with max_factor, and no no_tail",
-                                    loop));
+        fail(&p->s,
+             gpuc_ctx_printf(p->s.ctx,
+                             "the extent of '%s' is known at run time only, so nothing is known to divide "
+                             "it; use GPUC_SPLIT_POWER2 with max_factor, and no no_tail",
+                             loop));
     if (!p->extent && o->policy != GPUC_SPLIT_CANDIDATES && !o->max_factor)
-        fail(&p->s, gpuc_ctx_printf(
-                        p->s.ctx, "the extent of '%s' is known at run time only: max_factor is missing", loop));
+        fail(&p->s,
+             gpuc_ctx_printf(p->s.ctx, "the extent of '%s' is known at run time only: max_factor is missing",
+                             loop));
     if (o->policy == GPUC_SPLIT_CANDIDATES) check_candidates(p);
     for (int i = 0; o->own && i < p->n; i++)
         if (o->own[i] < 1) fail(&p->s, "an own extent is below 1");
@@ -186,11 +190,11 @@ static void choose_extents(splitting *p)
     for (int at = p->n - 1; at >= 0; at--) {
         int n = list_factors(p, at, product, list);
         if (n == 0)
-            fail(&p->s,
-                 gpuc_ctx_printf(p->s.ctx,
-                                 "its space is empty: no split of '%s', of %lld iterations, into %d loops fits "
-                                 "policy, max_factor and filter",
-                                 gpuc_schedule_iter_name(p->s.iter), (long long)p->extent, p->n + 1));
+            fail(&p->s, gpuc_ctx_printf(
+                            p->s.ctx,
+                            "its space is empty: no split of '%s', of %lld iterations, into %d loops fits "
+                            "policy, max_factor and filter",
+                            gpuc_schedule_iter_name(p->s.iter), (long long)p->extent, p->n + 1));
         int64_t own = list[0];
         for (int i = 1; p->o->own && i < n; i++)
             if (list[i] <= p->o->own[at]) own = list[i];
@@ -261,7 +265,8 @@ static void choose_order(const subject *s, int n, const gpuc_reorder_options *o,
     int end = o->end ? o->end : n;
     uint64_t done = 0;
     if (o->begin < 0 || o->begin >= end || end > n)
-        fail(s, gpuc_ctx_printf(s->ctx, "begin %d and end %d are no interval of its %d loops", o->begin, o->end, n));
+        fail(s, gpuc_ctx_printf(s->ctx, "begin %d and end %d are no interval of its %d loops", o->begin,
+                                o->end, n));
     for (int i = 0; i < n; i++) order[i] = i;
     for (int at = o->begin; at < end; at++) {
         int64_t next[MAX_LOOPS];
@@ -314,8 +319,9 @@ static void annotate(const subject *s, unsigned from, int64_t max)
     for (int i = 0; i < 4; i++)
         if ((from & all[i]) && is_possible(s, all[i], max)) list[n++] = all[i];
     if (n == 0)
-        fail(s, gpuc_ctx_printf(s->ctx, "its space is empty: none of its annotations is possible for loop '%s'",
-                                gpuc_schedule_iter_name(s->iter)));
+        fail(s,
+             gpuc_ctx_printf(s->ctx, "its space is empty: none of its annotations is possible for loop '%s'",
+                             gpuc_schedule_iter_name(s->iter)));
     switch ((gpuc_annotation)ask(s, list[0], n, list)) {
     case GPUC_ANNOTATE_NONE: break;
     case GPUC_ANNOTATE_UNROLL: gpuc_stage_unroll(s->st, s->iter); break;

@@ -51,12 +51,12 @@ static void check_name(gpuc_ctx *ctx, const char *name)
     size_t n = name ? strlen(name) : 0;
     if (n == 0 || n > MAX || strspn(name, letters) != n)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-                   "'%.64s' is no name for a knob: it has 1 to %d letters, digits and '_'", name ? name : "NULL",
-                   MAX);
+                   "'%.64s' is no name for a knob: it has 1 to %d letters, digits and '_'",
+                   name ? name : "NULL", MAX);
     const char *now = gpuc_names_now("knob", name);
     if (strcmp(now, name) != 0)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s' is an old name of the knob '%s': choose another name", name,
-                   now);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s' is an old name of the knob '%s': choose another name",
+                   name, now);
 }
 
 int64_t gpuc_knob(gpuc_knobs *k, const char *name, int64_t own, int num_candidates, const int64_t *candidates)

@@ -143,8 +143,9 @@ void gpuc_compile_template_run(gpuc_ctx *ctx, const gpuc_rfunction *f, const gpu
     for (int i = 0; same && i < out->num_in; i++) same = same_type(ctx, f->params[i]->type, out->in[i]);
     for (int i = 0; same && i < out->num_out; i++) same = same_type(ctx, result_of(f, i), out->out[i]);
     if (!same)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-                   "template '%s': its arguments depend on more than its parameters: knobs must not change number "
-                   "and types of tensors",
-                   row->of->name);
+        gpuc_raise(
+            ctx, GPUC_INVALID_ARGUMENT,
+            "template '%s': its arguments depend on more than its parameters: knobs must not change number "
+            "and types of tensors",
+            row->of->name);
 }

@@ -70,9 +70,8 @@ static void drop_change(gpuc_runtime *rt, bool undo)
     gpuc_registry_change *c = rt->changes;
     rt->changes = c->next;
     int loading = rt->loading;
-    rt->loading = 0; /* undoing is no change */
-    if (undo && c->before)
-        /* Where there is no memory for it, it is lost. */
+    rt->loading = 0;       /* undoing is no change */
+    if (undo && c->before) /* Where there is no memory for it, it is lost. */
         gpuc_status_release(gpuc_registry_set(rt, c->name, c->before, true));
     else if (undo)
         gpuc_registry_remove(rt, c->name);

@@ -66,8 +66,7 @@ const gpuc_tune_template *gpuc_tune_template_at(gpuc_ctx *ctx, size_t i)
     gpuc_runtime *rt = ctx->runtime;
     for (size_t k = 0; rt && k < gpuc_registry_count(rt); k++) {
         const char *name = gpuc_registry_name(rt, k);
-        const gpuc_tune_template *t =
-            strncmp(name, PREFIX, strlen(PREFIX)) ? NULL : template_of(rt, name);
+        const gpuc_tune_template *t = strncmp(name, PREFIX, strlen(PREFIX)) ? NULL : template_of(rt, name);
         if (t && i-- == 0) return t;
     }
     return NULL;
@@ -89,8 +88,11 @@ const gpuc_tune_template *gpuc_tune_template_get(gpuc_ctx *ctx, const char *name
         gpuc_ptrs_push(ctx, &names, (void *)t->name);
     }
     const char *nearest = gpuc_suggest(name, (const char *const *)names.at, names.count);
-    gpuc_raise(ctx, GPUC_NOT_FOUND, "there is no template '%s'%s%s%s", name, nearest ? "; the nearest is '" : "",
-               nearest ? nearest : "", nearest ? "'" : names.count ? "" : ": nobody registered one");
+    gpuc_raise(ctx, GPUC_NOT_FOUND, "there is no template '%s'%s%s%s", name,
+               nearest ? "; the nearest is '" : "", nearest ? nearest : "",
+               nearest       ? "'"
+               : names.count ? ""
+                             : ": nobody registered one");
 }
 
 /* ---- Tasks ---- */
@@ -111,7 +113,8 @@ static gpuc_tune_task task_of(gpuc_ctx *ctx, const gpuc_tune_template *t, const 
     gpuc_rfunction *f = gpuc_compile_template_function(ctx, t, params, target, false);
     if (!gpuc_tune_has_fixed_sizes(f))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-                   "template '%s' has sizes that are known at run time only: what is tuned has numbers", t->name);
+                   "template '%s' has sizes that are known at run time only: what is tuned has numbers",
+                   t->name);
     if (gpuc_relay_pass_function_needs_fallback(ctx, target, f))
         gpuc_raise(ctx, GPUC_UNSUPPORTED, "template '%s': target '%s' does not compute in all of its types",
                    t->name, gpuc_target_text(ctx, target));
@@ -126,7 +129,8 @@ static gpuc_tune_task task_of(gpuc_ctx *ctx, const gpuc_tune_template *t, const 
                             .uses = 1};
 }
 
-static void start(gpuc_ctx *ctx, const gpuc_target *target, int max, gpuc_tune_task **at, gpuc_tune_tasks *out)
+static void start(gpuc_ctx *ctx, const gpuc_target *target, int max, gpuc_tune_task **at,
+                  gpuc_tune_tasks *out)
 {
     *at = gpuc_new_array(ctx, gpuc_tune_task, max);
     *out = (gpuc_tune_tasks){.target = target, .target_text = gpuc_target_text(ctx, target), .at = *at};
@@ -214,8 +218,8 @@ gpuc_tir_func *gpuc_tune_func(gpuc_ctx *ctx, const gpuc_tune_template *t, const 
     making m = {.f = gpuc_compile_template_function(ctx, t, params, target, false),
                 .name = function_name(ctx, t->name),
                 .target = target};
-    const gpuc_tuned *tuned = gpuc_compile_tuning_find(ctx, tuning, gpuc_compile_workload(ctx, m.f),
-                                                       gpuc_target_text(ctx, target));
+    const gpuc_tuned *tuned =
+        gpuc_compile_tuning_find(ctx, tuning, gpuc_compile_workload(ctx, m.f), gpuc_target_text(ctx, target));
     m.config = tuned ? tuned->config : NULL;
     gpuc_status status = gpuc_ctx_protect(ctx, make, &m);
     if (status && tuned) {

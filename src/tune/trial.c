@@ -57,7 +57,7 @@ gpuc_bytes gpuc_tune_build_reference(gpuc_ctx *ctx, const gpuc_tune_task *task, 
     const gpuc_template_row *row = gpuc_compile_template_of(task->f);
     if (!row) return gpuc_tune_build(ctx, task, target, NULL);
     const gpuc_rfunction *own = gpuc_compile_clone_function(ctx, task->f);
-    const gpuc_rfunction *f = gpuc_compile_template_function(
-        ctx, row->of, gpuc_as_rcall(own->body)->attrs, target, true);
+    const gpuc_rfunction *f =
+        gpuc_compile_template_function(ctx, row->of, gpuc_as_rcall(own->body)->attrs, target, true);
     return build(ctx, f, task->workload, target, NULL);
 }

@@ -179,7 +179,8 @@ static void test_reorder(gpuc_ctx *ctx, void *arg)
 static void test_annotate(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    const unsigned all = GPUC_ANNOTATE_NONE | GPUC_ANNOTATE_UNROLL | GPUC_ANNOTATE_VECTORIZE | GPUC_ANNOTATE_PARALLEL;
+    const unsigned all =
+        GPUC_ANNOTATE_NONE | GPUC_ANNOTATE_UNROLL | GPUC_ANNOTATE_VECTORIZE | GPUC_ANNOTATE_PARALLEL;
     odometer o = {.n = 0};
     int kinds[3][8] = {{0}}, count = 0;
     do {
@@ -197,7 +198,8 @@ static void test_annotate(gpuc_ctx *ctx, void *arg)
     assert_int_equal(kinds[0][GPUC_LOOP_PARALLEL], 8);
     assert_int_equal(kinds[1][GPUC_LOOP_UNROLLED], 8);
     assert_int_equal(kinds[2][GPUC_LOOP_VECTORIZED], 4);
-    assert_int_equal(kinds[0][GPUC_LOOP_UNROLLED] + kinds[1][GPUC_LOOP_PARALLEL] + kinds[1][GPUC_LOOP_VECTORIZED], 0);
+    assert_int_equal(
+        kinds[0][GPUC_LOOP_UNROLLED] + kinds[1][GPUC_LOOP_PARALLEL] + kinds[1][GPUC_LOOP_VECTORIZED], 0);
 }
 
 /* ---- Mistakes ---- */
@@ -221,11 +223,15 @@ static void make_mistake(gpuc_ctx *ctx, void *arg)
 {
     const mistake *m = arg;
     gpuc_knobs knobs = {.ctx = ctx};
-    gpuc_stage *st = make_stage(ctx, m->which == 2 || m->which == 3 ? gpuc_var(ctx, "n", GPUC_INT64) : gpuc_int(ctx, 8));
+    gpuc_stage *st =
+        make_stage(ctx, m->which == 2 || m->which == 3 ? gpuc_var(ctx, "n", GPUC_INT64) : gpuc_int(ctx, 8));
     gpuc_iter *y = gpuc_stage_axis(st, 0), *x = gpuc_stage_axis(st, 1), *out[4], *loops[] = {y, x, x};
     loops[2] = gpuc_stage_reduce_axis(st, 0);
     const gpuc_split_options none = {.filter = never}, power2 = {.policy = GPUC_SPLIT_POWER2},
-                             list = {.policy = GPUC_SPLIT_CANDIDATES, .no_tail = true, .num_candidates = 1, .candidates = bad_list},
+                             list = {.policy = GPUC_SPLIT_CANDIDATES,
+                                     .no_tail = true,
+                                     .num_candidates = 1,
+                                     .candidates = bad_list},
                              empty = {.policy = GPUC_SPLIT_CANDIDATES};
     const gpuc_config wrong = {1, &(gpuc_knob_value){"tile_x", 5}};
     switch (m->which) {
@@ -235,8 +241,13 @@ static void make_mistake(gpuc_ctx *ctx, void *arg)
     case 3: gpuc_knob_split(&knobs, "tile_y", st, y, &power2, 2, out); break;
     case 4: gpuc_knob_split(&knobs, "tile_x", st, x, &empty, 2, out); break;
     case 5: gpuc_knob_split(&knobs, "tile_x", st, x, NULL, 0, out); break;
-    case 6: gpuc_knob_reorder(&knobs, "order", st, 3, loops, &(gpuc_reorder_options){.num_candidates = 1, .candidates = bad_order}, NULL); break;
-    case 7: gpuc_knob_reorder(&knobs, "order", st, 3, loops, &(gpuc_reorder_options){.begin = 2, .end = 2}, NULL); break;
+    case 6:
+        gpuc_knob_reorder(&knobs, "order", st, 3, loops,
+                          &(gpuc_reorder_options){.num_candidates = 1, .candidates = bad_order}, NULL);
+        break;
+    case 7:
+        gpuc_knob_reorder(&knobs, "order", st, 3, loops, &(gpuc_reorder_options){.begin = 2, .end = 2}, NULL);
+        break;
     case 8: gpuc_knob_annotate(&knobs, "ann", st, 1, &loops[2], GPUC_ANNOTATE_PARALLEL, 0); break;
     case 9: gpuc_knob_annotate(&knobs, "ann", st, 1, &y, 64, 0); break;
     case 10: gpuc_knob_choice(&knobs, "way", 0, 0); break;
@@ -252,7 +263,8 @@ static void make_mistake(gpuc_ctx *ctx, void *arg)
 static const mistake mistakes[] = {
     {GPUC_INVALID_ARGUMENT, "knob tile_x: its space is empty|'x', of 24 iterations, into 2 loops", 0},
     {GPUC_INVALID_ARGUMENT, "knob tile_x: candidate 0, (7), does not divide the 24 iterations of 'x'", 1},
-    {GPUC_INVALID_ARGUMENT, "knob tile_y: the extent of 'y' is known at run time only|GPUC_SPLIT_POWER2 with max_factor", 2},
+    {GPUC_INVALID_ARGUMENT,
+     "knob tile_y: the extent of 'y' is known at run time only|GPUC_SPLIT_POWER2 with max_factor", 2},
     {GPUC_INVALID_ARGUMENT, "knob tile_y|max_factor is missing", 3},
     {GPUC_INVALID_ARGUMENT, "knob tile_x: it has no candidates", 4},
     {GPUC_INVALID_ARGUMENT, "knob tile_x: it makes 1 to 64 loops, not 0", 5},
@@ -303,16 +315,22 @@ static void plus_one(gpuc_tune_call *t)
 
 static const gpuc_attr_spec params[] = {{.name = "n", .kind = GPUC_ATTR_INT, .i = 96}, {0}};
 static const quirk quirks[] = {PLAIN, BY_RULES, NO_KNOBS, KNOB_IN_SHAPE, OPEN, NO_OUTPUT, COMPUTED_INPUT};
-#define TEMPLATE(text, q) {.name = text, .params = params, .body = plus_one, .user = (void *)&quirks[q]}
-static const gpuc_tune_template plain = TEMPLATE("test.plain", PLAIN), by_rules = TEMPLATE("by_rules", BY_RULES),
+#define TEMPLATE(text, q)                                                                                    \
+    {                                                                                                        \
+        .name = text, .params = params, .body = plus_one, .user = (void *)&quirks[q]                         \
+    }
+static const gpuc_tune_template plain = TEMPLATE("test.plain", PLAIN),
+                                by_rules = TEMPLATE("by_rules", BY_RULES),
                                 no_knobs = TEMPLATE("no_knobs", NO_KNOBS),
-                                in_shape = TEMPLATE("in_shape", KNOB_IN_SHAPE), open_size = TEMPLATE("open", OPEN),
+                                in_shape = TEMPLATE("in_shape", KNOB_IN_SHAPE),
+                                open_size = TEMPLATE("open", OPEN),
                                 no_output = TEMPLATE("no_output", NO_OUTPUT),
                                 computed = TEMPLATE("computed", COMPUTED_INPUT);
 
 static const char *const targets[] = {"c", "opencl", "vulkan"};
 
-static gpuc_tune_tasks extract(gpuc_ctx *ctx, const gpuc_tune_template *t, const char *target, const char *text)
+static gpuc_tune_tasks extract(gpuc_ctx *ctx, const gpuc_tune_template *t, const char *target,
+                               const char *text)
 {
     gpuc_tune_tasks tasks;
     gpuc_tune_extract_template(ctx, t, gpuc_tune_template_params(ctx, t, text),
@@ -325,7 +343,8 @@ static void test_tasks(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     for (int i = 0; i < 3; i++) {
-        gpuc_tune_tasks a = extract(ctx, &plain, targets[i], NULL), b = extract(ctx, &plain, targets[i], "n=97");
+        gpuc_tune_tasks a = extract(ctx, &plain, targets[i], NULL),
+                        b = extract(ctx, &plain, targets[i], "n=97");
         assert_string_equal(a.at[0].text, "test.plain(float32[96], n=96)");
         assert_int_equal(a.at[0].uses, 1);
         assert_string_not_equal(a.at[0].workload, b.at[0].workload);
@@ -438,7 +457,9 @@ static void test_build(gpuc_ctx *ctx, void *arg)
         gpuc_tune_tasks tasks = extract(ctx, &plain, targets[i], NULL);
         const gpuc_config config = {1, &(gpuc_knob_value){"tile", 32}};
         if (i == 0) assert_true(gpuc_tune_build(ctx, &tasks.at[0], tasks.target, &config).size > 0);
-        assert_true(gpuc_tune_build_reference(ctx, &tasks.at[0], gpuc_target_parse(ctx, "c -cflags=-O1", NULL)).size > 0);
+        assert_true(
+            gpuc_tune_build_reference(ctx, &tasks.at[0], gpuc_target_parse(ctx, "c -cflags=-O1", NULL)).size >
+            0);
     }
 }
 
@@ -499,8 +520,8 @@ static void test_registered(gpuc_ctx *ctx, void *arg)
                     "there is a template 'test.plain' already");
     fx_check_status(gpuc_tune_template_register(rt, &(gpuc_tune_template){.name = "a b", .body = plus_one}),
                     GPUC_INVALID_ARGUMENT, "'a b' is no name for a template");
-    fx_check_status(gpuc_tune_template_register(rt, &(gpuc_tune_template){.name = "b"}), GPUC_INVALID_ARGUMENT,
-                    "template 'b' has no body");
+    fx_check_status(gpuc_tune_template_register(rt, &(gpuc_tune_template){.name = "b"}),
+                    GPUC_INVALID_ARGUMENT, "template 'b' has no body");
     assert_int_equal(gpuc_tune_template_count(ctx), 2);
     assert_ptr_equal(gpuc_tune_template_at(ctx, 0), &by_rules);
     assert_ptr_equal(gpuc_tune_template_get(ctx, "test.plain"), &plain);
@@ -511,7 +532,8 @@ static void test_registered(gpuc_ctx *ctx, void *arg)
     assert_string_equal(tasks.at[0].text, "test.plain(float32[12], n=12)");
     gpuc_tune_extract_templates(ctx, 0, NULL, c, &tasks);
     assert_int_equal(tasks.n, 2);
-    fx_expect(ctx, GPUC_NOT_FOUND, "no template 'test.plan'; the nearest is 'test.plain'", find_nothing, "test.plan");
+    fx_expect(ctx, GPUC_NOT_FOUND, "no template 'test.plan'; the nearest is 'test.plain'", find_nothing,
+              "test.plan");
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "is no template: write NAME", find_nothing, "test.plain(n=1");
     gpuc_ctx_set_runtime(ctx, NULL);
     gpuc_runtime_release(rt);
@@ -519,9 +541,9 @@ static void test_registered(gpuc_ctx *ctx, void *arg)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        fx_test(test_split),    fx_test(test_own_split), fx_test(test_reorder), fx_test(test_annotate),
-        fx_test(test_mistakes), fx_test(test_tasks),     fx_test(test_search),  fx_test(test_func),
-        fx_test(test_build),    fx_test(test_refused),   fx_test(test_registered)};
+    const struct CMUnitTest tests[] = {fx_test(test_split),    fx_test(test_own_split), fx_test(test_reorder),
+                                       fx_test(test_annotate), fx_test(test_mistakes),  fx_test(test_tasks),
+                                       fx_test(test_search),   fx_test(test_func),      fx_test(test_build),
+                                       fx_test(test_refused),  fx_test(test_registered)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

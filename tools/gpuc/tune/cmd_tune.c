@@ -36,7 +36,8 @@ static const cli_option options[] = {
     {"device", 'd', "D", "measure there; default: the first device of the target's kind"},
     {"log", OPT_LOG, "FILE", "where records go; what it has already is not measured again"},
     {"template", OPT_TEMPLATE, "NAME(N=64,...)",
-     "tune this template of a plug-in (gpuc/tune.h) instead of a model; repeatable; without a model: all of them"},
+     "tune this template of a plug-in (gpuc/tune.h) instead of a model; repeatable; without a model: all of "
+     "them"},
     {"pick-best", OPT_PICK, "FILE",
      "instead of tuning: write the best records of this log to the one of --log, which is replaced; "
      "repeatable"},
