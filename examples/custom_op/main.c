@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An operator that gpuc does not know: registered, found in an ONNX model, built for three targets into one
- * package, and run on each device that is there.
+ * package, and run on each device that is there; then called by its name, on arrays and on tensors.
  *
  *     custom_op MODEL.onnx [PACKAGE] */
 #include <math.h>
@@ -8,6 +8,7 @@
 
 #include <gpuc/build.h>
 #include <gpuc/devices.h>
+#include <gpuc/topi.h>
 
 #include "add2.h"
 
@@ -93,6 +94,59 @@ static int run_on(gpuc_runtime *rt, gpuc_device_type type, const char *package)
     return result;
 }
 
+/* ---- By its name ---- */
+
+/* topi.example.add2(a, b, y, attributes): compiled at the first call, for the CPU device here. */
+static gpuc_status call_on_arrays(gpuc_runtime *rt)
+{
+    static const int64_t dims[] = {ROWS, COLUMNS};
+    float a[ROWS * COLUMNS], y[ROWS * COLUMNS];
+    gpuc_ndarray *arrays[2] = {0};
+    for (int i = 0; i < ROWS * COLUMNS; i++) a[i] = (float)i;
+    GPUC_TRY(gpuc_op_register_in(rt, &add2_op));
+    gpuc_status status = gpuc_compiler_register(rt);
+    for (int i = 0; i < 2 && !status; i++)
+        status = gpuc_ndarray_create(rt, NULL, GPUC_FLOAT32, 2, dims, &arrays[i]);
+    if (!status) status = gpuc_ndarray_write(arrays[0], a, sizeof a);
+    const gpuc_value args[] = {gpuc_arg(arrays[0]), gpuc_arg(arrays[0]), gpuc_arg(arrays[1]),
+                               gpuc_arg_string("scale=2")};
+    if (!status) status = gpuc_function_call(gpuc_registry_get(rt, "topi.example.add2"), args, 4, NULL);
+    if (!status) status = gpuc_ndarray_read(arrays[1], y, sizeof y);
+    int wrong = 0;
+    for (int i = 0; i < ROWS * COLUMNS && !status; i++) wrong += y[i] != 3 * a[i];
+    for (int i = 0; i < 2; i++) gpuc_ndarray_release(arrays[i]);
+    if (wrong) return gpuc_fail(GPUC_INTERNAL, "topi.example.add2: %d elements are wrong", wrong);
+    return status;
+}
+
+/* Inside of a program of tensor expressions. */
+static void call_on_tensors(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_expr shape[] = {gpuc_int(ctx, ROWS), gpuc_int(ctx, COLUMNS)};
+    gpuc_tensor *a = gpuc_te_placeholder(ctx, "a", 2, shape, GPUC_FLOAT32);
+    gpuc_tensor *sum = gpuc_topi(ctx, "example.add2", (gpuc_tensor *[]){a, a}, 2, "scale=2");
+    gpuc_tensor *y = gpuc_topi_nn_relu(ctx, sum);
+    const gpuc_target *target = gpuc_target_parse(ctx, "c", NULL);
+    gpuc_schedule *s = gpuc_topi_schedule(ctx, target, NULL, 1, &y);
+    gpuc_build_source(ctx, target, gpuc_schedule_lower(s, "add2_relu", 2, (gpuc_tensor *[]){a, y}));
+}
+
+static int call_by_name(gpuc_runtime *rt)
+{
+    gpuc_ctx *ctx = NULL;
+    gpuc_status status = call_on_arrays(rt);
+    if (!status) status = gpuc_ctx_create(NULL, &ctx);
+    if (!status) gpuc_ctx_set_runtime(ctx, rt);
+    if (!status) status = gpuc_ctx_protect(ctx, call_on_tensors, NULL);
+    gpuc_ctx_destroy(ctx);
+    printf("by name %s\n",
+           status ? gpuc_status_message(status) : "as topi.example.add2 and in tensor expressions");
+    int result = status ? -1 : 1;
+    gpuc_status_release(status);
+    return result;
+}
+
 int main(int argc, char **argv)
 {
     build_job job = {.model = argc > 1 ? argv[1] : "add2.onnx", .package = argc > 2 ? argv[2] : "add2.gpuc"};
@@ -111,9 +165,10 @@ int main(int argc, char **argv)
         run_on(rt, GPUC_DEVICE_VULKAN, job.package),
         run_on(rt, GPUC_DEVICE_OPENCL, job.package),
         run_on(rt, GPUC_DEVICE_CPU, job.package),
+        call_by_name(rt),
     };
     gpuc_runtime_release(rt);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 4; i++)
         if (results[i] < 0) return 1;
     return results[2] ? 0 : 1; /* the CPU is always there */
 }

@@ -191,7 +191,8 @@ GPUC_API gpuc_module *gpuc_library_load(gpuc_library *l, gpuc_runtime *rt, gpuc_
 /* Registers the compiler's packed functions, and the types of modules (gpuc_module_types_register):
  *   target.build.<kind>  generates code (gpuc/codegen.h)
  *   topi.<name>          an operator, by its own name and those of TOPI and NNVM (`gpuc ops` lists them):
- *                        topi.add, topi.nn.softmax, topi.softmax, topi.broadcast_add.
+ *                        topi.add, topi.nn.softmax, topi.softmax, topi.broadcast_add. Operators that are added to
+ *                        the runtime (gpuc_op_register_in) are among them, whichever comes first.
  * An operator's arguments are ndarrays: its inputs, then its results, of the types that it gives. What
  * follows are attributes: one string such as "axis=[1], keepdims=1", or values in the order of the operator's
  * row (null for the default, a string for a list). It runs on the device of the first array that has one,

@@ -181,7 +181,9 @@ GPUC_API void gpuc_op_take_refused(gpuc_op_written *w, const gpuc_attr_spec *spe
  * or the name of another row. */
 GPUC_API void gpuc_op_register(gpuc_ctx *ctx, const gpuc_op *op);
 /* Adds a row for all contexts of a runtime (gpuc_ctx_set_runtime): how a plug-in brings an operator. It stands in the
- * registry as op.<name>, a function without arguments that gives the row as a handle. The row is borrowed and must
+ * registry as op.<name>, a function without arguments that gives the row as a handle, and where the compiler is registered
+ * (gpuc_compiler_register, before or after) as topi.<name>, by this name and by those that topi and nnvm list, unless
+ * other rows have these. The row is borrowed and must
  * outlive the runtime. INVALID_ARGUMENT where gpuc_op_register raises. As for the registry: not beside other threads
  * that use the runtime. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_op_register_in(gpuc_runtime *rt, const gpuc_op *op);

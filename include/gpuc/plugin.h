@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plug-ins: shared libraries that register with a runtime what others wrote: packed functions, types of modules,
- * operators, kinds and tags of targets, code generators, devices. A plug-in includes this header, defines gpuc_plugin_init, and
+ * operators, templates for the tuner, kinds and tags of targets, code generators, devices. A plug-in includes this header, defines gpuc_plugin_init, and
  * is compiled as C or C++ with
  *
  *     cc -shared -fPIC $(pkg-config --cflags --libs gpuc) my_plugin.c -o my_plugin.so
@@ -35,7 +35,8 @@ extern "C" {
  *     GPUC_TRY(gpuc_plugin_check_abi(abi));
  *
  * It is called once for each runtime that loads the plug-in, and several may live in one process: what it keeps
- * belongs to a runtime (self of a function, state of a module). If it fails, what it has registered stays. */
+ * belongs to a runtime (self of a function, state of a module). If it fails, nothing of what it has
+ * registered stays, but for drivers whose devices it has opened. */
 GPUC_PLUGIN_EXPORT gpuc_status gpuc_plugin_init(gpuc_runtime *rt, uint32_t abi);
 
 /* An error unless the program's number is that of the headers that the plug-in was compiled with. */
@@ -55,7 +56,7 @@ GPUC_NODISCARD static inline gpuc_status gpuc_plugin_check_abi(uint32_t abi)
  * of this runtime may not be code of the plug-in. A status that the plug-in made may be kept for longer.
  *
  * NOT_FOUND if there is no such file; INVALID_DATA if it is no shared library, lacks gpuc_plugin_init, or needs what is
- * not there; INVALID_ARGUMENT if this runtime has loaded it before; UNSUPPORTED if it would use another copy of gpuc
+ * not there; INVALID_ARGUMENT if this runtime has loaded it before (unless that failed); UNSUPPORTED if it would use another copy of gpuc
  * than the program; else what gpuc_plugin_init gave. All say the path. As for the registry: not beside other threads
  * that use the runtime. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_plugin_load(gpuc_runtime *rt, const char *path);

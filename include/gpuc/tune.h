@@ -5,7 +5,7 @@
 #define GPUC_TUNE_H
 
 #include <gpuc/build.h>
-#include <gpuc/knobs.h>
+#include <gpuc/op.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -89,11 +89,81 @@ typedef struct gpuc_tune_tasks {
  * sizes. */
 GPUC_API void gpuc_tune_extract(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *target,
                                 const gpuc_build_options *options, gpuc_tune_tasks *out);
+/* A package of what the task's function should give: of a template its tensors in plain loops, else the function with
+ * its default schedule. */
+GPUC_API gpuc_bytes gpuc_tune_build_reference(gpuc_ctx *ctx, const gpuc_tune_task *task,
+                                              const gpuc_target *target);
 /* A package of the task's function alone, whose inputs are its parameters; with a configuration, or NULL for
  * the default schedule. The task may be of another context, which nobody else uses meanwhile. Raises
  * INVALID_ARGUMENT if the configuration does not fit. The bytes are aligned as gpuc_model_desc wants them. */
 GPUC_API gpuc_bytes gpuc_tune_build(gpuc_ctx *ctx, const gpuc_tune_task *task, const gpuc_target *target,
                                     const gpuc_config *config);
+
+/* ---- What users write: templates ---- */
+/* A template is a function of one's own, with a schedule that asks for knobs (gpuc/knobs.h), or with none: then the
+ * default rules schedule it, as they do operators. It is tuned as functions of networks are: the same search, the same
+ * log, trials in processes of their own, whose results are compared with what plain loops give on the CPU.
+ *
+ *     gpuc tune --plugin stencil.so --template 'stencil(n=1024)' --target vulkan --log stencil.jsonl
+ *
+ * Then gpuc_tune_func makes the function with the best configuration of the log. */
+
+#define GPUC_TUNE_MAX_TENSORS 32 /* inputs of a template, and outputs */
+
+/* One run of a template, in a context of its own for each configuration. */
+typedef struct gpuc_tune_call {
+    gpuc_ctx *ctx;             /* where it makes everything */
+    const gpuc_target *target; /* that it schedules for; NULL never */
+    const gpuc_attrs *params;  /* complete: defaults filled in */
+    gpuc_knobs *knobs;         /* to ask for what the tuner may decide; may be NULL */
+    void *user;                /* the template's */
+    /* What the template sets: */
+    int num_in, num_out;                     /* of in, at most GPUC_TUNE_MAX_TENSORS; of out, 1 at least */
+    gpuc_tensor *in[GPUC_TUNE_MAX_TENSORS];  /* placeholders: the function's first arguments */
+    gpuc_tensor *out[GPUC_TUNE_MAX_TENSORS]; /* computed tensors: its others */
+    gpuc_schedule *schedule;                 /* of the outputs; NULL: the default rules schedule them */
+} gpuc_tune_call;
+
+/* A function that can be tuned. */
+typedef struct gpuc_tune_template {
+    const char *name; /* letters, digits, '_' and '.': of the function, and in logs */
+    const gpuc_attr_spec
+        *params; /* what --template gives it, such as sizes; ends with a NULL name; NULL: nothing */
+    /* Defines the tensors and schedules them. Types and shapes depend on params alone, not on knobs. It may raise: a
+     * configuration that it refuses is not tried. It may run on any thread and in any process. */
+    void (*body)(gpuc_tune_call *call);
+    void *user; /* must not change */
+} gpuc_tune_template;
+
+/* Adds a template for all contexts of a runtime (gpuc_ctx_set_runtime): how a plug-in brings one. It stands in the
+ * registry as tune.template.<name>. The row is borrowed and must outlive the runtime. INVALID_ARGUMENT if it has no name
+ * or no body, or if there is one of that name. */
+GPUC_API GPUC_NODISCARD gpuc_status gpuc_tune_template_register(gpuc_runtime *rt,
+                                                                const gpuc_tune_template *t);
+/* The number of templates of the context's runtime. */
+GPUC_API size_t gpuc_tune_template_count(gpuc_ctx *ctx);
+/* Template i of them, by name; NULL where there is none. */
+GPUC_API const gpuc_tune_template *gpuc_tune_template_at(gpuc_ctx *ctx, size_t i);
+/* The template of that name. Raises NOT_FOUND where there is none, with the nearest name. */
+GPUC_API const gpuc_tune_template *gpuc_tune_template_get(gpuc_ctx *ctx, const char *name);
+/* Parameters of a template from text, "n=1024, dtype=float16", with defaults for those that it leaves out; NULL: for all.
+ * Raises for unknown, missing and wrong ones. */
+GPUC_API const gpuc_attrs *gpuc_tune_template_params(gpuc_ctx *ctx, const gpuc_tune_template *t,
+                                                     const char *text);
+/* What there is to tune in templates: n texts, each a name or "name(n=1024)" of a registered one; n = 0: all that are
+ * registered, with their defaults. Raises if there are none, where one has sizes that are no numbers or asks for no knob,
+ * and what the template itself raises. */
+GPUC_API void gpuc_tune_extract_templates(gpuc_ctx *ctx, int n, const char *const *texts,
+                                          const gpuc_target *target, gpuc_tune_tasks *out);
+/* The same of one template, which needs no registration. params: of gpuc_tune_template_params; NULL: defaults. */
+GPUC_API void gpuc_tune_extract_template(gpuc_ctx *ctx, const gpuc_tune_template *t, const gpuc_attrs *params,
+                                         const gpuc_target *target, gpuc_tune_tasks *out);
+/* The function of a template for gpuc_build_func and gpuc_library_add, with the best configuration of the logs (tuning;
+ * NULL, or none for this template and target: with its own choices). Arguments are inputs, then outputs. A
+ * configuration that does not fit any more is left out with a warning (warnings may be NULL). */
+GPUC_API gpuc_tir_func *gpuc_tune_func(gpuc_ctx *ctx, const gpuc_tune_template *t, const gpuc_attrs *params,
+                                       const gpuc_target *target, const gpuc_tuning *tuning,
+                                       const gpuc_tune_warnings *warnings);
 
 /* ---- The search: which configuration of which function is measured next. It measures nothing itself ---- */
 

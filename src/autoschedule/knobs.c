@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "base/names.h"
+
 bool gpuc_config_get(const gpuc_config *c, const char *name, int64_t *out)
 {
     for (int i = 0; i < c->n; i++) {
@@ -41,9 +43,26 @@ static const char *candidates_text(gpuc_ctx *ctx, const gpuc_asked *a)
     return text;
 }
 
+/* Names stand in logs, which know those that knobs had before. */
+static void check_name(gpuc_ctx *ctx, const char *name)
+{
+    enum { MAX = 40 }; /* with room for ".2" behind it */
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    size_t n = name ? strlen(name) : 0;
+    if (n == 0 || n > MAX || strspn(name, letters) != n)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "'%.64s' is no name for a knob: it has 1 to %d letters, digits and '_'",
+                   name ? name : "NULL", MAX);
+    const char *now = gpuc_names_now("knob", name);
+    if (strcmp(now, name) != 0)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s' is an old name of the knob '%s': choose another name",
+                   name, now);
+}
+
 int64_t gpuc_knob(gpuc_knobs *k, const char *name, int64_t own, int num_candidates, const int64_t *candidates)
 {
     if (!k) return own;
+    check_name(k->ctx, name);
     gpuc_asked *a = gpuc_new(k->ctx, gpuc_asked);
     int64_t *list = gpuc_new_array(k->ctx, int64_t, num_candidates + 1);
     *a = (gpuc_asked){.name = name_of(k, name), .own = own, .value = own, .candidates = list};

@@ -148,13 +148,28 @@ static const char *function_label(gpuc_ctx *ctx, const gpuc_rfunction *f)
     return at ? label : "copy";
 }
 
+/* What tuning logs call a function: the hash of its text. */
+static unsigned long long workload_of(gpuc_ctx *ctx, gpuc_buf *key, const gpuc_rfunction *f)
+{
+    gpuc_relay_print_key(ctx, key, (gpuc_rexpr *)f);
+    return gpuc_hash_bytes(key->data, key->size, 0);
+}
+
+const char *gpuc_compile_workload(gpuc_ctx *ctx, const gpuc_rfunction *f)
+{
+    gpuc_buf key;
+    gpuc_buf_init(&key, ctx->allocator);
+    unsigned long long workload = workload_of(ctx, &key, f);
+    gpuc_buf_deinit(&key);
+    return gpuc_ctx_printf(ctx, "%016llx", workload);
+}
+
 static gpuc_graph_function *unique_function(builder *b, const gpuc_rfunction *f,
                                             const gpuc_relay_place *place, uint64_t images)
 {
     gpuc_buf key;
     gpuc_buf_init(&key, b->ctx->allocator);
-    gpuc_relay_print_key(b->ctx, &key, (gpuc_rexpr *)f);
-    unsigned long long workload = gpuc_hash_bytes(key.data, key.size, 0);
+    unsigned long long workload = workload_of(b->ctx, &key, f);
     if (place)
         gpuc_buf_printf(&key, " at %d: %lld of %lld", place->axis, (long long)place->begin,
                         (long long)place->extent);

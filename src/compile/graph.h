@@ -73,6 +73,8 @@ typedef struct gpuc_graph {
     const gpuc_ptrs *conditions; /* gpuc_op_condition of the module */
 } gpuc_graph;
 
+/* What tuning logs call a function. */
+const char *gpuc_compile_workload(gpuc_ctx *ctx, const gpuc_rfunction *f);
 /* Makes the functions and nodes of main, not yet lowered. Functions that the target cannot compute are for
  * the fallback device, whose target can compute everything. */
 gpuc_graph *gpuc_compile_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,

@@ -5,6 +5,7 @@
 #include "abi/window.h"
 #include "compile/build_code.h"
 #include "compile/lowered.h"
+#include "compile/template.h"
 #include "op/op.h"
 #include "autoschedule/rules.h"
 
@@ -297,9 +298,27 @@ bool gpuc_compile_has_own_schedule(const gpuc_rfunction *f)
     return schedule_of(f) != gpuc_topi_schedule;
 }
 
+/* Inputs and outputs of a template are its own. */
+static scheduled schedule_template(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
+                                   gpuc_knobs *knobs)
+{
+    scheduled out = {.map = {.params = f->n, .param = gpuc_new_array(ctx, uint32_t, f->n)}};
+    gpuc_tune_call c;
+    gpuc_compile_template_run(ctx, f, target, knobs, &c);
+    gpuc_knobs_check(knobs);
+    out.args = gpuc_new_array(ctx, gpuc_tensor *, c.num_in + c.num_out);
+    for (int i = 0; i < c.num_in; i++) out.args[i] = c.in[i];
+    for (int i = 0; i < c.num_out; i++) out.args[c.num_in + i] = c.out[i];
+    out.num_outputs = out.map.outputs = c.num_out;
+    out.map.read = drop_unread(ctx, c.num_in, c.num_out, out.args, out.map.param);
+    out.s = c.schedule;
+    return out;
+}
+
 static scheduled schedule(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f, uint64_t images,
                           gpuc_knobs *knobs)
 {
+    if (gpuc_compile_template_of(f)) return schedule_template(ctx, target, f, knobs);
     scheduled out = {.map = {.params = f->n, .param = gpuc_new_array(ctx, uint32_t, f->n)}};
     out.args = gpuc_relay_tensors(ctx, f, &out.num_outputs);
     out.map.outputs = out.num_outputs;
@@ -334,7 +353,8 @@ static void lower_version(gpuc_ctx *ctx, const gpuc_lower_task *task, const char
     int read = v->f.map.read;
     gpuc_tir_func *func = gpuc_schedule_lower(v->f.s, name, read + v->f.num_outputs, v->f.args);
     func->label = task->label;
-    func->yields = true; /* a default schedule: its threads may become loops where the target has fewer */
+    /* Threads of a default schedule may become loops where the target has fewer. */
+    func->yields = !gpuc_compile_template_of(task->f);
     if (task->placed) func = gpuc_compile_place_output(ctx, func, read, &task->place);
     v->whole = v->plain = lower_for(ctx, func, target);
     if (needs_subgroups(&v->whole)) v->plain = lower_for(ctx, func, without_subgroups(ctx, target));
@@ -357,13 +377,20 @@ static gpuc_expr both(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
     return a && b ? gpuc_and(ctx, a, b) : a ? a : b;
 }
 
+/* Sizes for which a function has schedules of their own. */
+static int list_versions(gpuc_ctx *ctx, const gpuc_rfunction *f, gpuc_version special[GPUC_TOPI_VERSIONS])
+{
+    int num_outputs;
+    if (gpuc_compile_template_of(f)) return 0;
+    gpuc_tensor **args = gpuc_relay_tensors(ctx, f, &num_outputs);
+    return gpuc_rules_versions(ctx, num_outputs, args + f->n, special);
+}
+
 /* The versions of a function, that for all other sizes first. */
 static int lower_versions(gpuc_ctx *ctx, const gpuc_lower_task *task, gpuc_knobs *knobs, version *out)
 {
     gpuc_version special[GPUC_TOPI_VERSIONS];
-    int num_outputs, count = 1;
-    gpuc_tensor **args = gpuc_relay_tensors(ctx, task->f, &num_outputs);
-    int n = gpuc_rules_versions(ctx, num_outputs, args + task->f->n, special);
+    int count = 1, n = list_versions(ctx, task->f, special);
     out[0] = (version){.f = schedule(ctx, task->target, task->f, task->images, knobs)};
     lower_version(ctx, task, task->name, &out[0]);
     for (int i = 0; i < n; i++) {

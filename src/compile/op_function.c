@@ -379,20 +379,23 @@ static void free_self(void *self)
     gpuc_mem_free(gpuc_runtime_allocator(rt), f, sizeof *f);
 }
 
-static gpuc_status enter(gpuc_runtime *rt, const char *name, const gpuc_op_name *what)
+/* Enters topi.<name> for what `row` names. */
+static gpuc_status enter(gpuc_runtime *rt, const char *name, const char *row, const gpuc_op_name *what,
+                         bool replace)
 {
     char full[GPUC_OP_NAME + 8];
     snprintf(full, sizeof full, "topi.%s", name);
-    if (gpuc_registry_get(rt, full)) return NULL; /* it stands for another row, or is registered already */
+    if (!replace && gpuc_registry_get(rt, full))
+        return NULL; /* it stands for another row, or is registered already */
     op_function *f = gpuc_mem_alloc(gpuc_runtime_allocator(rt), sizeof *f);
     if (!f) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for %s", full);
     *f = (op_function){.rt = rt, .what = *what};
-    snprintf(f->name, sizeof f->name, "%s", name);
+    snprintf(f->name, sizeof f->name, "%s", row);
     if (pthread_mutex_init(&f->mutex, NULL)) {
         gpuc_mem_free(gpuc_runtime_allocator(rt), f, sizeof *f);
         return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a mutex");
     }
-    return gpuc_registry_set_fn(rt, full, call, f, free_self, false);
+    return gpuc_registry_set_fn(rt, full, call, f, free_self, replace);
 }
 
 typedef struct entering {
@@ -403,12 +406,53 @@ typedef struct entering {
 static void enter_next(void *arg, const char *name, const gpuc_op_name *what)
 {
     entering *e = arg;
-    if (!e->status) e->status = enter(e->rt, name, what);
+    if (!e->status) e->status = enter(e->rt, name, name, what, false);
+}
+
+/* ---- Rows that are added ---- */
+
+/* By its own name, which goes before those that rows of the table list, and by those that it lists. */
+static gpuc_status enter_names(gpuc_runtime *rt, const gpuc_op *op)
+{
+    char name[GPUC_OP_NAME];
+    const gpuc_op_name what = {.op = op};
+    const char *lists[] = {op->topi, op->nnvm};
+    GPUC_TRY(enter(rt, op->name, op->name, &what, true));
+    for (int i = 0; i < 2; i++)
+        for (const char *list = lists[i]; (list = gpuc_op_next_name(list, name));)
+            GPUC_TRY(enter(rt, name, op->name, &what, false));
+    return NULL;
+}
+
+/* All of its names, or none. */
+static gpuc_status enter_row(gpuc_runtime *rt, const gpuc_op *op)
+{
+    gpuc_registry_change *mark = gpuc_registry_begin_changes(rt);
+    gpuc_status status = enter_names(rt, op);
+    gpuc_registry_end_changes(rt, mark, status != NULL);
+    return status;
+}
+
+static void enter_added(void *arg, const gpuc_op *op)
+{
+    entering *e = arg;
+    if (!e->status) e->status = enter_row(e->rt, op);
+}
+
+/* compiler.op_added: (row) */
+static gpuc_status op_added(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
+{
+    if (ret) *ret = (gpuc_value){.kind = GPUC_VALUE_NULL};
+    if (num_args != 1 || args[0].kind != GPUC_VALUE_HANDLE || !args[0].as.handle)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, GPUC_OP_ADDED " takes the handle of an operator's row");
+    return enter_row(self, args[0].as.handle);
 }
 
 gpuc_status gpuc_compile_op_functions_register(gpuc_runtime *rt)
 {
     entering e = {.rt = rt};
     gpuc_op_each_name(enter_next, &e);
-    return e.status;
+    if (!e.status) gpuc_op_each_added(rt, enter_added, &e);
+    if (e.status) return e.status;
+    return gpuc_registry_set_fn(rt, GPUC_OP_ADDED, op_added, rt, NULL, false);
 }

@@ -89,6 +89,15 @@ static const gpuc_op *next_added(const gpuc_ctx *ctx, size_t *at)
     return op;
 }
 
+void gpuc_op_each_added(gpuc_runtime *rt, void (*each)(void *arg, const gpuc_op *op), void *arg)
+{
+    for (size_t i = 0; i < gpuc_registry_count(rt); i++) {
+        const char *name = gpuc_registry_name(rt, i);
+        const gpuc_op *op = strncmp(name, PREFIX, strlen(PREFIX)) ? NULL : row_of(rt, name);
+        if (op) each(arg, op);
+    }
+}
+
 size_t gpuc_op_added_count(gpuc_ctx *ctx)
 {
     size_t n = 0, at = 0;
@@ -185,7 +194,12 @@ gpuc_status gpuc_op_register_in(gpuc_runtime *rt, const gpuc_op *op)
     snprintf(full, sizeof full, PREFIX "%s", op->name);
     if (gpuc_op_find(op->name) || gpuc_registry_get(rt, full))
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "there is an operator '%s' already", op->name);
-    return gpuc_registry_set_fn(rt, full, give_row, (void *)op, NULL, false);
+    GPUC_TRY(gpuc_registry_set_fn(rt, full, give_row, (void *)op, NULL, false));
+    gpuc_function *added = gpuc_registry_get(rt, GPUC_OP_ADDED);
+    const gpuc_value row = {.kind = GPUC_VALUE_HANDLE, .as.handle = (void *)op};
+    gpuc_status status = added ? gpuc_function_call(added, &row, 1, NULL) : NULL;
+    if (status) gpuc_registry_remove(rt, full);
+    return status;
 }
 
 void gpuc_op_register(gpuc_ctx *ctx, const gpuc_op *op)

@@ -22,6 +22,12 @@ const gpuc_op *gpuc_op_lookup(gpuc_ctx *ctx, const char *name);
 const gpuc_op *gpuc_op_find_onnx(gpuc_ctx *ctx, const char *domain, const char *name);
 const char *gpuc_op_nearest(gpuc_ctx *ctx, const char *name); /* for messages; NULL */
 
+/* Calls each with every row that was added to the runtime, by name. */
+void gpuc_op_each_added(gpuc_runtime *rt, void (*each)(void *arg, const gpuc_op *op), void *arg);
+/* A function of the registry that gpuc_op_register_in calls with the handle of a new row, where it is there; if it
+ * fails the row is not added. */
+#define GPUC_OP_ADDED "compiler.op_added"
+
 /* A name of another system that stands for a row in a way of its own: it chooses the row by an attribute, or has
  * other defaults or another order of inputs (op/table.h). */
 typedef struct gpuc_op_alias gpuc_op_alias;

@@ -75,6 +75,22 @@ static void leave(gpuc_runtime *rt, gpuc_driver_entry *entry)
     pthread_mutex_unlock(&rt->mutex);
 }
 
+static bool has_devices(gpuc_runtime *rt, const gpuc_driver_entry *entry)
+{
+    for (const gpuc_open_device *o = atomic_load(&rt->devices); o; o = o->next)
+        if (o->device && o->type == entry->type) return true;
+    return false;
+}
+
+void gpuc_runtime_remove_drivers(gpuc_runtime *rt, const gpuc_driver_entry *last)
+{
+    for (gpuc_driver_entry *e; (e = atomic_load(&rt->drivers)) != last && !has_devices(rt, e);) {
+        leave(rt, e);
+        if (e->driver.free_self) e->driver.free_self(rt, e->self);
+        gpuc_mem_free(rt->allocator, e, sizeof *e);
+    }
+}
+
 gpuc_status gpuc_driver_register(gpuc_runtime *rt, const gpuc_driver *driver, void *self)
 {
     GPUC_REQUIRE(rt);

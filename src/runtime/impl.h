@@ -30,8 +30,16 @@ typedef struct gpuc_driver_entry {
     struct gpuc_driver_entry *next;
 } gpuc_driver_entry;
 
+/* What an entry of the registry was before it changed, while a plug-in is being loaded. */
+struct gpuc_registry_change {
+    char *name;
+    gpuc_function *before; /* NULL: there was none */
+    struct gpuc_registry_change *next;
+};
+
 typedef struct gpuc_plugin {
     void *handle; /* of dlopen */
+    bool failed;  /* its gpuc_plugin_init: what it registered is gone, and it may be loaded again */
     struct gpuc_plugin *next;
 } gpuc_plugin;
 
@@ -57,10 +65,15 @@ struct gpuc_runtime {
     gpuc_thread_current *currents; /* of all threads */
     gpuc_registry_entry *entries;  /* sorted by name */
     size_t num_entries, entry_capacity;
-    gpuc_plugin *plugins; /* newest first */
+    gpuc_registry_change *changes; /* newest first, while loading is not 0 */
+    int loading;                   /* plug-ins that are being loaded, one by another */
+    gpuc_plugin *plugins;          /* newest first */
 };
 
 void gpuc_registry_clear(gpuc_runtime *rt);
+/* Removes drivers that were registered after that one, but for those that have opened devices. Their functions must be
+ * out of the registry. */
+void gpuc_runtime_remove_drivers(gpuc_runtime *rt, const gpuc_driver_entry *last);
 /* Destroys pools, devices and drivers. */
 void gpuc_runtime_close_devices(gpuc_runtime *rt);
 /* NULL if there is none for devices of this type. */

@@ -66,15 +66,28 @@ static gpuc_status check_one_copy(void *handle)
         other.dli_fname, own.dli_fname);
 }
 
-static gpuc_status keep(gpuc_runtime *rt, void *handle)
+static gpuc_status keep(gpuc_runtime *rt, void *handle, gpuc_plugin **out)
 {
-    for (const gpuc_plugin *p = rt->plugins; p; p = p->next)
-        if (p->handle == handle) return gpuc_fail(GPUC_INVALID_ARGUMENT, "this runtime has loaded it before");
-    gpuc_plugin *p = gpuc_mem_alloc(rt->allocator, sizeof *p);
+    for (gpuc_plugin *p = rt->plugins; p; p = p->next)
+        if (p->handle == handle && !p->failed)
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "this runtime has loaded it before");
+    gpuc_plugin *p = *out = gpuc_mem_alloc(rt->allocator, sizeof *p);
     if (!p) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a plug-in");
     *p = (gpuc_plugin){.handle = handle, .next = rt->plugins};
     rt->plugins = p;
     return NULL;
+}
+
+/* All that it registers, or nothing. The library stays: its message may be in use. */
+static gpuc_status initialise(gpuc_runtime *rt, gpuc_plugin *p, plugin_init init)
+{
+    const gpuc_driver_entry *drivers = atomic_load(&rt->drivers);
+    gpuc_registry_change *mark = gpuc_registry_begin_changes(rt);
+    gpuc_status status = init(rt, GPUC_ABI_VERSION);
+    gpuc_registry_end_changes(rt, mark, status != NULL);
+    if (status) gpuc_runtime_remove_drivers(rt, drivers);
+    p->failed = status != NULL;
+    return status;
 }
 
 static gpuc_status load(gpuc_runtime *rt, const char *path)
@@ -87,8 +100,9 @@ static gpuc_status load(gpuc_runtime *rt, const char *path)
     gpuc_status status = check_one_copy(handle);
     if (!status && !init)
         status = gpuc_fail(GPUC_INVALID_DATA, "it exports no function gpuc_plugin_init (gpuc/plugin.h)");
-    if (!status) status = keep(rt, handle);
-    if (!status) return init(rt, GPUC_ABI_VERSION);
+    gpuc_plugin *p;
+    if (!status) status = keep(rt, handle, &p);
+    if (!status) return initialise(rt, p, init);
     dlclose(handle);
     return status;
 }

@@ -39,6 +39,63 @@ static gpuc_status make_room(gpuc_runtime *rt)
     return NULL;
 }
 
+/* ---- Changes that may be undone ---- */
+
+static char *copy_name(const gpuc_runtime *rt, const char *name)
+{
+    size_t size = strlen(name) + 1;
+    char *copy = gpuc_mem_alloc(rt->allocator, size);
+    if (copy) memcpy(copy, name, size);
+    return copy;
+}
+
+/* Before the entry of that name changes. */
+static gpuc_status note_change(gpuc_runtime *rt, const char *name, gpuc_function *before)
+{
+    if (!rt->loading) return NULL;
+    gpuc_registry_change *c = gpuc_mem_alloc(rt->allocator, sizeof *c);
+    char *copy = c ? copy_name(rt, name) : NULL;
+    if (!copy) {
+        gpuc_mem_free(rt->allocator, c, sizeof *c);
+        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the function name '%s'", name);
+    }
+    *c = (gpuc_registry_change){
+        .name = copy, .before = before ? gpuc_function_retain(before) : NULL, .next = rt->changes};
+    rt->changes = c;
+    return NULL;
+}
+
+static void drop_change(gpuc_runtime *rt, bool undo)
+{
+    gpuc_registry_change *c = rt->changes;
+    rt->changes = c->next;
+    int loading = rt->loading;
+    rt->loading = 0;       /* undoing is no change */
+    if (undo && c->before) /* Where there is no memory for it, it is lost. */
+        gpuc_status_release(gpuc_registry_set(rt, c->name, c->before, true));
+    else if (undo)
+        gpuc_registry_remove(rt, c->name);
+    rt->loading = loading;
+    gpuc_function_release(c->before);
+    gpuc_mem_free(rt->allocator, c->name, strlen(c->name) + 1);
+    gpuc_mem_free(rt->allocator, c, sizeof *c);
+}
+
+gpuc_registry_change *gpuc_registry_begin_changes(gpuc_runtime *rt)
+{
+    rt->loading++;
+    return rt->changes;
+}
+
+void gpuc_registry_end_changes(gpuc_runtime *rt, gpuc_registry_change *mark, bool undo)
+{
+    while (undo && rt->changes != mark) drop_change(rt, true);
+    rt->loading--;
+    while (rt->loading == 0 && rt->changes) drop_change(rt, false);
+}
+
+/* ---- Entries ---- */
+
 gpuc_status gpuc_registry_set(gpuc_runtime *rt, const char *name, gpuc_function *f, bool replace)
 {
     GPUC_REQUIRE(rt);
@@ -54,15 +111,19 @@ gpuc_status gpuc_registry_set(gpuc_runtime *rt, const char *name, gpuc_function 
                              "put another in its place",
                              name);
         gpuc_function *old = rt->entries[i].function;
+        GPUC_TRY(note_change(rt, name, old));
         rt->entries[i].function = gpuc_function_retain(f);
         gpuc_function_release(old);
         return NULL;
     }
     GPUC_TRY(make_room(rt));
-    size_t size = strlen(name) + 1;
-    char *copy = gpuc_mem_alloc(rt->allocator, size);
+    char *copy = copy_name(rt, name);
     if (!copy) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the function name '%s'", name);
-    memcpy(copy, name, size);
+    gpuc_status status = note_change(rt, name, NULL);
+    if (status) {
+        gpuc_mem_free(rt->allocator, copy, strlen(copy) + 1);
+        return status;
+    }
     memmove(&rt->entries[i + 1], &rt->entries[i], (rt->num_entries - i) * sizeof *rt->entries);
     rt->entries[i] = (gpuc_registry_entry){.name = copy, .function = gpuc_function_retain(f)};
     rt->num_entries++;
@@ -87,6 +148,8 @@ bool gpuc_registry_remove(gpuc_runtime *rt, const char *name)
 {
     size_t i = lower_bound(rt, name);
     if (!has_name(rt, i, name)) return false;
+    /* Without memory to note it, it is gone for good. */
+    gpuc_status_release(note_change(rt, name, rt->entries[i].function));
     gpuc_registry_entry gone = rt->entries[i];
     memmove(&rt->entries[i], &rt->entries[i + 1], (rt->num_entries - i - 1) * sizeof *rt->entries);
     rt->num_entries--;

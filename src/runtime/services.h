@@ -19,6 +19,12 @@ void gpuc_device_unpin(gpuc_device *dev);
 GPUC_NODISCARD gpuc_status gpuc_runtime_adopt(gpuc_runtime *rt, const char *driver, gpuc_device *dev);
 const gpuc_runtime_desc *gpuc_runtime_get_desc(gpuc_runtime *rt);
 
+typedef struct gpuc_registry_change gpuc_registry_change;
+/* Begins to note changes of the registry; they nest. The result is for the end: with undo, the registry is what it was
+ * then. */
+gpuc_registry_change *gpuc_registry_begin_changes(gpuc_runtime *rt);
+void gpuc_registry_end_changes(gpuc_runtime *rt, gpuc_registry_change *mark, bool undo);
+
 /* Makes m import a part that its own bytes hold; before the application can make it import others. */
 GPUC_NODISCARD gpuc_status gpuc_runtime_module_contain(gpuc_module *m, gpuc_module *part);
 /* gpuc_module_save_binary without what it imports. */

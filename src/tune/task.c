@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lists the functions of a program that have something to tune. */
-#include <gpuc/tune.h>
+#include "tune/task.h"
 
 #include <string.h>
 
-#include "compile/program.h"
+#include "compile/template.h"
+#include "op/op.h"
 
 typedef struct asking {
     const gpuc_target *target;
@@ -19,16 +20,24 @@ static void ask(gpuc_ctx *ctx, void *arg)
 }
 
 /* In a context of its own: schedules are large. */
-static bool has_knobs(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f)
+gpuc_status gpuc_tune_count_knobs(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f, int *out)
 {
     gpuc_ctx *scratch;
-    GPUC_RAISE_IF(ctx, gpuc_ctx_create_child(ctx, &scratch));
+    GPUC_TRY(gpuc_ctx_create_child(ctx, &scratch));
     asking a = {.target = target, .knobs = {.ctx = scratch}};
     a.f = gpuc_compile_clone_function(scratch, f);
     gpuc_status status = gpuc_ctx_protect(scratch, ask, &a);
-    bool found = !status && a.knobs.asked.count > 0;
-    gpuc_status_release(status);
+    *out = (int)a.knobs.asked.count;
     gpuc_ctx_destroy(scratch);
+    return status;
+}
+
+static bool has_knobs(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f)
+{
+    int n;
+    gpuc_status status = gpuc_tune_count_knobs(ctx, target, f, &n);
+    bool found = !status && n > 0;
+    gpuc_status_release(status);
     return found;
 }
 
@@ -42,14 +51,23 @@ static bool is_fixed(const gpuc_rtype *t)
     return fixed;
 }
 
-static bool has_fixed_sizes(const gpuc_rfunction *f)
+bool gpuc_tune_has_fixed_sizes(const gpuc_rfunction *f)
 {
     bool fixed = is_fixed(f->body->type);
     for (int i = 0; i < f->n; i++) fixed &= is_fixed(f->params[i]->type);
     return fixed;
 }
 
-static const char *text_of(gpuc_ctx *ctx, const char *label, const gpuc_rfunction *f)
+/* Parameters of a template behind its tensors. */
+static void print_params(gpuc_ctx *ctx, gpuc_buf *text, const gpuc_rfunction *f)
+{
+    const gpuc_attrs *params = gpuc_as_rcall(f->body)->attrs;
+    if (!params || params->count == 0) return;
+    if (f->n) gpuc_buf_str(text, ", ");
+    gpuc_op_attrs_print(ctx, text, params, false);
+}
+
+const char *gpuc_tune_task_text(gpuc_ctx *ctx, const char *label, const gpuc_rfunction *f)
 {
     gpuc_buf text;
     gpuc_buf_init(&text, ctx->allocator);
@@ -62,6 +80,7 @@ static const char *text_of(gpuc_ctx *ctx, const char *label, const gpuc_rfunctio
             gpuc_buf_printf(&text, "%s%s", d ? "," : "", gpuc_expr_text(ctx, t->dims[d]));
         gpuc_buf_str(&text, "]");
     }
+    if (gpuc_compile_template_of(f)) print_params(ctx, &text, f);
     gpuc_buf_str(&text, ")");
     const char *out = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text));
     gpuc_buf_deinit(&text);
@@ -99,14 +118,14 @@ void gpuc_tune_extract(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *t
         gpuc_tune_task *known = find(out, tasks, f->workload);
         if (known) known->uses += count_uses(g, i);
         if (known || f->device || !has_knobs(ctx, target, f->f)) continue;
-        if (!has_fixed_sizes(f->f)) {
+        if (!gpuc_tune_has_fixed_sizes(f->f)) {
             out->num_open++;
             continue;
         }
         tasks[out->n++] = (gpuc_tune_task){
             .f = f->f,
             .workload = f->workload,
-            .text = text_of(ctx, f->label, f->f),
+            .text = gpuc_tune_task_text(ctx, f->label, f->f),
             .uses = count_uses(g, i),
         };
     }

@@ -43,4 +43,20 @@ for command in "build $work/app/add2.onnx -t c -o $work/plugged.gpuc" "tune $wor
     "$work/gpuc/bin/gpuc" $command --plugin "$work/app/build/add2.so" >"$work/out" 2>&1 || fail "$command: $(cat "$work/out")"
 done
 "$work/gpuc/bin/gpuc" ops --plugin "$work/app/build/add2.so" | grep -q '^example.add2$' || fail "gpuc ops lists no add2"
+"$work/gpuc/bin/gpuc" ops --plugin "$work/app/build/add2.so" example.add2 >"$work/out" || fail "gpuc ops example.add2"
+for words in 'scale  *float, default 1' 'com.example:Add2' 'inputs  *2' '0  *floats' '1  *as input 0' 'fused as broadcast'; do
+    grep -q "$words" "$work/out" || fail "gpuc ops example.add2 has no '$words': $(cat "$work/out")"
+done
+
+# Its schedule asks for a knob on GPUs: it is tuned there, and builds use what was found.
+if "$work/gpuc/bin/gpuc" tune "$work/app/add2.onnx" -t opencl --log "$work/gpu.jsonl" --trials 3 --no-wait \
+    --plugin "$work/app/build/add2.so" >"$work/out" 2>&1; then
+    grep -q '"task":"add2(float32\[5,7\], float32\[7\])".*"threads":' "$work/gpu.jsonl" || fail "$(cat "$work/gpu.jsonl")"
+    "$work/gpuc/bin/gpuc" build "$work/app/add2.onnx" -t opencl --tuning-log "$work/gpu.jsonl" -o "$work/gpu.gpuc" \
+        --plugin "$work/app/build/add2.so" >"$work/out" 2>&1 || fail "build with a log: $(cat "$work/out")"
+    "$work/gpuc/bin/gpuc" inspect "$work/gpu.gpuc" | grep -q 'schedule: {"threads":.*from gpu.jsonl' ||
+        fail "inspect names no configuration of add2: $("$work/gpuc/bin/gpuc" inspect "$work/gpu.gpuc")"
+else
+    grep -q 'device' "$work/out" || fail "tune -t opencl: $(cat "$work/out")"
+fi
 "$work/gpuc/bin/gpuc" run "$work/plugged.gpuc" --random 1 >/dev/null || fail "the package needs the plug-in"

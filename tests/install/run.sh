@@ -38,6 +38,15 @@ for header in ctx tir te schedule target op build; do
     fi
 done
 
+if [ "$has_compiler" = 1 ]; then
+    for header in "$source"/include/gpuc/*.h; do
+        case $header in
+        */vulkan.h | */opencl.h) continue ;; # where they are built
+        esac
+        [ -e "$root/include/gpuc/$(basename "$header")" ] || fail "$(basename "$header") is public and not installed"
+    done
+fi
+
 # Every header stands alone, in C11 and in C++17, with all compilers that are here.
 c_compilers=$(different "$cc" gcc clang) cxx_compilers=$(different c++ g++ clang++)
 strict='-Wall -Wextra -Wpedantic -Werror -fsyntax-only'

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plug-in whose initialisation fails when it has registered a part. */
+#include <gpuc/devices.h>
+#include <gpuc/driver.h>
 #include <gpuc/plugin.h>
 
 static gpuc_status one(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
@@ -15,5 +17,10 @@ GPUC_PLUGIN_EXPORT gpuc_status gpuc_plugin_init(gpuc_runtime *rt, uint32_t abi)
 {
     GPUC_TRY(gpuc_plugin_check_abi(abi));
     GPUC_TRY(gpuc_registry_set_fn(rt, "failing.one", one, NULL, NULL, false));
+    if (gpuc_driver_count(rt) == 0) GPUC_TRY(gpuc_cpu_register(rt));
+    if (gpuc_registry_get(rt, "good.add")) {
+        GPUC_TRY(gpuc_registry_set_fn(rt, "good.add", one, NULL, NULL, true));
+        gpuc_registry_remove(rt, "good.add");
+    }
     return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "the card is not plugged in");
 }

@@ -164,6 +164,7 @@ typedef struct cli_runtime_options {
 
 /* Another plug-in for all runtimes of this process and of those that it forks; keeps the pointer. */
 void cli_plugin_add(const char *path);
+bool cli_has_plugins(void);
 /* A runtime with every device kind of this build and the plug-ins, caches in the user's cache folder, messages to
  * stderr. */
 GPUC_NODISCARD gpuc_status cli_runtime_init(cli_runtime *r, const cli_runtime_options *options);

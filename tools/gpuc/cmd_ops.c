@@ -142,6 +142,33 @@ static void print_attrs(const gpuc_op *op)
     for (const gpuc_attr_spec *a = op->attrs; a && a->name; a++) print_attr(op, a);
 }
 
+/* Inputs with the types that they may have, and how fusion treats the operator. */
+static void print_inputs(gpuc_ctx *ctx, const gpuc_op *op)
+{
+    static const char *const patterns[] = {
+        [GPUC_FUSE_ELEMWISE] = "elementwise", [GPUC_FUSE_BROADCAST] = "broadcast",
+        [GPUC_FUSE_INJECTIVE] = "injective",  [GPUC_FUSE_REDUCE] = "reduction",
+        [GPUC_FUSE_OUT_FUSABLE] = "complex",  [GPUC_FUSE_OPAQUE] = "opaque"};
+    int last = GPUC_OP_TYPED - 1, shown = op->max_in;
+    while (last > 0 && !op->types[last]) last--;
+    if (op->max_in < 0)
+        printf("  inputs   %d or more\n", op->min_in);
+    else if (op->max_in == op->min_in)
+        printf("  inputs   %d\n", op->min_in);
+    else
+        printf("  inputs   %d to %d\n", op->min_in, op->max_in);
+    if (shown < 0 || shown > last + 1) shown = last + 1;
+    for (int i = 0; i < shown; i++) {
+        gpuc_dtypes set = op->types[i];
+        const char *more = i == shown - 1 && shown != op->max_in ? ", and all further ones" : "";
+        if (set & (GPUC_T_LIKE | GPUC_T_LIKE_1))
+            printf("    %-8d as input %d%s\n", i, set & GPUC_T_LIKE ? 0 : 1, more);
+        else
+            printf("    %-8d %s%s\n", i, gpuc_dtypes_text(ctx, gpuc_op_types(op, i)), more);
+    }
+    printf("  fused as %s\n", patterns[op->pattern]);
+}
+
 /* ---- JSON ---- */
 
 static void json_names(cli_json *j, const char *name, const char *list)
@@ -215,6 +242,7 @@ static void print_one(gpuc_ctx *ctx, const print_args *p, const gpuc_op *op)
         json_row(ctx, p->json, op);
     else
         print_row(ctx, op);
+    if (!p->json && p->n) print_inputs(ctx, op);
     if (!p->json && p->n) print_attrs(op);
 }
 
@@ -255,7 +283,7 @@ const cli_command cli_ops_command = {
     .name = "ops",
     .operands = "[--json] [NAME...]",
     .about = "list the operators: their names in TOPI, NNVM and ONNX, element types and targets;\n"
-             "for those named, by any name, also attributes, and how other systems spell them",
+             "for those named, by any name, also inputs, attributes, and how other systems spell them",
     .options = options,
     .num_options = CLI_COUNT(options),
     .run = run,

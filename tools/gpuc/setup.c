@@ -35,6 +35,11 @@ void cli_plugin_add(const char *path)
     cli_strings_add(&plugins, path);
 }
 
+bool cli_has_plugins(void)
+{
+    return plugins.count > 0;
+}
+
 static gpuc_status load_plugins(gpuc_runtime *rt)
 {
     gpuc_status status = NULL;

@@ -13,6 +13,7 @@
 enum {
     OPT_LOG = CLI_LONG,
     OPT_PICK,
+    OPT_TEMPLATE,
     OPT_TRIALS,
     OPT_TIME,
     OPT_SEARCH,
@@ -34,6 +35,9 @@ static const cli_option options[] = {
     {"target", 't', "T", "tune for this; default vulkan"},
     {"device", 'd', "D", "measure there; default: the first device of the target's kind"},
     {"log", OPT_LOG, "FILE", "where records go; what it has already is not measured again"},
+    {"template", OPT_TEMPLATE, "NAME(N=64,...)",
+     "tune this template of a plug-in (gpuc/tune.h) instead of a model; repeatable; without a model: all of "
+     "them"},
     {"pick-best", OPT_PICK, "FILE",
      "instead of tuning: write the best records of this log to the one of --log, which is replaced; "
      "repeatable"},
@@ -63,10 +67,10 @@ static const cli_option options[] = {
 };
 
 typedef struct tune_args {
-    const char *model, *log;
+    const char *model, *log; /* model NULL: templates */
     cli_shapes shapes;
     cli_images images;
-    cli_strings binds, picked;
+    cli_strings binds, picked, templates;
     int level, gain;
     gpuc_tune_options search;
     tune_setup setup;
@@ -125,6 +129,7 @@ static void parse(const cli_command *c, int argc, char **argv, tune_args *a)
         case 'd': a->setup.device = value; break;
         case OPT_LOG: a->log = value; break;
         case OPT_PICK: cli_strings_add(&a->picked, value); break;
+        case OPT_TEMPLATE: cli_strings_add(&a->templates, value); break;
         case OPT_TRIALS: a->search.trials = (int)cli_int(c, "--trials", value, 1, INT32_MAX); break;
         case OPT_TIME: a->search.seconds = cli_seconds(c, "--time", value); break;
         case OPT_SEARCH: a->search.search = search_of(c, value); break;
@@ -146,9 +151,9 @@ static void parse(const cli_command *c, int argc, char **argv, tune_args *a)
         case 'v': a->setup.verbose = true; break;
         }
     }
-    if (a->picked.count)
+    if (a->picked.count || a->templates.count)
         cli_no_operands(c, argc, argv);
-    else
+    else if (optind < argc || !cli_has_plugins())
         a->model = cli_only_operand(c, argc, argv, "model");
     if (!a->log) cli_usage(c, "say where records go: --log FILE");
     if (!a->search.trials && !(a->search.seconds > 0)) a->search.trials = 1000;
@@ -277,7 +282,7 @@ typedef struct tune_body_arg {
     gpuc_tune_progress out;
 } tune_body_arg;
 
-static void extract(gpuc_ctx *ctx, tune_body_arg *t)
+static void extract_model(gpuc_ctx *ctx, tune_body_arg *t)
 {
     tune_args *a = t->args;
     gpuc_onnx_options onnx = GPUC_ONNX_OPTIONS_INIT;
@@ -302,6 +307,16 @@ static void extract(gpuc_ctx *ctx, tune_body_arg *t)
     if (a->setup.tasks.n == 0)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is nothing to tune in it%s%s", *open ? "; " : "", open);
     if (*open) cli_note("%s", open);
+}
+
+static void extract(gpuc_ctx *ctx, tune_body_arg *t)
+{
+    tune_args *a = t->args;
+    if (a->model)
+        extract_model(ctx, t);
+    else
+        gpuc_tune_extract_templates(ctx, a->templates.count, (const char *const *)a->templates.at, t->target,
+                                    &a->setup.tasks);
 }
 
 static void body(gpuc_ctx *ctx, void *arg)
@@ -337,19 +352,26 @@ static void report(const tune_run *r, const gpuc_tune_progress *p)
     char total[32], own[32];
     printf("%d trials, %d of them failed; operators take %s, with the first schedules %s\n", p->trials,
            p->failures, time_or_unknown(p->total, total), time_or_unknown(p->total_own, own));
-    printf("%s: use it with gpuc build --target '%s' --tuning-log %s\n", r->args->log,
-           r->args->setup.tasks.target_text, r->args->log);
+    if (!r->args->model)
+        printf("%s: use it with gpuc_tuning_load and gpuc_tune_func (gpuc/tune.h)\n", r->args->log);
+    else
+        printf("%s: use it with gpuc build --target '%s' --tuning-log %s\n", r->args->log,
+               r->args->setup.tasks.target_text, r->args->log);
 }
 
 static gpuc_status tune_with(tune_args *a, tune_run *r, gpuc_ctx *ctx)
 {
-    cli_fixed fixed;
+    cli_fixed fixed = {0};
     tune_body_arg t = {.args = a, .run = r, .fixed = &fixed};
-    gpuc_status status = cli_fix_inputs(r->runtime, a->model, &a->shapes, &a->binds, &fixed);
+    gpuc_status status = NULL;
+    if (a->model) status = cli_fix_inputs(r->runtime, a->model, &a->shapes, &a->binds, &fixed);
     if (!status) status = gpuc_tune_log_open(a->log, &r->log);
     if (!status) status = tune_worker_probe(r->pool.at[0]);
     a->setup.target = tune_worker_texts(r->pool.at[0])->target;
-    if (!status) status = gpuc_error_prefix(gpuc_ctx_protect(ctx, body, &t), "'%s'", a->model);
+    if (!status) {
+        status = gpuc_ctx_protect(ctx, body, &t);
+        if (a->model) status = gpuc_error_prefix(status, "'%s'", a->model);
+    }
     if (!status && r->status) {
         status = r->status;
         r->status = NULL;
@@ -396,6 +418,7 @@ static int run(const cli_command *c, int argc, char **argv)
     if (!status) status = a.picked.count ? tune_pick_best(&r, &a.picked, a.log, a.gain) : tune(&a, &r);
     cli_runtime_deinit(&r);
     cli_strings_free(&a.picked);
+    cli_strings_free(&a.templates);
     cli_shapes_free(&a.shapes);
     cli_images_free(&a.images);
     cli_strings_free(&a.binds);
@@ -409,13 +432,13 @@ static int run(const cli_command *c, int argc, char **argv)
 
 const cli_command cli_tune_command = {
     .name = "tune",
-    .operands = "MODEL --target T --log FILE [--device D] [--trials N] [--time 10m]",
+    .operands = "[MODEL] --target T --log FILE [--device D] [--trials N] [--time 10m]",
     .about = "search for faster schedules on a device",
     .details =
         "Each trial builds one function of the network with another configuration, checks its result and\n"
         "measures it, in a process of its own. The log is used by `gpuc build --tuning-log FILE`; a run "
         "that\n"
-        "was ended goes on where it was.\n",
+        "was ended goes on where it was. Without MODEL it tunes the templates of plug-ins (--plugin).\n",
     .options = options,
     .num_options = CLI_COUNT(options),
     .run = run,

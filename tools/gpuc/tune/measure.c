@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One trial: a function is built with a configuration, run on random numbers, compared with what its default
- * schedule gives on the CPU, and measured. */
+ * schedule, or that of a template plain loops, give on the CPU, and measured. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,7 +139,7 @@ void tune_bench_destroy(tune_bench *b)
 typedef struct build_job {
     const tune_bench *b;
     const char *target;
-    const gpuc_config *config; /* NULL: the default schedule */
+    const gpuc_config *config; /* NULL: for the reference */
     gpuc_bytes out;
 } build_job;
 
@@ -147,7 +147,9 @@ static void build_body(gpuc_ctx *ctx, void *arg)
 {
     build_job *j = arg;
     const gpuc_tune_task *task = &j->b->setup->tasks.at[j->b->shared->task];
-    j->out = gpuc_tune_build(ctx, task, gpuc_target_parse(ctx, j->target, NULL), j->config);
+    const gpuc_target *target = gpuc_target_parse(ctx, j->target, NULL);
+    j->out = j->config ? gpuc_tune_build(ctx, task, target, j->config)
+                       : gpuc_tune_build_reference(ctx, task, target);
 }
 
 static void set_stage(tune_bench *b, tune_stage stage)
