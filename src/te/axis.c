@@ -33,7 +33,7 @@ static gpuc_iter *axis_of(gpuc_ctx *ctx, gpuc_expr min, gpuc_expr extent, const 
                           gpuc_iter_kind kind)
 {
     const char *owner = name ? name : "axis";
-    min = min ? gpuc_te_check_start(ctx, min, owner) : gpuc_int(ctx, 0);
+    min = min ? gpuc_te_check_place(ctx, min, owner, "the minimum") : gpuc_int(ctx, 0);
     return axis_make(ctx, min, gpuc_te_check_dim(ctx, extent, owner, 0), name, kind);
 }
 

@@ -446,6 +446,23 @@ static void no_strides(gpuc_ctx *ctx, gpuc_tensor *x)
 {
     gpuc_topi_nn_max_pool2d(ctx, x, NULL, NULL, NULL);
 }
+static void wrong_size(gpuc_ctx *ctx, gpuc_tensor *x)
+{
+    gpuc_topi_reshape(ctx, x, 2, (gpuc_expr[]){gpuc_int(ctx, 3), gpuc_var(ctx, "q", GPUC_FLOAT32)});
+}
+static void size_of_axis(gpuc_ctx *ctx, gpuc_tensor *x)
+{
+    gpuc_expr size = gpuc_iter_var(gpuc_te_axis(ctx, gpuc_int(ctx, 3), "i"));
+    gpuc_topi_broadcast_to(ctx, x, 1, &size);
+}
+static void no_type(gpuc_ctx *ctx, gpuc_tensor *x)
+{
+    gpuc_topi_cast(ctx, x, (gpuc_dtype){0});
+}
+static void vector_type(gpuc_ctx *ctx, gpuc_tensor *x)
+{
+    gpuc_topi_cast(ctx, x, (gpuc_dtype){GPUC_DTYPE_FLOAT, 32, 4});
+}
 static void folded(gpuc_ctx *ctx, gpuc_tensor *x)
 {
     gpuc_topi(ctx, "shape_of", &x, 1, NULL);
@@ -480,12 +497,48 @@ static void mistakes(gpuc_ctx *ctx, void *arg)
         {"sum: axis is NULL", no_axes},
         {"newshape is NULL", no_shape},
         {"pool_size is NULL", no_strides},
+        {"'reshape': entry 1 of newshape is of type float32", wrong_size},
+        {"'broadcast_to': entry 0 of shape is i, which depends on the axis 'i'", size_of_axis},
+        {"cast: attribute 'dtype' is no type, must be an element type", no_type},
+        {"cast: attribute 'dtype' is float32x4, must be an element type", vector_type},
         {"make it an input", folded},
         {"use gpuc_topi_call", several},
         {"room for 1", no_room},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         run_refused(gpuc_ctx_protect(ctx, attempt, (void *)&rows[i]), rows[i].words);
+}
+
+static void add_other(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_topi_add(ctx, gpuc_te_const(ctx, GPUC_FLOAT32, 1), arg);
+}
+
+static void foreign(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_ctx *other;
+    (void)arg;
+    run_ok(gpuc_ctx_create(NULL, &other));
+    gpuc_tensor *x = gpuc_te_placeholder(ctx, "x", 0, NULL, GPUC_FLOAT32);
+    run_refused(gpuc_ctx_protect(other, add_other, x),
+                "add: operand 1: the tensor 'x' was made in another context");
+    gpuc_ctx_destroy(other);
+}
+
+/* Entries as large as there are: what is beyond the tensor changes nothing. */
+static void far_slices(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    program p = {.ctx = ctx};
+    gpuc_tensor *x = input(&p, 0, 1, DIMS(2, 4));
+    const int64_t far[] = {INT64_MAX, INT64_MAX}, before[] = {-INT64_MAX, -INT64_MAX},
+                  down[] = {-INT64_MAX, -1};
+    EXPECT(&p, gpuc_topi_strided_slice(ctx, x, before, far, far), 0);
+    EXPECT(&p, gpuc_topi_strided_slice(ctx, x, far, before, down), 7, 6, 5, 4);
+    const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "begin", 2, (int64_t[]){1, 2});
+    a = gpuc_attrs_string(ctx, gpuc_attrs_ints(ctx, a, "end", 2, far), "slice_mode", "size");
+    gpuc_topi_call(ctx, "strided_slice", a, 1, &x, 1, &p.out);
+    EXPECT(&p, p.out, 6, 7);
 }
 
 #define TEST(name)                                                                                           \
@@ -504,6 +557,8 @@ TEST(names)
 TEST(results)
 TEST(symbols)
 TEST(mistakes)
+TEST(foreign)
+TEST(far_slices)
 
 int main(int argc, char **argv)
 {
@@ -512,7 +567,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_unary),      cmocka_unit_test(test_binary),  cmocka_unit_test(test_choices),
         cmocka_unit_test(test_reductions), cmocka_unit_test(test_shapes),  cmocka_unit_test(test_networks),
         cmocka_unit_test(test_names),      cmocka_unit_test(test_results), cmocka_unit_test(test_symbols),
-        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_mistakes),   cmocka_unit_test(test_foreign), cmocka_unit_test(test_far_slices),
     };
     return run_end(cmocka_run_group_tests(tests, NULL, NULL));
 }
