@@ -463,6 +463,29 @@ static void vector_type(gpuc_ctx *ctx, gpuc_tensor *x)
 {
     gpuc_topi_cast(ctx, x, (gpuc_dtype){GPUC_DTYPE_FLOAT, 32, 4});
 }
+/* A placeholder of many dimensions. */
+static gpuc_tensor *deep(gpuc_ctx *ctx, int ndim)
+{
+    gpuc_expr dims[80];
+    for (int i = 0; i < ndim; i++) dims[i] = gpuc_int(ctx, 1);
+    return gpuc_te_placeholder(ctx, "deep", ndim, dims, GPUC_FLOAT32);
+}
+static void many_labels(gpuc_ctx *ctx, gpuc_tensor *x)
+{
+    (void)x;
+    gpuc_tensor *in[] = {deep(ctx, 40), deep(ctx, 26)};
+    gpuc_topi(ctx, "einsum", in, 2, "equation=\"...,abcdefghijklmnopqrstuvwxyz->\"");
+}
+static void many_loops(gpuc_ctx *ctx, gpuc_tensor *x)
+{
+    gpuc_iter *axes[40], *over[26];
+    for (int i = 0; i < 40; i++) axes[i] = gpuc_te_axis(ctx, gpuc_int(ctx, 2), "i");
+    for (int i = 0; i < 26; i++) over[i] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, 2), "k");
+    gpuc_expr at[] = {gpuc_iter_var(axes[39]), gpuc_iter_var(over[25])};
+    gpuc_expr body = gpuc_te_reduce(ctx, "sum", gpuc_te_read(ctx, x, 2, at), 26, over);
+    gpuc_tensor *y = gpuc_te_compute(ctx, "y", 40, axes, body);
+    gpuc_topi_schedule(ctx, run_target(ctx), NULL, 1, &y);
+}
 static void folded(gpuc_ctx *ctx, gpuc_tensor *x)
 {
     gpuc_topi(ctx, "shape_of", &x, 1, NULL);
@@ -501,6 +524,8 @@ static void mistakes(gpuc_ctx *ctx, void *arg)
         {"'broadcast_to': entry 0 of shape is i, which depends on the axis 'i'", size_of_axis},
         {"cast: attribute 'dtype' is no type, must be an element type", no_type},
         {"cast: attribute 'dtype' is float32x4, must be an element type", vector_type},
+        {"einsum: names 66 different dimensions; it takes up to 64", many_labels},
+        {"'y' has 40 axes and 26 that it reduces over", many_loops},
         {"make it an input", folded},
         {"use gpuc_topi_call", several},
         {"room for 1", no_room},
