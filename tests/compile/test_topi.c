@@ -322,6 +322,13 @@ static void networks(gpuc_ctx *ctx, void *arg)
                 *b = input(&p, 10, 10, DIMS(2));
     EXPECT(&p, gpuc_topi_nn_dense(ctx, x, w, NULL), 14, 32, 32, 77);
     EXPECT(&p, gpuc_topi_nn_dense(ctx, x, w, b), 24, 52, 42, 97);
+    gpuc_expr deep[] = {gpuc_int(ctx, 2), gpuc_int(ctx, 1), gpuc_int(ctx, 3)}, flat = deep[2];
+    gpuc_tensor *rows = gpuc_topi_nn_dense(ctx, gpuc_topi_reshape(ctx, x, 3, deep), w, b);
+    assert_int_equal(gpuc_te_ndim(rows), 3);
+    EXPECT(&p, rows, 24, 52, 42, 97);
+    gpuc_tensor *first =
+        gpuc_topi_strided_slice(ctx, x, (int64_t[]){0, 0}, (int64_t[]){1, 3}, (int64_t[]){1, 1});
+    EXPECT(&p, gpuc_topi_nn_dense(ctx, gpuc_topi_reshape(ctx, first, 1, &flat), w, b), 24, 52);
     EXPECT(&p, gpuc_topi_nn_matmul(ctx, x, w, true, false), 17, 22, 27, 22, 29, 36, 27, 36, 45);
     EXPECT(&p, gpuc_topi_nn_softmax(ctx, x, 1), 0.0900306, 0.2447285, 0.6652410, 0.0900306, 0.2447285,
            0.6652410);
