@@ -2,7 +2,7 @@
 /* Schedules: how to compute. One stage per operation; primitives change loops, never the result
  * (rfactor and reordered reductions change rounding only). A primitive checks first and changes
  * afterwards: after an error the schedule is as it was. All functions raise, also for NULL arguments; only the
- * schedule or stage itself must not be NULL.
+ * schedule, stage or group itself must not be NULL.
  *
  * Sources: Ragan-Kelley et al., Halide (PLDI 2013); Chen et al., TVM (OSDI 2018). */
 #ifndef GPUC_SCHEDULE_H
@@ -132,7 +132,7 @@ GPUC_API void gpuc_stage_set_store_predicate(gpuc_stage *st, gpuc_expr predicate
 /* Asks the caches for the part of t that the body of the loop reads `offset` iterations later, a request per line of 64
  * bytes. t is read by the stage and lies in global memory; the loop is serial or unrolled. In C it is
  * __builtin_prefetch, in OpenCL C prefetch(); SPIR-V has nothing for it, so that other targets drop it. Errors: t is
- * not read there, another kind of loop, a vectorized loop around it, an offset below 1. */
+ * not read there, or computed there, another kind of loop, a vectorized loop around it, an offset below 1. */
 GPUC_API void gpuc_stage_prefetch(gpuc_stage *st, gpuc_tensor *t, gpuc_iter *iter, int64_t offset);
 /* Keeps the storage of a stage through the iterations of the loop that it is computed in, as a ring: an iteration
  * computes only what the ones before have not. The part must move along one axis, by a fixed step that is shorter than

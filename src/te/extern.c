@@ -59,7 +59,13 @@ static void know(gpuc_map *map, const gpuc_tir_buffer *b)
 static void check_stmt(gpuc_stmt s, void *arg)
 {
     body_check *c = arg;
-    if (s->kind == GPUC_STMT_ALLOC) know(&c->known, gpuc_as_alloc(s)->buffer);
+    if (s->kind == GPUC_STMT_ALLOC) {
+        if (gpuc_map_has(&c->known, gpuc_as_alloc(s)->buffer))
+            gpuc_raise(c->ctx, GPUC_INVALID_ARGUMENT,
+                       "%s: its body allocates '%s', which is an input, an output, or allocated already",
+                       c->who, gpuc_as_alloc(s)->buffer->name);
+        know(&c->known, gpuc_as_alloc(s)->buffer);
+    }
     if (s->kind == GPUC_STMT_STORE) need_output(c, gpuc_as_store(s)->buffer);
 }
 
@@ -100,17 +106,18 @@ void gpuc_te_extern(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor
     const char *who = gpuc_ctx_printf(ctx, "extern '%s'", name ? name : "");
     if (num_inputs < 0) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: %d inputs", who, num_inputs);
     if (num_inputs > 0) gpuc_te_need(ctx, inputs, who, "list of inputs");
-    for (int i = 0; i < num_inputs; i++) gpuc_te_need_tensor(ctx, inputs[i], who);
+    for (int i = 0; i < num_inputs; i++)
+        gpuc_te_need_tensor(ctx, inputs[i], gpuc_ctx_printf(ctx, "%s: input %d", who, i));
     gpuc_te_need(ctx, ndims, who, "list of ranks");
     gpuc_te_need(ctx, shapes, who, "list of shapes");
     gpuc_te_need(ctx, dtypes, who, "list of types");
     gpuc_te_need(ctx, outs, who, "place for the outputs");
     if (!body) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: the body is NULL", who);
     for (int i = 0; i < num_outputs; i++) {
-        if (ndims[i] < 0)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: output %d has %d dimensions", who, i, ndims[i]);
-        if (ndims[i] > 0) gpuc_te_need(ctx, shapes[i], who, "shape");
-        gpuc_te_check_dtype(ctx, dtypes[i], who);
+        const char *out = gpuc_ctx_printf(ctx, "%s: output %d", who, i);
+        if (ndims[i] < 0) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s has %d dimensions", out, ndims[i]);
+        if (ndims[i] > 0) gpuc_te_need(ctx, shapes[i], out, "shape");
+        gpuc_te_check_dtype(ctx, dtypes[i], out);
     }
     gpuc_te_op *op = gpuc_te_extern_make(ctx, name, num_inputs, inputs, num_outputs, ndims, shapes, dtypes);
     const gpuc_tir_buffer *const *in = (const gpuc_tir_buffer *const *)op->input_buffers,

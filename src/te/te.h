@@ -69,6 +69,9 @@ gpuc_te_op *gpuc_te_replace_inputs(gpuc_ctx *ctx, gpuc_te_op *op, int n, gpuc_te
 gpuc_expr gpuc_te_inlined(gpuc_ctx *ctx, const gpuc_te_op *op, const gpuc_tir_read_node *read);
 /* t itself; raises if it is NULL or of another context. who: "cache_read". */
 gpuc_tensor *gpuc_te_need_tensor(gpuc_ctx *ctx, gpuc_tensor *t, const char *who);
+/* What is known before any loop runs, an integer of constants and symbols, as GPUC_INDEX; raises for others. owner:
+ * a name, what: "extent 2" of it. */
+gpuc_expr gpuc_te_check_place(gpuc_ctx *ctx, gpuc_expr e, const char *owner, const char *what);
 /* Operations that the outputs depend on, producers first. */
 void gpuc_te_post_order(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs, gpuc_ptrs *ops);
 
