@@ -5,6 +5,7 @@
 #define GPUC_RELAY_H
 
 #include <gpuc/ctx.h>
+#include <gpuc/tensor_files.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,6 +33,10 @@ GPUC_API const char *gpuc_relay_text(gpuc_ctx *ctx, const gpuc_rmodule *m, int f
 GPUC_API int gpuc_rmodule_num_functions(const gpuc_rmodule *m);
 /* The name of function i, in the order of definition, without the @; NULL where there is none. */
 GPUC_API const char *gpuc_rmodule_function_name(const gpuc_rmodule *m, int i);
+/* The number of parameters of a function. Raises where the module has no function of that name. */
+GPUC_API int gpuc_rmodule_num_params(const gpuc_rmodule *m, const char *function);
+/* The name of parameter i, without the %; NULL where there is none. Raises as above. */
+GPUC_API const char *gpuc_rmodule_param_name(const gpuc_rmodule *m, const char *function, int i);
 /* The type of a function as text, "fn [A](A) -> A". Raises where the module has no function of that name. */
 GPUC_API const char *gpuc_rmodule_function_type(gpuc_ctx *ctx, const gpuc_rmodule *m, const char *name);
 
@@ -107,6 +112,27 @@ GPUC_API gpuc_relay_value *gpuc_relay_make_data(gpuc_relay_interpreter *i, const
  * that has no definition (UNSUPPORTED). After an error the interpreter may be used again. */
 GPUC_API gpuc_relay_value *gpuc_relay_interpret(gpuc_relay_interpreter *i, const char *function, int n,
                                                 gpuc_relay_value *const *args);
+
+/* ---- Values as JSON ---------------------------------------------------------------------------------- */
+
+/* Reads the tensor of a file that a JSON text names. */
+typedef gpuc_status (*gpuc_relay_load_fn)(void *user, const char *path, gpuc_host_tensor *out);
+/* Puts a tensor, which has dimensions, into a file: *path, borrowed until the next call, is written in its place. NULL
+ * there: its elements are. */
+typedef gpuc_status (*gpuc_relay_store_fn)(void *user, const gpuc_relay_value *tensor, const char **path);
+
+/* The value that a JSON text is, with the type of parameter `param` of a function. A scalar is a number, true, false,
+ * "inf", "-inf" or "nan"; a tensor is the path of a .npy file, or arrays of arrays of numbers; a tuple is an array; data
+ * is {"Constructor": [fields]}. A type of two constructors, one without fields and one of an element and the type itself,
+ * is a list: {"Type": [elements]}, of any length; other values are at most 1000 levels deep. load NULL: files are an error.
+ * origin names the text in messages, "origin:line:column: ...". The caller owns the value. */
+GPUC_API gpuc_relay_value *gpuc_relay_read_json(gpuc_relay_interpreter *i, const char *function, int param,
+                                                const char *text, const char *origin, gpuc_relay_load_fn load,
+                                                void *user);
+/* The same text of a value, in the context, without a bound for its depth; a function is {"fn": name}, which is not read.
+ * store NULL: all tensors are written as their elements. */
+GPUC_API const char *gpuc_relay_value_json(gpuc_ctx *ctx, const gpuc_relay_value *v, gpuc_relay_store_fn store,
+                                           void *user);
 
 #ifdef __cplusplus
 }

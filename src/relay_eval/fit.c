@@ -33,9 +33,9 @@ static const char *wrong_extent(gpuc_relay_interpreter *i, const gpuc_relay_eval
                 if (found) must = first;
             }
         if (must != v->at.dims[d])
-            wrong = gpuc_ctx_printf(i->ctx, "dimension %d is %lld, it must be %s", d, (long long)v->at.dims[d],
-                                    gpuc_ctx_printf(i->ctx, dim->kind == GPUC_EXPR_VAR ? "%s, %lld" : "%.0s%lld",
-                                                    gpuc_expr_text(i->ctx, dim), (long long)must));
+            wrong = gpuc_ctx_printf(i->ctx, "dimension %d is %lld, it must be %lld%s%s", d, (long long)v->at.dims[d],
+                                    (long long)must, dim->kind == GPUC_EXPR_VAR ? ", as before for " : "",
+                                    dim->kind == GPUC_EXPR_VAR ? gpuc_expr_text(i->ctx, dim) : "");
     }
     for (int k = 0; t->kind == GPUC_RTYPE_TUPLE && k < t->n && !wrong; k++)
         wrong = wrong_extent(i, code, regs, v->at.fields[k], t->at[k]);
