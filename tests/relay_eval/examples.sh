@@ -43,14 +43,12 @@ set -- --interpret rnn.rly --input xs=rnn.xs.json --input w=rnn.w.json --input u
 expect 0 '["output_0.npy", {"List": ["output_1.npy", "output_2.npy"]}]' "$@" --input h=rnn.h.json --output "$dir/o"
 cmp -s "$dir/out" "$dir/o/result.json" || [ "$(cat "$dir/out")" = "$(cat "$dir/o/result.json")" ] || complain result.json
 cmp -s "$dir/o/output_0.npy" "$dir/o/output_2.npy" || complain 'the last state differs from the result'
-expect 0 '[[[3.25, 1, 3.625], [2, 0.5, 0.25]]' "$@" --input "h=$dir/o/output_0.npy"
+expect 0 '[[[2.5, 0.5, 1.25], [2.25, 0, 0]]' "$@" --input "h=$dir/o/output_0.npy"
 echo '"o/output_0.npy"' >"$dir/h.json"
-expect 0 '[[[3.25, 1, 3.625], [2, 0.5, 0.25]]' "$@" --input "h=$dir/h.json"
+expect 0 '[[[2.5, 0.5, 1.25], [2.25, 0, 0]]' "$@" --input "h=$dir/h.json"
 
-echo '{"List": []}' >"$dir/none.json"
-expect 0 '[[0, 0, 0], {"List": []}]' --interpret rnn.rly --input xs="$dir/none.json" --input w=rnn.w.json --input u=rnn.u.json \
-    --input b=rnn.b.json --input h="$dir/z.json" --output "$dir/v"
-
+echo '[0, 0]' >"$dir/two.json"
+echo '[[1, 2, 3]]' >"$dir/m.json"
 # Another function, and what is wrong.
 echo '{"List": [1, 5]}' >"$dir/xs.json"
 expect 0 '[3, 4]' --interpret fold.rly --entry moments --input xs="$dir/xs.json"
@@ -61,8 +59,10 @@ expect 1 'nothere' --interpret fold.rly --entry nothere
 expect 1 "$dir/bad.json" --interpret fold.rly --input xs="$dir/bad.json"
 echo '{"List": [1, [5]]}' >"$dir/bad.json"
 expect 1 "$dir/bad.json:1:14: a number is expected" --interpret fold.rly --input xs="$dir/bad.json"
-expect 1 'argument 1 of @main, %h: the value is Tensor[(3), float32], it must be Tensor[(batch, 3), float32]' "$@" --input h="$dir/v/output_0.npy"
-expect 1 'dimension 0 is 1, it must be 2' "$@" --input h="$dir/m.json"
+set -- --interpret rnn.rly --input xs=rnn.xs.json --input w=rnn.w.json --input u=rnn.u.json
+expect 1 'argument 4 of @main, %b: the value is Tensor[(2), float32], it must be Tensor[(3), float32]' "$@" \
+    --input h=rnn.h.json --input b="$dir/two.json"
+expect 1 'dimension 0 is 2, it must be 1, as before for batch' "$@" --input b=rnn.b.json --input h="$dir/m.json"
 expect 2 'need --interpret' x.gpuc --entry main
 printf 'def @main(%%n: int32) -> int32 {\n  1 + @main(%%n) }\n' >"$dir/loop.rly"
 echo 1 >"$dir/n.json"
