@@ -89,7 +89,8 @@ typedef struct gpuc_relay_interpreter gpuc_relay_interpreter;
 typedef struct gpuc_relay_interpreter_desc {
     uint32_t struct_size; /* set by GPUC_RELAY_INTERPRETER_DESC_INIT */
     uint64_t max_bytes;   /* that all values and calls take together; 0: 4 GiB */
-    uint64_t max_calls;   /* that are inside of each other, calls at the end of a function among them; 0: 10^7 */
+    uint64_t
+        max_calls; /* that are inside of each other, calls at the end of a function among them; 0: 10^7 */
 } gpuc_relay_interpreter_desc;
 #define GPUC_RELAY_INTERPRETER_DESC_INIT GPUC_SIZED(gpuc_relay_interpreter_desc)
 
@@ -131,8 +132,8 @@ GPUC_API gpuc_relay_value *gpuc_relay_read_json(gpuc_relay_interpreter *i, const
                                                 void *user);
 /* The same text of a value, in the context, without a bound for its depth; a function is {"fn": name}, which is not read.
  * store NULL: all tensors are written as their elements. */
-GPUC_API const char *gpuc_relay_value_json(gpuc_ctx *ctx, const gpuc_relay_value *v, gpuc_relay_store_fn store,
-                                           void *user);
+GPUC_API const char *gpuc_relay_value_json(gpuc_ctx *ctx, const gpuc_relay_value *v,
+                                           gpuc_relay_store_fn store, void *user);
 
 #ifdef __cplusplus
 }

@@ -319,7 +319,8 @@ static void parse_import(gpuc_relay_parser *p)
     static const char whole[] = "prelude.rly", dynamic[] = "tensor_array[", fixed[] = "static_tensor_array[";
     gpuc_relay_token at = p->token;
     char *name = gpuc_relay_parse_string(p);
-    bool is_dynamic = !strncmp(name, dynamic, strlen(dynamic)), is_fixed = !strncmp(name, fixed, strlen(fixed));
+    bool is_dynamic = !strncmp(name, dynamic, strlen(dynamic)),
+         is_fixed = !strncmp(name, fixed, strlen(fixed));
     if (!is_dynamic && !is_fixed && strcmp(name, whole))
         gpuc_relay_parse_fail(p, &at,
                               "'%s' cannot be imported, but \"prelude.rly\", \"tensor_array[float32]\" and "

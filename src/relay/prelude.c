@@ -17,12 +17,14 @@ typedef struct text_name {
     const char *name, *text;
 } text_name;
 
-typedef struct template {
+typedef struct template
+{
     gpuc_rmodule *module;
     gpuc_buf out;
     text_name names[16];
     int n, rank;
-} template;
+}
+template;
 
 static void set(template *t, const char *name, const char *text)
 {
@@ -161,7 +163,8 @@ static void set_shape(template *t, const char *name, const char *type, const cha
         dims = gpuc_ctx_printf(ctx, "%s%s%s", dims, *dims ? ", " : "", known ? number : "?");
     }
     set(t, name, *dims ? gpuc_ctx_strdup(ctx, n) : gpuc_ctx_printf(ctx, "%s_scalar", n));
-    set(t, type, *dims ? gpuc_ctx_printf(ctx, "Tensor[(%s), %s]", dims, element) : gpuc_ctx_strdup(ctx, element));
+    set(t, type,
+        *dims ? gpuc_ctx_printf(ctx, "Tensor[(%s), %s]", dims, element) : gpuc_ctx_strdup(ctx, element));
 }
 
 const char *const gpuc_relay_prelude_text = prelude_text;

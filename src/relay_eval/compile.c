@@ -11,10 +11,10 @@ typedef enum end_kind { END_RETURN, END_JOIN, END_BACK } end_kind;
 typedef struct region {
     gpuc_rexpr *root;
     end_kind end;
-    int d;           /* JOIN, BACK: register of the result */
-    int join;        /* JOIN: where it goes on */
-    size_t ins;      /* whose target it is: targets[slot], or `to` */
-    int slot;        /* -1: `to` */
+    int d;      /* JOIN, BACK: register of the result */
+    int join;   /* JOIN: where it goes on */
+    size_t ins; /* whose target it is: targets[slot], or `to` */
+    int slot;   /* -1: `to` */
 } region;
 
 typedef struct compiler {
@@ -24,7 +24,8 @@ typedef struct compiler {
     gpuc_map uses;   /* node -> number of nodes that use it, as a pointer */
     gpuc_map lets;   /* variable -> LET */
     gpuc_map selves; /* FUNCTION -> the variable of the let that binds it */
-    gpuc_map begun;  /* shared nodes that have a region: node -> its first pc + 1, as a pointer; 0 until it is known */
+    gpuc_map
+        begun; /* shared nodes that have a region: node -> its first pc + 1, as a pointer; 0 until it is known */
     gpuc_ptrs queue; /* region */
     const region *at;
     gpuc_map leaves; /* of this region: CONSTANT, ... -> register + 1 */
@@ -391,14 +392,13 @@ static void end_region(compiler *c, const region *r)
     bool is_call = code->num_ins && (code->ins[code->num_ins - 1].kind == GPUC_RELAY_EVAL_CALL ||
                                      code->ins[code->num_ins - 1].kind == GPUC_RELAY_EVAL_APPLY);
     const gpuc_rexpr *last = last_node(c);
-    bool leaves = (last->kind == GPUC_REXPR_IF || last->kind == GPUC_REXPR_MATCH) &&
-                  branch_end(c, last) == END_RETURN;
+    bool leaves =
+        (last->kind == GPUC_REXPR_IF || last->kind == GPUC_REXPR_MATCH) && branch_end(c, last) == END_RETURN;
     if (leaves) return; /* its branches return */
     if (r->end == END_RETURN && is_call && code->ins[code->num_ins - 1].d == result)
         code->ins[code->num_ins - 1].tail = true;
     if (r->end != END_RETURN && result != r->d)
-        emit(c, GPUC_RELAY_EVAL_MOVE, r->root, r->d)->at =
-            gpuc_ctx_memdup(c->ctx, &result, sizeof result);
+        emit(c, GPUC_RELAY_EVAL_MOVE, r->root, r->d)->at = gpuc_ctx_memdup(c->ctx, &result, sizeof result);
     if (r->end == END_BACK) {
         emit(c, GPUC_RELAY_EVAL_BACK, r->root, 0);
     } else if (r->end == END_JOIN) {
@@ -423,7 +423,8 @@ static void compile_region(compiler *c, const region *r)
     c->at = r;
     gpuc_map_init(&c->leaves, c->ctx);
     gpuc_ptrs order = {0};
-    gpuc_relay_walk_post_order(c->ctx, r->root, &(gpuc_relay_walk){.child = child_in_region, .arg = c}, &order);
+    gpuc_relay_walk_post_order(c->ctx, r->root, &(gpuc_relay_walk){.child = child_in_region, .arg = c},
+                               &order);
     for (size_t i = 0; i < order.count; i++) {
         gpuc_rexpr *e = order.at[i];
         const gpuc_rexpr *let = e->kind == GPUC_REXPR_VAR ? gpuc_map_get(&c->lets, e) : NULL;

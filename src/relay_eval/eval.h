@@ -38,14 +38,14 @@ struct gpuc_relay_value {
     size_t bytes; /* of the whole block */
     gpuc_relay_eval_heap *heap;
     union {
-        gpuc_dtype dtype;                             /* TENSOR */
-        const gpuc_constructor *constructor;          /* DATA; FUNCTION that is a constructor; else NULL */
-        struct gpuc_relay_value *next;                /* while it is freed */
+        gpuc_dtype dtype;                    /* TENSOR */
+        const gpuc_constructor *constructor; /* DATA; FUNCTION that is a constructor; else NULL */
+        struct gpuc_relay_value *next;       /* while it is freed */
     };
     const struct gpuc_relay_eval_code *code; /* FUNCTION; NULL: a constructor */
     size_t size;                             /* of a tensor's elements, in bytes */
     union {
-        int64_t dims[1];                     /* TENSOR: n of them, then the elements, aligned to 16 */
+        int64_t dims[1]; /* TENSOR: n of them, then the elements, aligned to 16 */
         struct gpuc_relay_value *fields[1];
     } at;
 };
@@ -107,11 +107,11 @@ typedef struct gpuc_relay_eval_ins {
     int to, index;
     const int *targets;                      /* IF: then, else; MATCH: n clauses */
     const gpuc_relay_eval_pattern *patterns; /* MATCH */
-    gpuc_rexpr *e;                   /* for messages */
-    gpuc_relay_value *value;         /* CONST; the code owns it */
-    gpuc_relay_eval_code *code;      /* CLOSURE, CALL */
-    gpuc_relay_eval_site *site;      /* OPERATOR */
-    const gpuc_constructor *creates; /* DATA */
+    gpuc_rexpr *e;                           /* for messages */
+    gpuc_relay_value *value;                 /* CONST; the code owns it */
+    gpuc_relay_eval_code *code;              /* CLOSURE, CALL */
+    gpuc_relay_eval_site *site;              /* OPERATOR */
+    const gpuc_constructor *creates;         /* DATA */
 } gpuc_relay_eval_ins;
 
 /* A parameter whose extents a call has to check, or that says what symbols stand for. */
@@ -150,12 +150,12 @@ struct gpuc_relay_interpreter {
     gpuc_rmodule *module;
     gpuc_relay_eval_heap *heap;
     uint64_t max_calls;
-    gpuc_strmap codes;       /* name of a function -> code */
-    gpuc_map constants;      /* CONSTANT, GLOBAL, constructor -> value, which is owned here */
-    gpuc_map inner;          /* FUNCTION -> code */
+    gpuc_strmap codes;  /* name of a function -> code */
+    gpuc_map constants; /* CONSTANT, GLOBAL, constructor -> value, which is owned here */
+    gpuc_map inner;     /* FUNCTION -> code */
     gpuc_relay_eval_kernels *kernels;
-    gpuc_map field_types;    /* ADT type -> fields of its constructors (fit.c) */
-    gpuc_ptrs adt_types;     /* the same, each type once */
+    gpuc_map field_types; /* ADT type -> fields of its constructors (fit.c) */
+    gpuc_ptrs adt_types;  /* the same, each type once */
     /* while it runs */
     gpuc_relay_value **regs;
     size_t num_regs, max_regs;

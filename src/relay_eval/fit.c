@@ -33,8 +33,9 @@ static const char *wrong_extent(gpuc_relay_interpreter *i, const gpuc_relay_eval
                 if (found) must = first;
             }
         if (must != v->at.dims[d])
-            wrong = gpuc_ctx_printf(i->ctx, "dimension %d is %lld, it must be %lld%s%s", d, (long long)v->at.dims[d],
-                                    (long long)must, dim->kind == GPUC_EXPR_VAR ? ", as before for " : "",
+            wrong = gpuc_ctx_printf(i->ctx, "dimension %d is %lld, it must be %lld%s%s", d,
+                                    (long long)v->at.dims[d], (long long)must,
+                                    dim->kind == GPUC_EXPR_VAR ? ", as before for " : "",
                                     dim->kind == GPUC_EXPR_VAR ? gpuc_expr_text(i->ctx, dim) : "");
     }
     for (int k = 0; t->kind == GPUC_RTYPE_TUPLE && k < t->n && !wrong; k++)
@@ -127,7 +128,8 @@ static const char *value_text(gpuc_relay_interpreter *i, const gpuc_relay_value 
 
 static bool tensor_fits(const gpuc_relay_value *v, const gpuc_tensor_type *t)
 {
-    if (v->kind != GPUC_RELAY_TENSOR || !gpuc_dtype_equal(v->dtype, t->dtype) || v->n != t->ndim) return false;
+    if (v->kind != GPUC_RELAY_TENSOR || !gpuc_dtype_equal(v->dtype, t->dtype) || v->n != t->ndim)
+        return false;
     for (int d = 0; d < v->n; d++) {
         int64_t dim;
         if (t->dims[d] && gpuc_expr_is_int(t->dims[d], &dim) && dim != v->at.dims[d]) return false;
@@ -163,8 +165,9 @@ const char *gpuc_relay_eval_misfit(gpuc_relay_interpreter *i, const gpuc_relay_v
     while (n) {
         pair p = stack[--n];
         if (!is_of(p.v, p.t))
-            return gpuc_ctx_printf(i->ctx, "%s is %s, it must be %s", p.v == v ? "the value" : "a part of the value",
-                                   value_text(i, p.v), type_text(i, p.t));
+            return gpuc_ctx_printf(i->ctx, "%s is %s, it must be %s",
+                                   p.v == v ? "the value" : "a part of the value", value_text(i, p.v),
+                                   type_text(i, p.t));
         const gpuc_rtype *const *types = p.t->kind == GPUC_RTYPE_TUPLE ? p.t->at
                                          : p.t->kind == GPUC_RTYPE_ADT
                                              ? gpuc_relay_eval_fields_of(i, p.t, p.v->constructor)

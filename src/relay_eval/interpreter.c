@@ -33,7 +33,8 @@ gpuc_relay_interpreter *gpuc_relay_interpreter_create(gpuc_ctx *ctx, const gpuc_
     gpuc_map_init(&i->field_types, ctx);
     i->heap = gpuc_mem_alloc(ctx->allocator, sizeof *i->heap);
     if (!i->heap) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "out of memory for an interpreter");
-    *i->heap = (gpuc_relay_eval_heap){ctx->allocator, 1, 0, max_bytes < SIZE_MAX ? (size_t)max_bytes : SIZE_MAX};
+    *i->heap =
+        (gpuc_relay_eval_heap){ctx->allocator, 1, 0, max_bytes < SIZE_MAX ? (size_t)max_bytes : SIZE_MAX};
     gpuc_ctx_at_destroy(ctx, destroy, i);
     return i;
 }
@@ -55,8 +56,9 @@ gpuc_relay_eval_code *gpuc_relay_eval_global(gpuc_relay_interpreter *i, const ch
 static gpuc_relay_value *made(gpuc_relay_interpreter *i, gpuc_relay_value *v)
 {
     if (!v)
-        gpuc_raise(i->ctx, GPUC_OUT_OF_MEMORY, "out of memory for a value: %zu bytes are taken, at most %zu allowed",
-                   i->heap->used, i->heap->max);
+        gpuc_raise(i->ctx, GPUC_OUT_OF_MEMORY,
+                   "out of memory for a value: %zu bytes are taken, at most %zu allowed", i->heap->used,
+                   i->heap->max);
     return v;
 }
 

@@ -165,7 +165,8 @@ static void read_level(reader *r, elements *e, int level)
         read_level(r, e, level + 1);
     }
     if (e->dims[level] >= 0 && e->dims[level] != n)
-        fail(r, "%lld elements along dimension %d, before it %lld", (long long)n, level, (long long)e->dims[level]);
+        fail(r, "%lld elements along dimension %d, before it %lld", (long long)n, level,
+             (long long)e->dims[level]);
     e->dims[level] = n;
 }
 
@@ -198,9 +199,9 @@ static gpuc_relay_value *read_elements(reader *r, const gpuc_tensor_type *t)
 static gpuc_relay_value *read_tensor(reader *r, const gpuc_tensor_type *t)
 {
     skip_space(r);
-    if (*r->at != '"' || (!t->ndim && gpuc_is_float(t->dtype) && strchr("-in", r->at[1]) &&
-                          (!strncmp(r->at, "\"inf\"", 5) || !strncmp(r->at, "\"-inf\"", 6) ||
-                           !strncmp(r->at, "\"nan\"", 5))))
+    if (*r->at != '"' ||
+        (!t->ndim && gpuc_is_float(t->dtype) && strchr("-in", r->at[1]) &&
+         (!strncmp(r->at, "\"inf\"", 5) || !strncmp(r->at, "\"-inf\"", 6) || !strncmp(r->at, "\"nan\"", 5))))
         return read_elements(r, t);
     const char *at = r->at, *path = read_string(r), *end = r->at;
     gpuc_host_tensor file = {0};
@@ -225,7 +226,8 @@ static gpuc_relay_value *read_tensor(reader *r, const gpuc_tensor_type *t)
 
 static gpuc_relay_value *read_value(reader *r, const gpuc_rtype *t);
 
-static void read_fields(reader *r, const char *what, int n, const gpuc_rtype *const *types, gpuc_relay_value **out)
+static void read_fields(reader *r, const char *what, int n, const gpuc_rtype *const *types,
+                        gpuc_relay_value **out)
 {
     expect(r, '[');
     for (int k = 0; k < n; k++) {
@@ -285,7 +287,8 @@ static gpuc_relay_value *read_data(reader *r, const gpuc_rtype *t)
 static gpuc_relay_value *read_value(reader *r, const gpuc_rtype *t)
 {
     gpuc_relay_value *v = NULL;
-    if (++r->depth > MAX_DEPTH) fail(r, "nested more than %d deep: write a list as {\"List\": [...]}", MAX_DEPTH);
+    if (++r->depth > MAX_DEPTH)
+        fail(r, "nested more than %d deep: write a list as {\"List\": [...]}", MAX_DEPTH);
     switch (t->kind) {
     case GPUC_RTYPE_TENSOR: v = read_tensor(r, &t->tensor); break;
     case GPUC_RTYPE_TUPLE: {
@@ -310,13 +313,15 @@ static void release_made(void *arg)
     for (size_t k = 0; k < r->made.count; k++) gpuc_relay_eval_release(r->made.at[k]);
 }
 
-gpuc_relay_value *gpuc_relay_read_json(gpuc_relay_interpreter *i, const char *function, int param, const char *text,
-                                       const char *origin, gpuc_relay_load_fn load, void *user)
+gpuc_relay_value *gpuc_relay_read_json(gpuc_relay_interpreter *i, const char *function, int param,
+                                       const char *text, const char *origin, gpuc_relay_load_fn load,
+                                       void *user)
 {
     const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_rmodule_get(i->module, function));
     if (param < 0 || param >= f->n)
         gpuc_raise(i->ctx, GPUC_INVALID_ARGUMENT, "@%s has no parameter %d", function, param);
-    reader r = {.i = i, .ctx = i->ctx, .at = text, .begin = text, .origin = origin, .load = load, .user = user};
+    reader r = {
+        .i = i, .ctx = i->ctx, .at = text, .begin = text, .origin = origin, .load = load, .user = user};
     gpuc_ctx_push_cleanup(i->ctx, release_made, &r);
     gpuc_relay_value *v = read_value(&r, f->params[param]->type);
     skip_space(&r);

@@ -62,7 +62,8 @@ static void write_elements(writer *w, const gpuc_relay_value *v)
         for (int d = v->n - 1; d >= 0 && k % (inside *= v->at.dims[d]) == 0; d--) gpuc_buf_str(&w->out, "[");
         write_number(&w->out, v->dtype, data + (size_t)k * item);
         inside = 1;
-        for (int d = v->n - 1; d >= 0 && (k + 1) % (inside *= v->at.dims[d]) == 0; d--) gpuc_buf_str(&w->out, "]");
+        for (int d = v->n - 1; d >= 0 && (k + 1) % (inside *= v->at.dims[d]) == 0; d--)
+            gpuc_buf_str(&w->out, "]");
     }
 }
 
@@ -140,7 +141,8 @@ static void deinit_writer(void *arg)
     gpuc_buf_deinit(&((writer *)arg)->out);
 }
 
-const char *gpuc_relay_value_json(gpuc_ctx *ctx, const gpuc_relay_value *v, gpuc_relay_store_fn store, void *user)
+const char *gpuc_relay_value_json(gpuc_ctx *ctx, const gpuc_relay_value *v, gpuc_relay_store_fn store,
+                                  void *user)
 {
     writer w = {.ctx = ctx, .store = store, .user = user};
     gpuc_buf_init(&w.out, ctx->allocator);

@@ -23,7 +23,7 @@ typedef struct kernel {
     size_t key_size;
     gpuc_relay_eval_scalar *scalar; /* then ctx is NULL */
     gpuc_dtype scalar_type;
-    gpuc_ctx *ctx; /* which the rest lives in */
+    gpuc_ctx *ctx;             /* which the rest lives in */
     const gpuc_tir_func *func; /* NULL: no output is computed */
     int num_out;
     bool tuple;
@@ -135,7 +135,8 @@ static int64_t symbol_value(gpuc_relay_interpreter *i, const gpuc_relay_eval_sit
     const gpuc_relay_eval_frame *f = &i->frames[i->num_frames - 1];
     const gpuc_map *vars = &f->code->regs;
     int64_t found = -1;
-    for (int k = 0; k < c->n && found < 0; k++) found = gpuc_relay_eval_symbol_in(args[k], c->args[k]->type, symbol);
+    for (int k = 0; k < c->n && found < 0; k++)
+        found = gpuc_relay_eval_symbol_in(args[k], c->args[k]->type, symbol);
     for (uint32_t k = 0; k < vars->count && found < 0; k++) {
         const gpuc_rexpr *e = vars->entries[k].key;
         size_t reg = (uintptr_t)vars->entries[k].value - 1;
@@ -170,7 +171,8 @@ static int64_t size_value(gpuc_relay_interpreter *i, const gpuc_relay_eval_site 
         by[k] = gpuc_int(i->ctx, symbol_value(i, s, args, found.list.at[k]));
     size = gpuc_tir_substitute(i->ctx, size, (int)found.list.count, (const gpuc_expr *)found.list.at, by);
     if (!gpuc_expr_is_int(size, &v))
-        gpuc_relay_eval_fail(i, GPUC_INTERNAL, s->e, "the size %s is no number", gpuc_expr_text(i->ctx, size));
+        gpuc_relay_eval_fail(i, GPUC_INTERNAL, s->e, "the size %s is no number",
+                             gpuc_expr_text(i->ctx, size));
     return v;
 }
 
@@ -357,8 +359,9 @@ static bool try_making(gpuc_relay_interpreter *i, making *m)
         return false;
     }
     if (!status)
-        status = gpuc_fail(GPUC_UNSUPPORTED, "the size of the result of %s is known after it is computed only",
-                           gpuc_relay_call_op(s->e)->name);
+        status =
+            gpuc_fail(GPUC_UNSUPPORTED, "the size of the result of %s is known after it is computed only",
+                      gpuc_relay_call_op(s->e)->name);
     gpuc_code code = gpuc_status_code(status);
     const char *message = gpuc_ctx_printf(i->ctx, "%s", gpuc_status_message(status));
     gpuc_status_release(status);
@@ -410,7 +413,8 @@ static uint32_t bucket_of(const gpuc_relay_interpreter *i, const gpuc_relay_eval
 static bool is_kernel(const gpuc_relay_interpreter *i, const gpuc_relay_eval_site *s, const kernel *k)
 {
     size_t n = i->kernels->key_size;
-    return k->call == s->e && k->key_size == n && (!n || !memcmp(k->key, i->kernels->key, sizeof(int64_t) * n));
+    return k->call == s->e && k->key_size == n &&
+           (!n || !memcmp(k->key, i->kernels->key, sizeof(int64_t) * n));
 }
 
 static kernel *find_kernel(gpuc_relay_interpreter *i, gpuc_relay_eval_site *s, gpuc_relay_value *const *args)
@@ -463,7 +467,8 @@ static void run_func(gpuc_relay_interpreter *i, const gpuc_relay_eval_site *s, c
         gpuc_relay_eval_no_memory(i, s->e);
     for (int p = 0; p < n; p++) at[count++] = (gpuc_tir_arg){gpuc_relay_eval_data(args[p]), args[p]->size};
     for (int o = 0; o < k->num_out; o++)
-        if (k->outputs[o].copies < 0) at[count++] = (gpuc_tir_arg){gpuc_relay_eval_data(outs[o]), outs[o]->size};
+        if (k->outputs[o].copies < 0)
+            at[count++] = (gpuc_tir_arg){gpuc_relay_eval_data(outs[o]), outs[o]->size};
     gpuc_status status = gpuc_ev_run(k->ctx, k->func, at, NULL, false);
     if (at != few) gpuc_mem_free(i->ctx->allocator, at, bytes);
     if (!status) return;
@@ -491,7 +496,9 @@ gpuc_relay_value *gpuc_relay_eval_operator(gpuc_relay_interpreter *i, gpuc_relay
         gpuc_relay_value *v = gpuc_relay_eval_tensor(i->heap, out->dtype, out->ndim, out->dims);
         if (!v) gpuc_relay_eval_no_memory(i, s->e);
         result->at.fields[o] = v;
-        const void *from = out->known ? out->known : out->copies >= 0 ? gpuc_relay_eval_data(args[out->copies]) : NULL;
+        const void *from = out->known         ? out->known
+                           : out->copies >= 0 ? gpuc_relay_eval_data(args[out->copies])
+                                              : NULL;
         if (from && v->size) memcpy(gpuc_relay_eval_data(v), from, v->size);
     }
     if (k->func) run_func(i, s, k, args, result->at.fields);

@@ -6,7 +6,8 @@
 
 #include "relay_eval/eval.h"
 
-void gpuc_relay_eval_fail(gpuc_relay_interpreter *i, gpuc_code code, const gpuc_rexpr *e, const char *fmt, ...)
+void gpuc_relay_eval_fail(gpuc_relay_interpreter *i, gpuc_code code, const gpuc_rexpr *e, const char *fmt,
+                          ...)
 {
     char text[1000];
     va_list args;
@@ -20,15 +21,16 @@ void gpuc_relay_eval_fail(gpuc_relay_interpreter *i, gpuc_code code, const gpuc_
 
 void gpuc_relay_eval_no_memory(gpuc_relay_interpreter *i, const gpuc_rexpr *e)
 {
-    gpuc_relay_eval_fail(i, GPUC_OUT_OF_MEMORY, e,
-                         "out of memory: the values take %zu bytes, at most %zu are allowed; is a list without end?",
-                         i->heap->used, i->heap->max);
+    gpuc_relay_eval_fail(
+        i, GPUC_OUT_OF_MEMORY, e,
+        "out of memory: the values take %zu bytes, at most %zu are allowed; is a list without end?",
+        i->heap->used, i->heap->max);
 }
 
 /* ---- Registers and frames ---- */
 
-static void *grow(gpuc_relay_interpreter *i, void *array, size_t count, size_t *capacity, size_t need, size_t item,
-                  const gpuc_rexpr *e)
+static void *grow(gpuc_relay_interpreter *i, void *array, size_t count, size_t *capacity, size_t need,
+                  size_t item, const gpuc_rexpr *e)
 {
     if (count + need <= *capacity) return array;
     size_t larger = *capacity ? *capacity : 64;
@@ -70,9 +72,10 @@ static gpuc_relay_value **push_frame(gpuc_relay_interpreter *i, gpuc_relay_eval_
         gpuc_relay_eval_fail(i, GPUC_INVALID_ARGUMENT, e, "%s takes %d arguments, not %d", code->name,
                              code->num_params, n);
     if (++i->calls > i->max_calls)
-        gpuc_relay_eval_fail(i, GPUC_OUT_OF_MEMORY, e,
-                             "%llu calls are inside of each other, more than are allowed: does the recursion end?",
-                             (unsigned long long)i->max_calls);
+        gpuc_relay_eval_fail(
+            i, GPUC_OUT_OF_MEMORY, e,
+            "%llu calls are inside of each other, more than are allowed: does the recursion end?",
+            (unsigned long long)i->max_calls);
     i->regs = grow(i, i->regs, i->num_regs, &i->max_regs, (size_t)code->num_regs, sizeof *i->regs, e);
     i->frames = grow(i, i->frames, i->num_frames, &i->max_frames, 1, sizeof *i->frames, e);
     i->frames[i->num_frames++] = (gpuc_relay_eval_frame){.code = code, .regs = i->num_regs};
@@ -113,20 +116,22 @@ static void check_extents(gpuc_relay_interpreter *i, const gpuc_relay_eval_code 
         const gpuc_relay_eval_param *p = &code->checked[k];
         const char *wrong = gpuc_relay_eval_wrong_extent(i, code, regs, k);
         if (wrong)
-            gpuc_relay_eval_fail(i, GPUC_INVALID_ARGUMENT, e, "argument %d of %s: %s", p->index, code->name, wrong);
+            gpuc_relay_eval_fail(i, GPUC_INVALID_ARGUMENT, e, "argument %d of %s: %s", p->index, code->name,
+                                 wrong);
     }
 }
 
 /* ---- Calls ---- */
 
-static void call(gpuc_relay_interpreter *i, gpuc_relay_eval_code *code, const gpuc_relay_eval_ins *ins, int skip,
-                 gpuc_relay_value *closure)
+static void call(gpuc_relay_interpreter *i, gpuc_relay_eval_code *code, const gpuc_relay_eval_ins *ins,
+                 int skip, gpuc_relay_value *closure)
 {
     size_t caller = i->frames[i->num_frames - 1].regs;
     int n = ins->n - skip;
     gpuc_relay_value **regs = push_frame(i, code, n, ins->e);
     for (int k = 0; k < n; k++) regs[k] = gpuc_relay_eval_retain(i->regs[caller + (size_t)ins->at[skip + k]]);
-    for (int k = 0; closure && k < closure->n; k++) regs[n + k] = gpuc_relay_eval_retain(closure->at.fields[k]);
+    for (int k = 0; closure && k < closure->n; k++)
+        regs[n + k] = gpuc_relay_eval_retain(closure->at.fields[k]);
     if (code->self >= 0 && closure) regs[code->self] = gpuc_relay_eval_retain(closure);
     if (code->num_checked) check_extents(i, code, regs, ins->e);
     if (ins->tail) replace_caller(i);

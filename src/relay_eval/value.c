@@ -37,7 +37,8 @@ static void destroy(gpuc_object *object)
         list = v->next;
         for (int i = 0; v->kind != GPUC_RELAY_TENSOR && i < v->n; i++) {
             gpuc_relay_value *part = v->at.fields[i];
-            if (!part || atomic_fetch_sub_explicit(&part->object.refs, 1, memory_order_acq_rel) != 1) continue;
+            if (!part || atomic_fetch_sub_explicit(&part->object.refs, 1, memory_order_acq_rel) != 1)
+                continue;
             part->next = list;
             list = part;
         }

@@ -30,7 +30,8 @@ static void compare(gpuc_ctx *ctx, size_t which, const gpuc_rexpr *want, const g
     int64_t dims[GPUC_OP_MAX_DIMS];
     bool known = gpuc_relay_tensor_type_static(t, dims);
     bool same = known && gpuc_relay_value_get_kind(got) == GPUC_RELAY_TENSOR &&
-                gpuc_dtype_equal(gpuc_relay_value_dtype(got), t->dtype) && gpuc_relay_value_ndim(got) == t->ndim;
+                gpuc_dtype_equal(gpuc_relay_value_dtype(got), t->dtype) &&
+                gpuc_relay_value_ndim(got) == t->ndim;
     for (int d = 0; same && d < t->ndim; d++) same = dims[d] == gpuc_relay_value_dims(got)[d];
     if (!same) gpuc_raise(ctx, GPUC_INTERNAL, "output %zu has another type", which);
     const gpuc_const_data *data = gpuc_as_rconstant(want)->data;
@@ -39,8 +40,8 @@ static void compare(gpuc_ctx *ctx, size_t which, const gpuc_rexpr *want, const g
         for (int64_t i = 0; i < fx_count(want); i++) {
             double w = fx_element(ctx, want, i), x = fx_element(ctx, other, i);
             if (!(fabs(w - x) <= 1e-5 * (1 + fabs(w))) && !(isnan(w) && isnan(x)) && w != x)
-                gpuc_raise(ctx, GPUC_INTERNAL, "element %lld of output %zu is %.9g, should be %.9g", (long long)i,
-                           which, x, w);
+                gpuc_raise(ctx, GPUC_INTERNAL, "element %lld of output %zu is %.9g, should be %.9g",
+                           (long long)i, which, x, w);
         }
     }
 }
@@ -69,7 +70,8 @@ static void run_job(gpuc_ctx *ctx, void *arg)
         int64_t dims[GPUC_OP_MAX_DIMS];
         const gpuc_tensor_type *t = gpuc_relay_tensor_type(args[k]);
         gpuc_relay_tensor_type_static(t, dims);
-        values[k] = gpuc_relay_make_tensor(i, t->dtype, t->ndim, dims, gpuc_as_rconstant(args[k])->data->bytes);
+        values[k] =
+            gpuc_relay_make_tensor(i, t->dtype, t->ndim, dims, gpuc_as_rconstant(args[k])->data->bytes);
     }
     gpuc_relay_value *got = gpuc_relay_interpret(i, "main", f->n, values);
     for (size_t o = 0; o < want.count; o++)
@@ -87,15 +89,16 @@ static bool try_job(job *j)
     if (!status) return true;
     bool wrong = j->valid;
     if (wrong)
-        printf("seed %llu%s%s: %s\n", (unsigned long long)j->g->seed, j->open ? ", open" : "", j->text ? ", as text" : "",
-               gpuc_status_message(status));
+        printf("seed %llu%s%s: %s\n", (unsigned long long)j->g->seed, j->open ? ", open" : "",
+               j->text ? ", as text" : "", gpuc_status_message(status));
     gpuc_status_release(status);
     return !wrong;
 }
 
 int main(int argc, char **argv)
 {
-    int graphs = argc > 1 ? atoi(argv[1]) : 100, first = argc > 2 ? atoi(argv[2]) : 1, valid = 0, failures = 0;
+    int graphs = argc > 1 ? atoi(argv[1]) : 100, first = argc > 2 ? atoi(argv[2]) : 1, valid = 0,
+        failures = 0;
     for (int s = first; s < first + graphs; s++) {
         graph g;
         graph_random((uint64_t)s, &g);

@@ -63,25 +63,31 @@ static void the_prelude(gpuc_ctx *ctx, void *arg)
 
 #define TENSOR2 "meta[relay.Constant][0]"
 #define SECTION                                                                                              \
-    "\n#[constants]\nTensor[(3, 2), float32] \"AAAAAAAAgD8AAABAAABAQAAAgEAAAKBA\"\nTensor[(2), int32] \"AgAAAAAAAAA=\"\n" \
+    "\n#[constants]\nTensor[(3, 2), float32] \"AAAAAAAAgD8AAABAAABAQAAAgEAAAKBA\"\nTensor[(2), int32] "      \
+    "\"AgAAAAAAAAA=\"\n"                                                                                     \
     "Tensor[(2), int32] \"AQAAAAIAAAA=\"\n"
 
 static const row dynamic[] = {
     {"@tensor_array_float32(2)", "{\"List\": [{\"tensor_nil_float32\": []}, {\"tensor_nil_float32\": []}]}"},
-    {"@tensor_array_read_float32(@tensor_array_write_float32(@tensor_array_float32(2), 1, tensor0_float32(3f)), 1)",
+    {"@tensor_array_read_float32(@tensor_array_write_float32(@tensor_array_float32(2), 1, "
+     "tensor0_float32(3f)), 1)",
      "{\"tensor0_float32\": [3]}"},
     {"@tensor_array_unstack_tensor2_float32(" TENSOR2 ")",
-     "{\"List\": [{\"tensor1_float32\": [[0, 1]]}, {\"tensor1_float32\": [[2, 3]]}, {\"tensor1_float32\": [[4, 5]]}]}"},
+     "{\"List\": [{\"tensor1_float32\": [[0, 1]]}, {\"tensor1_float32\": [[2, 3]]}, {\"tensor1_float32\": "
+     "[[4, 5]]}]}"},
     {"@tensor_array_stack_float32(@tensor_array_unstack_tensor2_float32(" TENSOR2 "))",
      "{\"tensor2_float32\": [[[0, 1], [2, 3], [4, 5]]]}"},
     {"@tensor_array_concat_float32(@tensor_array_unstack_tensor2_float32(" TENSOR2 "))",
      "{\"tensor1_float32\": [[0, 1, 2, 3, 4, 5]]}"},
-    {"@tensor_array_gather_float32(@tensor_array_unstack_tensor2_float32(" TENSOR2 "), meta[relay.Constant][1])",
+    {"@tensor_array_gather_float32(@tensor_array_unstack_tensor2_float32(" TENSOR2
+     "), meta[relay.Constant][1])",
      "{\"tensor2_float32\": [[[4, 5], [0, 1]]]}"},
-    {"@tensor_array_scatter_float32(@tensor_array_float32(3), meta[relay.Constant][1], Cons(tensor0_float32(1f), "
+    {"@tensor_array_scatter_float32(@tensor_array_float32(3), meta[relay.Constant][1], "
+     "Cons(tensor0_float32(1f), "
      "Cons(tensor0_float32(2f), Nil)))",
      "{\"List\": [{\"tensor0_float32\": [2]}, {\"tensor_nil_float32\": []}, {\"tensor0_float32\": [1]}]}"},
-    {"@tensor_array_split_float32(@tensor_array_float32(2), tensor2_float32(" TENSOR2 "), meta[relay.Constant][2])",
+    {"@tensor_array_split_float32(@tensor_array_float32(2), tensor2_float32(" TENSOR2
+     "), meta[relay.Constant][2])",
      "{\"List\": [{\"tensor2_float32\": [[[0, 1]]]}, {\"tensor2_float32\": [[[2, 3], [4, 5]]]}]}"},
     {"@tensor_take_float32(tensor2_float32(" TENSOR2 "), 1, 1)", "{\"tensor2_float32\": [[]]}"},
 };
@@ -89,8 +95,10 @@ static const row dynamic[] = {
 #define UNSTACK "@tensor_array_unstack_float32_2(" TENSOR2 ")"
 static const row fixed[] = {
     {"@tensor_array_float32_2(1)", "{\"List\": [{\"tensor_nil_float32_2\": []}]}"},
-    {"@tensor_array_stack_float32_2(" UNSTACK ")", "{\"tensor_constructor_float32_any_2\": [[[0, 1], [2, 3], [4, 5]]]}"},
-    {"@tensor_array_concat_float32_2(" UNSTACK ")", "{\"tensor_constructor_float32_any\": [[0, 1, 2, 3, 4, 5]]}"},
+    {"@tensor_array_stack_float32_2(" UNSTACK ")",
+     "{\"tensor_constructor_float32_any_2\": [[[0, 1], [2, 3], [4, 5]]]}"},
+    {"@tensor_array_concat_float32_2(" UNSTACK ")",
+     "{\"tensor_constructor_float32_any\": [[0, 1, 2, 3, 4, 5]]}"},
     {"@tensor_get_data_float32_2(@tensor_array_read_float32_2(" UNSTACK ", 1))", "[2, 3]"},
     {"@tensor_array_gather_float32_2(" UNSTACK ", meta[relay.Constant][1])",
      "{\"tensor_constructor_float32_any_2\": [[[4, 5], [0, 1]]]}"},
@@ -99,8 +107,10 @@ static const row fixed[] = {
     {"@tensor_array_write_float32_2(" UNSTACK ", 0, tensor_nil_float32_2)",
      "{\"List\": [{\"tensor_nil_float32_2\": []}, {\"tensor_constructor_float32_2\": [[2, 3]]}, "
      "{\"tensor_constructor_float32_2\": [[4, 5]]}]}"},
-    {"@tensor_array_split_float32_any_2(@tensor_array_float32_any_2(2), " TENSOR2 ", meta[relay.Constant][2])",
-     "{\"List\": [{\"tensor_constructor_float32_any_2\": [[[0, 1]]]}, {\"tensor_constructor_float32_any_2\": [[[2, 3], "
+    {"@tensor_array_split_float32_any_2(@tensor_array_float32_any_2(2), " TENSOR2
+     ", meta[relay.Constant][2])",
+     "{\"List\": [{\"tensor_constructor_float32_any_2\": [[[0, 1]]]}, {\"tensor_constructor_float32_any_2\": "
+     "[[[2, 3], "
      "[4, 5]]]}]}"},
     {"@tensor_array_float32_scalar(0)", "{\"List\": []}"},
 };
@@ -115,10 +125,12 @@ static void tensor_arrays(gpuc_ctx *ctx, void *arg)
             dynamic[i].json);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
         assert_string_equal(
-            run_text(ctx, gpuc_ctx_printf(ctx, "import \"static_tensor_array[Tensor[(2), float32]]\"\n"
-                                               "import \"static_tensor_array[Tensor[(?, 2), float32]]\"\n"
-                                               "import \"static_tensor_array[float32]\"\ndef @main() { %s }" SECTION,
-                                          fixed[i].expr)),
+            run_text(ctx,
+                     gpuc_ctx_printf(ctx,
+                                     "import \"static_tensor_array[Tensor[(2), float32]]\"\n"
+                                     "import \"static_tensor_array[Tensor[(?, 2), float32]]\"\n"
+                                     "import \"static_tensor_array[float32]\"\ndef @main() { %s }" SECTION,
+                                     fixed[i].expr)),
             fixed[i].json);
 }
 
@@ -128,9 +140,11 @@ static void all_types(gpuc_ctx *ctx, void *arg)
     (void)arg;
     static const char *const types[] = {"bool", "int8", "int64", "uint8", "float16", "bfloat16", "float64"};
     for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
-        const char *text = gpuc_ctx_printf(ctx, "import \"tensor_array[%s]\"\nimport \"static_tensor_array[Tensor[(4, ?, "
-                                                "1), %s]]\"\ndef @main() { 1 }",
-                                           types[i], types[i]);
+        const char *text =
+            gpuc_ctx_printf(ctx,
+                            "import \"tensor_array[%s]\"\nimport \"static_tensor_array[Tensor[(4, ?, "
+                            "1), %s]]\"\ndef @main() { 1 }",
+                            types[i], types[i]);
         assert_string_equal(run_text(ctx, text), "1");
     }
 }
@@ -178,7 +192,8 @@ typedef struct json_case {
 static const json_case values[] = {
     {0, "{\"List\": [[-128, true], [127, false]]}", NULL},
     {0, "{\"Cons\": [[1, true], {\"Nil\": []}]}", "{\"List\": [[1, true]]}"},
-    {1, "{\"N\": [{\"L\": [\"w.npy\"]}, {\"L\": [[[1.5, -2]]]}]}", "{\"N\": [{\"L\": [[[0, 1], [2, 3]]]}, {\"L\": [[[1.5, -2]]]}]}"},
+    {1, "{\"N\": [{\"L\": [\"w.npy\"]}, {\"L\": [[[1.5, -2]]]}]}",
+     "{\"N\": [{\"L\": [[[0, 1], [2, 3]]]}, {\"L\": [[[1.5, -2]]]}]}"},
     {2, " {\"Some\":\n[1e300]}\n", "{\"Some\": [1.0000000000000001e+300]}"},
     {2, "{\"Some\": [\"-inf\"]}", NULL},
     {2, "{\"Some\": [\"nan\"]}", NULL},
@@ -225,7 +240,8 @@ static void read_wrong(gpuc_ctx *ctx, void *arg)
 {
     const reading *r = arg;
     (void)ctx;
-    gpuc_relay_value_release(gpuc_relay_read_json(r->i, "main", r->c->param, r->c->text, "in.json", load, NULL));
+    gpuc_relay_value_release(
+        gpuc_relay_read_json(r->i, "main", r->c->param, r->c->text, "in.json", load, NULL));
 }
 
 static void json_that_is_wrong(gpuc_ctx *ctx, void *arg)
@@ -235,14 +251,15 @@ static void json_that_is_wrong(gpuc_ctx *ctx, void *arg)
     reading r = {gpuc_relay_interpreter_create(ctx, m, NULL), NULL};
     for (size_t k = 0; k < sizeof wrong_values / sizeof *wrong_values; k++) {
         r.c = &wrong_values[k];
-        fx_expect(ctx, strstr(r.c->out, "no such") ? GPUC_NOT_FOUND : GPUC_INVALID_DATA, r.c->out, read_wrong, &r);
+        fx_expect(ctx, strstr(r.c->out, "no such") ? GPUC_NOT_FOUND : GPUC_INVALID_DATA, r.c->out, read_wrong,
+                  &r);
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {fx_test(the_prelude),    fx_test(tensor_arrays), fx_test(all_types),
-                                       fx_test(imports_that_are_wrong), fx_test(json_both_ways),
-                                       fx_test(json_that_is_wrong)};
+    const struct CMUnitTest tests[] = {fx_test(the_prelude),    fx_test(tensor_arrays),
+                                       fx_test(all_types),      fx_test(imports_that_are_wrong),
+                                       fx_test(json_both_ways), fx_test(json_that_is_wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

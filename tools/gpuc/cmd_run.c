@@ -9,8 +9,18 @@
 #include "interpret.h"
 #include "json.h"
 
-enum { OPT_FORMAT = CLI_LONG, OPT_REPEAT, OPT_CHECK, OPT_THREADS, OPT_VALIDATION, OPT_STAGING, OPT_JSON, OPT_INTERPRET, OPT_ENTRY,
-       OPT_MEMORY };
+enum {
+    OPT_FORMAT = CLI_LONG,
+    OPT_REPEAT,
+    OPT_CHECK,
+    OPT_THREADS,
+    OPT_VALIDATION,
+    OPT_STAGING,
+    OPT_JSON,
+    OPT_INTERPRET,
+    OPT_ENTRY,
+    OPT_MEMORY
+};
 
 static const cli_option options[] = {
     {"device", 'd', "D",
@@ -268,12 +278,14 @@ const cli_command cli_run_command = {
     .name = "run",
     .operands = "PKG [--device D] [--input NAME=FILE]... [--inputs DIR|X.npz] [--random SEED] [--output DIR]",
     .about = "run a package",
-    .details = "Random inputs come from splitmix64, one step per element, input J starting at\n"
-               "SEED + J * 0xd1342543de82ef95: floats uniform in [-1, 1), integers in 0..7, bools 0 or 1.\n"
-               "names.json is the list of the outputs' names.\n"
-               "With --interpret: JSON has a tuple as an array, data as {\"Constructor\": [fields]}, a list as\n"
-               "{\"List\": [elements]}, a scalar as a number, a tensor as \"file.npy\" or arrays of numbers. DIR gets\n"
-               "result.json and output_J.npy.\n",
+    .details =
+        "Random inputs come from splitmix64, one step per element, input J starting at\n"
+        "SEED + J * 0xd1342543de82ef95: floats uniform in [-1, 1), integers in 0..7, bools 0 or 1.\n"
+        "names.json is the list of the outputs' names.\n"
+        "With --interpret: JSON has a tuple as an array, data as {\"Constructor\": [fields]}, a list as\n"
+        "{\"List\": [elements]}, a scalar as a number, a tensor as \"file.npy\" or arrays of numbers. DIR "
+        "gets\n"
+        "result.json and output_J.npy.\n",
     .options = options,
     .num_options = CLI_COUNT(options),
     .run = run,

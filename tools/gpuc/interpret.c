@@ -43,7 +43,8 @@ static gpuc_status read_file(const char *path, cli_text *out)
 static gpuc_status load(void *user, const char *name, gpuc_host_tensor *out)
 {
     const interpretation *r = user;
-    char *path = *name == '/' ? cli_printf("%s", name) : cli_printf("%.*s%s", r->folder_length, r->folder, name);
+    char *path =
+        *name == '/' ? cli_printf("%s", name) : cli_printf("%.*s%s", r->folder_length, r->folder, name);
     gpuc_status status = cli_tensor_load(path, out);
     free(path);
     return status;
@@ -96,7 +97,8 @@ static void read_inputs(gpuc_ctx *ctx, const gpuc_rmodule *m, interpretation *r)
     for (int k = 0; k < r->num_params; k++)
         if (!r->args[k])
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the input '%s' is missing: give --input %s=FILE",
-                       gpuc_rmodule_param_name(m, r->o->entry, k), gpuc_rmodule_param_name(m, r->o->entry, k));
+                       gpuc_rmodule_param_name(m, r->o->entry, k),
+                       gpuc_rmodule_param_name(m, r->o->entry, k));
 }
 
 /* ---- The result ---- */
