@@ -196,10 +196,11 @@ static void find_held(compiler *c, gpuc_rexpr *f, gpuc_relay_eval_code *inner)
         gpuc_map_set(&bound, e, e);
         gpuc_ptrs_push(c->ctx, &inner->held, e);
     }
-    const gpuc_map *around = &c->code->regs;
-    for (uint32_t i = 0; symbolic && i < around->count; i++) {
-        const gpuc_rexpr *e = around->entries[i].key;
-        if (e->kind != GPUC_REXPR_VAR || gpuc_map_has(&bound, e) || !has_symbols(e->type)) continue;
+    const gpuc_relay_eval_code *outer = c->code;
+    for (uint32_t i = 0; symbolic && i < outer->regs.count; i++) {
+        const gpuc_rexpr *e = outer->regs.entries[i].key;
+        bool is_set = find_reg(outer, e) < outer->num_params + outer->num_held;
+        if (!is_set || gpuc_map_has(&bound, e) || !has_symbols(e->type)) continue;
         gpuc_map_set(&bound, e, f);
         gpuc_ptrs_push(c->ctx, &inner->held, e);
     }

@@ -148,35 +148,25 @@ static int64_t symbol_value(gpuc_relay_interpreter *i, const gpuc_relay_eval_sit
     return found;
 }
 
-typedef struct symbols {
-    gpuc_ctx *ctx;
-    gpuc_ptrs list;
-} symbols;
-
-static bool collect_symbol(gpuc_expr e, void *arg)
-{
-    symbols *s = arg;
-    if (e->kind == GPUC_EXPR_VAR) gpuc_ptrs_push(s->ctx, &s->list, e);
-    return true;
-}
-
+/* Sizes are evaluated without memory: a call may come a million times. */
 static int64_t size_value(gpuc_relay_interpreter *i, const gpuc_relay_eval_site *s,
-                          gpuc_relay_value *const *args, gpuc_expr size)
+                          gpuc_relay_value *const *args, gpuc_expr e)
 {
-    symbols found = {.ctx = i->ctx};
     int64_t v;
-    gpuc_tir_visit(i->ctx, size, collect_symbol, &found);
-    gpuc_expr *by = gpuc_new_array(i->ctx, gpuc_expr, found.list.count + 1);
-    for (size_t k = 0; k < found.list.count; k++)
-        by[k] = gpuc_int(i->ctx, symbol_value(i, s, args, found.list.at[k]));
-    size = gpuc_tir_substitute(i->ctx, size, (int)found.list.count, (const gpuc_expr *)found.list.at, by);
-    if (!gpuc_expr_is_int(size, &v))
-        gpuc_relay_eval_fail(i, GPUC_INTERNAL, s->e, "the size %s is no number",
-                             gpuc_expr_text(i->ctx, size));
-    return v;
+    if (gpuc_expr_is_int(e, &v)) return v;
+    if (e->kind == GPUC_EXPR_VAR) return symbol_value(i, s, args, e);
+    if (e->kind == GPUC_EXPR_CAST) return size_value(i, s, args, gpuc_as_cast(e)->a);
+    if (e->kind == GPUC_EXPR_OP) {
+        const gpuc_tir_opexpr_node *n = (const gpuc_tir_opexpr_node *)e;
+        int arity = gpuc_tir_ops[n->op].arity;
+        gpuc_tir_value a[3] = {{0}};
+        for (int k = 0; k < arity; k++) a[k].i = size_value(i, s, args, n->a[k]);
+        return gpuc_tir_apply(n->op, n->a[arity - 1]->dtype, a).i;
+    }
+    gpuc_relay_eval_fail(i, GPUC_UNSUPPORTED, s->e, "the size %s is no number", gpuc_expr_text(i->ctx, e));
 }
 
-/* The call's attributes with numbers for symbols, which are added to the key. */
+/* The call's attributes with numbers for symbols. */
 static const gpuc_attrs *known_attrs(gpuc_relay_interpreter *i, const gpuc_relay_eval_site *s,
                                      gpuc_relay_value *const *args)
 {
@@ -185,10 +175,7 @@ static const gpuc_attrs *known_attrs(gpuc_relay_interpreter *i, const gpuc_relay
         const gpuc_attr *a = &attrs->at[k];
         if (a->kind != GPUC_ATTR_INTS || !a->sizes) continue;
         int64_t *ints = gpuc_new_array(i->ctx, int64_t, a->n + 1);
-        for (int d = 0; d < a->n; d++) {
-            ints[d] = size_value(i, s, args, a->sizes[d]);
-            add_to_key(i, s, ints[d]);
-        }
+        for (int d = 0; d < a->n; d++) ints[d] = size_value(i, s, args, a->sizes[d]);
         out = gpuc_attrs_ints(i->ctx, out, a->name, a->n, ints);
     }
     return out;
@@ -206,6 +193,11 @@ static void make_key(gpuc_relay_interpreter *i, const gpuc_relay_eval_site *s, g
         for (int d = 0; d < v->n; d++) add_to_key(i, s, v->at.dims[d]);
         for (int64_t d = 0; s->by_value && has_values(v) && d < count_of(v); d++)
             add_to_key(i, s, value_at(v, d));
+    }
+    for (int k = 0; s->symbolic && k < c->attrs->count; k++) {
+        const gpuc_attr *a = &c->attrs->at[k];
+        for (int d = 0; a->kind == GPUC_ATTR_INTS && a->sizes && d < a->n; d++)
+            add_to_key(i, s, size_value(i, s, args, a->sizes[d]));
     }
 }
 
@@ -421,14 +413,13 @@ static kernel *find_kernel(gpuc_relay_interpreter *i, gpuc_relay_eval_site *s, g
 {
     gpuc_relay_eval_kernels *all = i->kernels;
     make_key(i, s, args);
-    const gpuc_attrs *attrs = known_attrs(i, s, args);
     if (s->last && s->generation == all->generation && is_kernel(i, s, s->last)) return s->last;
     uint32_t b = bucket_of(i, s);
     kernel *k = all->buckets[b];
     while (k && !is_kernel(i, s, k)) k = k->next;
     if (!k) {
         if (all->count == MAX_KERNELS) drop_all(i);
-        k = make_kernel(i, s, args, attrs);
+        k = make_kernel(i, s, args, known_attrs(i, s, args));
         if (!k) {
             s->by_value = true;
             return find_kernel(i, s, args);

@@ -137,6 +137,14 @@ static void long_graphs(gpuc_ctx *ctx)
     double got = number(ctx, gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text)));
     gpuc_buf_deinit(&text);
     assert_true(got == 2 * N + 1);
+    /* nodes that two others use, each */
+    gpuc_buf_init(&text, ctx->allocator);
+    gpuc_buf_str(&text, "def @main() { %0 = 1 + 0;");
+    for (int i = 1; i <= N; i++) gpuc_buf_printf(&text, "%%%d = %%%d - %%%d / 2;", i, i - 1, i - 1);
+    gpuc_buf_printf(&text, "%%%d }", N);
+    got = number(ctx, gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text)));
+    gpuc_buf_deinit(&text);
+    assert_true(got == 1);
 }
 
 /* On a stack of 256 kB (with the sanitizers: 2 MB): neither calls nor lists nor graphs are recursion of C. */
@@ -278,6 +286,15 @@ static void symbols(gpuc_ctx *ctx, void *arg)
                   "  (broadcast_to(1, shape=[n + 1]), %f(5), split(%x, indices_or_sections=2, axis=0).1) }",
                   2, rows),
         "[[1, 1, 1], [[5, 5]], [[4, 5, 6]]]");
+    /* a closure that is made before another branch has its variables */
+    assert_string_equal(call_json(ctx,
+                                  "type P { P(Tensor[(k), int32]), N, }\n"
+                                  "def @main(%x: Tensor[(n, m), int32], %y: Tensor[(n), int32]) {\n"
+                                  "  let %p = N;\n"
+                                  "  match (%p) { P(%z) => fn (%k: int32) { broadcast_to(%k, shape=[n]) },\n"
+                                  "    N => fn (%k: int32) { fn (%j: int32) { broadcast_to(%k + %j, shape=[m]) }(1) } }(2) }",
+                                  2, rows),
+                        "[3, 3, 3]");
     /* one call, several sizes */
     assert_string_equal(
         call_json(ctx,
@@ -399,11 +416,25 @@ static void the_api(gpuc_ctx *ctx, void *arg)
     for (int k = 0; k < 6; k++) gpuc_relay_value_release(all[k]);
 }
 
+/* Values may be kept longer than the program. */
+static void values_that_stay(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_ctx *other;
+    (void)arg;
+    GPUC_RAISE_IF(ctx, gpuc_ctx_create(NULL, &other));
+    gpuc_relay_value *v = run_with(other, "def @main() { (1, 2f) }", NULL);
+    gpuc_ctx_destroy(other);
+    assert_true(element(gpuc_relay_value_field(v, 1), 0) == 2);
+    gpuc_relay_value *again = gpuc_relay_value_retain(v);
+    gpuc_relay_value_release(v);
+    gpuc_relay_value_release(again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {fx_test(scalars),      fx_test(functions),     fx_test(patterns),
                                        fx_test(shared_nodes), fx_test(a_small_stack), fx_test(speed),
                                        fx_test(operators),    fx_test(symbols),       fx_test(many_sizes),
-                                       fx_test(limits),       fx_test(wrong_values),  fx_test(the_api)};
+                                       fx_test(limits),       fx_test(wrong_values),  fx_test(the_api), fx_test(values_that_stay)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
