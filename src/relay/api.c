@@ -29,6 +29,7 @@ gpuc_rmodule *gpuc_relay_parse(gpuc_ctx *ctx, const char *text, const char *orig
         copy_names(&m->functions, &with->functions);
         copy_names(&m->adts, &with->adts);
         copy_names(&m->constructors, &with->constructors);
+        copy_names(&m->imports, &with->imports);
     }
     gpuc_relay_parse_text(ctx, m, text, origin, NULL);
     gpuc_relay_infer_module(ctx, m);
@@ -53,6 +54,17 @@ int gpuc_rmodule_num_functions(const gpuc_rmodule *m)
 const char *gpuc_rmodule_function_name(const gpuc_rmodule *m, int i)
 {
     return i >= 0 && i < gpuc_rmodule_num_functions(m) ? m->functions.map.entries[i].key : NULL;
+}
+
+int gpuc_rmodule_num_params(const gpuc_rmodule *m, const char *function)
+{
+    return gpuc_as_rfunction(gpuc_rmodule_get(m, function))->n;
+}
+
+const char *gpuc_rmodule_param_name(const gpuc_rmodule *m, const char *function, int i)
+{
+    const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_rmodule_get(m, function));
+    return i >= 0 && i < f->n ? gpuc_as_rvar(f->params[i])->name : NULL;
 }
 
 const char *gpuc_rmodule_function_type(gpuc_ctx *ctx, const gpuc_rmodule *m, const char *name)

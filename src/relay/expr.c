@@ -343,6 +343,7 @@ gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx)
     gpuc_strmap_init(&m->functions, ctx);
     gpuc_strmap_init(&m->adts, ctx);
     gpuc_strmap_init(&m->constructors, ctx);
+    gpuc_strmap_init(&m->imports, ctx);
     gpuc_strmap_init(&m->defaults, ctx);
     gpuc_strmap_init(&m->input_images, ctx);
     gpuc_strmap_init(&m->output_images, ctx);

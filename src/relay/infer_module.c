@@ -84,7 +84,7 @@ static void take_tuples_apart(gpuc_relay_solver *s, gpuc_rcall *c)
         if (t->kind != GPUC_RTYPE_TUPLE) gpuc_ptrs_push(s->ctx, &args, c->args[i]);
         for (int k = 0; t->kind == GPUC_RTYPE_TUPLE && k < t->n; k++) {
             gpuc_rexpr *field = gpuc_relay_get(s->ctx, c->args[i], k);
-            if (!field->type) field->type = t->at[k];
+            field->type = field->type ? gpuc_relay_resolve(s, field->type) : t->at[k];
             gpuc_ptrs_push(s->ctx, &args, field);
         }
     }

@@ -308,6 +308,7 @@ struct gpuc_rmodule {
     gpuc_strmap functions;    /* name -> gpuc_rexpr* (FUNCTION) */
     gpuc_strmap adts;         /* name -> gpuc_adt * */
     gpuc_strmap constructors; /* name -> const gpuc_constructor * */
+    gpuc_strmap imports;      /* what texts imported, as it was written; values are not NULL */
     int num_outputs;          /* of main: names in graph order */
     const char *const *output_names;
     gpuc_ptrs conditions; /* gpuc_op_condition: what sizes must satisfy for the operators to make sense */
