@@ -221,8 +221,10 @@ static void infer_get(gpuc_relay_solver *s, gpuc_rexpr *e)
 static void infer_function(gpuc_relay_solver *s, gpuc_rexpr *e)
 {
     const gpuc_rfunction *f = gpuc_as_rfunction(e);
-    const gpuc_rtype *body = type_of(s, f->body), *own = e->type ? gpuc_relay_find(e->type) : NULL;
+    const gpuc_rtype *own = e->type ? gpuc_relay_find(e->type) : NULL;
     const gpuc_rtype *ret = f->ret ? f->ret : own && own->kind == GPUC_RTYPE_FUNC ? own->ret : NULL;
+    bool free = !ret || gpuc_relay_find(ret)->kind == GPUC_RTYPE_HOLE; /* it may give what has type parameters */
+    const gpuc_rtype *body = free ? f->body->type : type_of(s, f->body);
     if (ret && !gpuc_relay_unify(s, ret, body)) {
         show_part(s, f->body);
         gpuc_relay_type_fail(s, "the function gives %s, it must give %s", gpuc_relay_type_text(s, body),
@@ -235,6 +237,22 @@ static void infer_function(gpuc_relay_solver *s, gpuc_rexpr *e)
         gpuc_relay_rtype_scheme(s->ctx, f->num_type_params, f->type_params, f->n, types, ret ? ret : body);
 }
 
+static bool is_generic(const gpuc_rtype *t)
+{
+    t = gpuc_relay_find(t);
+    return t->kind == GPUC_RTYPE_FUNC && t->num_params;
+}
+
+/* The type of both branches; NULL. Two functions with type parameters keep them. */
+static const gpuc_rtype *join(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b)
+{
+    if (!is_generic(a) || !is_generic(b)) {
+        a = gpuc_relay_instantiate(s, a, NULL);
+        b = gpuc_relay_instantiate(s, b, NULL);
+    }
+    return gpuc_relay_unify(s, a, b);
+}
+
 static void infer_if(gpuc_relay_solver *s, gpuc_rexpr *e)
 {
     const gpuc_rif *f = gpuc_as_rif(e);
@@ -243,8 +261,8 @@ static void infer_if(gpuc_relay_solver *s, gpuc_rexpr *e)
         show_part(s, f->cond);
         gpuc_relay_type_fail(s, "the condition is %s, it must be bool", gpuc_relay_type_text(s, t));
     }
-    const gpuc_rtype *a = type_of(s, f->then_branch), *b = type_of(s, f->else_branch);
-    t = gpuc_relay_unify(s, a, b);
+    const gpuc_rtype *a = f->then_branch->type, *b = f->else_branch->type;
+    t = join(s, a, b);
     if (!t)
         gpuc_relay_type_fail(s, "the branches have different types: %s and %s", gpuc_relay_type_text(s, a),
                              gpuc_relay_type_text(s, b));
@@ -257,7 +275,7 @@ static void infer_match(gpuc_relay_solver *s, gpuc_rexpr *e)
     const gpuc_rtype *t = NULL;
     for (int i = 0; i < m->n; i++) {
         const gpuc_rexpr *body = m->clauses[i].body;
-        const gpuc_rtype *one = type_of(s, body), *both = t ? gpuc_relay_unify(s, t, one) : one;
+        const gpuc_rtype *one = body->type, *both = t ? join(s, t, one) : one;
         if (!both) {
             s->place = body->span.text ? body->span : m->clauses[i].pattern.span;
             gpuc_relay_type_fail(s, "the clauses have different types: %s, and before it %s",
@@ -312,7 +330,7 @@ static void infer(gpuc_relay_solver *s, gpuc_rexpr *e)
     case GPUC_REXPR_TUPLE: {
         const gpuc_rtuple *t = gpuc_as_rtuple(e);
         const gpuc_rtype **fields = gpuc_new_array(s->ctx, const gpuc_rtype *, t->n + 1);
-        for (int i = 0; i < t->n; i++) fields[i] = type_of(s, t->fields[i]);
+        for (int i = 0; i < t->n; i++) fields[i] = t->fields[i]->type;
         set_type(s, e, gpuc_relay_rtype_tuple(s->ctx, t->n, fields));
         break;
     }
