@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes operations whose body is loop IR. */
 #include "te/internal.h"
+#include "tir/validate.h"
 
 gpuc_te_op *gpuc_te_extern_make(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor *const *inputs,
                                 int num_outputs, const int *ndims, const gpuc_expr *const *shapes,
@@ -33,6 +34,8 @@ typedef struct body_check {
     const gpuc_te_op *op;
     gpuc_map known; /* buffers that may be read, and stored to unless they are inputs */
     gpuc_map inputs;
+    gpuc_map bound;    /* variables that the body sets */
+    gpuc_ptrs symbols; /* others */
 } body_check;
 
 static void need_known(const body_check *c, const gpuc_tir_buffer *b)
@@ -48,6 +51,8 @@ static void need_known(const body_check *c, const gpuc_tir_buffer *b)
 static void check_stmt(gpuc_stmt s, void *arg)
 {
     body_check *c = arg;
+    if (s->kind == GPUC_STMT_FOR) gpuc_map_set(&c->bound, gpuc_as_for(s)->var, c);
+    if (s->kind == GPUC_STMT_LET) gpuc_map_set(&c->bound, gpuc_as_let(s)->var, c);
     if (s->kind == GPUC_STMT_ALLOC && gpuc_map_has(&c->known, gpuc_as_alloc(s)->buffer))
         gpuc_raise(c->ctx, GPUC_INVALID_ARGUMENT,
                    "extern '%s': its body allocates '%s', which is an input, an output, or allocated already",
@@ -64,7 +69,11 @@ static void check_stmt(gpuc_stmt s, void *arg)
 
 static bool check_expr(gpuc_expr e, void *arg)
 {
-    const body_check *c = arg;
+    body_check *c = arg;
+    if (e->kind == GPUC_EXPR_VAR && !gpuc_map_has(&c->bound, e)) {
+        gpuc_map_set(&c->bound, e, c);
+        gpuc_ptrs_push(c->ctx, &c->symbols, (void *)(uintptr_t)e);
+    }
     if (e->kind == GPUC_EXPR_LOAD) need_known(c, gpuc_as_load(e)->buffer);
     if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->buffer) need_known(c, gpuc_as_call(e)->buffer);
     if (e->kind == GPUC_EXPR_READ || e->kind == GPUC_EXPR_REDUCE)
@@ -78,6 +87,7 @@ static void check_body(gpuc_ctx *ctx, const gpuc_te_op *op)
     body_check c = {.ctx = ctx, .op = op};
     gpuc_map_init(&c.known, ctx);
     gpuc_map_init(&c.inputs, ctx);
+    gpuc_map_init(&c.bound, ctx);
     for (int i = 0; i < op->num_inputs; i++) {
         gpuc_map_set(&c.known, op->input_buffers[i], op->input_buffers[i]);
         gpuc_map_set(&c.inputs, op->input_buffers[i], op->input_buffers[i]);
@@ -86,6 +96,16 @@ static void check_body(gpuc_ctx *ctx, const gpuc_te_op *op)
         gpuc_map_set(&c.known, op->output_buffers[i], op->output_buffers[i]);
     gpuc_tir_visit_stmt(ctx, op->extern_body, check_stmt, NULL, &c);
     gpuc_tir_visit_stmt(ctx, op->extern_body, NULL, check_expr, &c);
+    int n = op->num_inputs + op->num_outputs;
+    gpuc_tir_buffer **buffers = gpuc_new_array(ctx, gpuc_tir_buffer *, n);
+    for (int i = 0; i < n; i++)
+        buffers[i] = i < op->num_inputs ? op->input_buffers[i] : op->output_buffers[i - op->num_inputs];
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < buffers[i]->ndim; k++) gpuc_tir_visit(ctx, buffers[i]->shape[k], check_expr, &c);
+    gpuc_tir_func *f = gpuc_tir_func_new(ctx, "body", n, buffers, (int)c.symbols.count,
+                                         (const gpuc_expr *)c.symbols.at, op->extern_body);
+    f->name = op->name;
+    gpuc_tir_validate_given(ctx, f);
 }
 
 void gpuc_te_extern(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor *const *inputs,
