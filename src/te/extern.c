@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Makes operations whose body is loop IR. */
 #include "te/internal.h"
+#include "tir/validate.h"
 
 gpuc_te_op *gpuc_te_extern_make(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor *const *inputs,
                                 int num_outputs, const int *ndims, const gpuc_expr *const *shapes,
@@ -33,6 +34,8 @@ typedef struct body_check {
     const char *who;
     gpuc_map known; /* buffers that may be read, and stored to unless they are inputs */
     gpuc_map inputs;
+    gpuc_map bound;    /* variables that the body sets */
+    gpuc_ptrs symbols; /* others */
 } body_check;
 
 static void need_known(const body_check *c, const gpuc_tir_buffer *b)
@@ -59,6 +62,8 @@ static void know(gpuc_map *map, const gpuc_tir_buffer *b)
 static void check_stmt(gpuc_stmt s, void *arg)
 {
     body_check *c = arg;
+    if (s->kind == GPUC_STMT_FOR) gpuc_map_set(&c->bound, gpuc_as_for(s)->var, c);
+    if (s->kind == GPUC_STMT_LET) gpuc_map_set(&c->bound, gpuc_as_let(s)->var, c);
     if (s->kind == GPUC_STMT_ALLOC) {
         if (gpuc_map_has(&c->known, gpuc_as_alloc(s)->buffer))
             gpuc_raise(c->ctx, GPUC_INVALID_ARGUMENT,
@@ -71,7 +76,11 @@ static void check_stmt(gpuc_stmt s, void *arg)
 
 static bool check_expr(gpuc_expr e, void *arg)
 {
-    const body_check *c = arg;
+    body_check *c = arg;
+    if (e->kind == GPUC_EXPR_VAR && !gpuc_map_has(&c->bound, e)) {
+        gpuc_map_set(&c->bound, e, c);
+        gpuc_ptrs_push(c->ctx, &c->symbols, (void *)(uintptr_t)e);
+    }
     if (e->kind == GPUC_EXPR_LOAD) need_known(c, gpuc_as_load(e)->buffer);
     if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->buffer) {
         bool stores = gpuc_as_call(e)->fn == GPUC_TIR_CALL_ADDRESS;
@@ -83,13 +92,14 @@ static bool check_expr(gpuc_expr e, void *arg)
     return true;
 }
 
-void gpuc_te_check_body(gpuc_ctx *ctx, const char *who, gpuc_stmt body, int num_inputs,
-                        const gpuc_tir_buffer *const *inputs, int num_outputs,
-                        const gpuc_tir_buffer *const *outputs)
+static body_check check_body(gpuc_ctx *ctx, const char *who, gpuc_stmt body, int num_inputs,
+                             const gpuc_tir_buffer *const *inputs, int num_outputs,
+                             const gpuc_tir_buffer *const *outputs)
 {
     body_check c = {.ctx = ctx, .who = who};
     gpuc_map_init(&c.known, ctx);
     gpuc_map_init(&c.inputs, ctx);
+    gpuc_map_init(&c.bound, ctx);
     for (int i = 0; i < num_inputs; i++) {
         know(&c.known, inputs[i]);
         know(&c.inputs, inputs[i]);
@@ -97,6 +107,29 @@ void gpuc_te_check_body(gpuc_ctx *ctx, const char *who, gpuc_stmt body, int num_
     for (int i = 0; i < num_outputs; i++) know(&c.known, outputs[i]);
     gpuc_tir_visit_stmt(ctx, body, check_stmt, NULL, &c);
     gpuc_tir_visit_stmt(ctx, body, NULL, check_expr, &c);
+    return c;
+}
+
+void gpuc_te_check_body(gpuc_ctx *ctx, const char *who, gpuc_stmt body, int num_inputs,
+                        const gpuc_tir_buffer *const *inputs, int num_outputs,
+                        const gpuc_tir_buffer *const *outputs)
+{
+    check_body(ctx, who, body, num_inputs, inputs, num_outputs, outputs);
+}
+
+/* As a function of its buffers, the extents of these, and what else it names. */
+static void validate_body(gpuc_ctx *ctx, const gpuc_te_op *op, body_check *c)
+{
+    int n = op->num_inputs + op->num_outputs;
+    gpuc_tir_buffer **buffers = gpuc_new_array(ctx, gpuc_tir_buffer *, n);
+    for (int i = 0; i < n; i++)
+        buffers[i] = i < op->num_inputs ? op->input_buffers[i] : op->output_buffers[i - op->num_inputs];
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < buffers[i]->ndim; k++) gpuc_tir_visit(ctx, buffers[i]->shape[k], check_expr, c);
+    gpuc_tir_func *f = gpuc_tir_func_new(ctx, "body", n, buffers, (int)c->symbols.count,
+                                         (const gpuc_expr *)c->symbols.at, op->extern_body);
+    f->name = op->name;
+    gpuc_tir_validate_given(ctx, f);
 }
 
 void gpuc_te_extern(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor *const *inputs,
@@ -123,6 +156,9 @@ void gpuc_te_extern(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor
     const gpuc_tir_buffer *const *in = (const gpuc_tir_buffer *const *)op->input_buffers,
                                  *const *out = (const gpuc_tir_buffer *const *)op->output_buffers;
     op->extern_body = body(ctx, in, out, arg);
-    if (op->extern_body) gpuc_te_check_body(ctx, who, op->extern_body, num_inputs, in, num_outputs, out);
+    if (op->extern_body) {
+        body_check c = check_body(ctx, who, op->extern_body, num_inputs, in, num_outputs, out);
+        validate_body(ctx, op, &c);
+    }
     for (int i = 0; i < num_outputs; i++) outs[i] = op->outputs[i];
 }

@@ -93,11 +93,12 @@ static void attributes_and_extents(gpuc_ctx *ctx, void *arg)
 static void nodes_that_branches_share(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    assert_string_equal(round_trip(ctx, "def @main(%c: bool, %x: int32) {\n"
-                                        "  %0 = %x + 1; %1 = %x * 2;\n"
-                                        "  let %f = fn (%y: int32) { %y + %1 };\n"
-                                        "  if (%c) { let %z = %f(%0); %z } else { %f({ let %w = %0; %w + %w }) }\n"
-                                        "}\n"),
+    assert_string_equal(round_trip(ctx,
+                                   "def @main(%c: bool, %x: int32) {\n"
+                                   "  %0 = %x + 1; %1 = %x * 2;\n"
+                                   "  let %f = fn (%y: int32) { %y + %1 };\n"
+                                   "  if (%c) { let %z = %f(%0); %z } else { %f({ let %w = %0; %w + %w }) }\n"
+                                   "}\n"),
                         "def @main(%c: bool, %x: int32) {\n"
                         "  let %f = fn (%y: int32) {\n"
                         "    %0 = multiply(%x, 2);\n"
@@ -121,13 +122,14 @@ static void nodes_that_branches_share(gpuc_ctx *ctx, void *arg)
 static void constants_and_values(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    assert_string_equal(round_trip(ctx, "/*\n#[constants]\n*/ def @main() { (meta[relay.Constant][1], 1E3, inff16, "
-                                        "-inff64, nn.pad(meta[relay.Constant][0], pad_width=[[1, 1]], pad_value=nanf))"
-                                        " }\n  # [ constants ]\nTensor[(1), float32] \"AACAPw==\" int8 \"AQ==\""),
-                        "def @main() {\n"
-                        "  %0 = nn.pad(meta[relay.Constant][0], pad_before=[1], pad_after=[1], value=nanf);\n"
-                        "  (meta[relay.Constant][1], 1000f, inff16, -inff64, %0)\n"
-                        "}\n");
+    assert_string_equal(
+        round_trip(ctx, "/*\n#[constants]\n*/ def @main() { (meta[relay.Constant][1], 1E3, inff16, "
+                        "-inff64, nn.pad(meta[relay.Constant][0], pad_width=[[1, 1]], pad_value=nanf))"
+                        " }\n  # [ constants ]\nTensor[(1), float32] \"AACAPw==\" int8 \"AQ==\""),
+        "def @main() {\n"
+        "  %0 = nn.pad(meta[relay.Constant][0], pad_before=[1], pad_after=[1], value=nanf);\n"
+        "  (meta[relay.Constant][1], 1000f, inff16, -inff64, %0)\n"
+        "}\n");
     gpuc_rmodule *m = program(ctx, "def @main() { fn (%x: int32, compiler=\"a\\\\n\\n\\\"\") { %x } }");
     assert_non_null(strstr(gpuc_relay_text(ctx, m, 0), "compiler=\"a\\\\n\\n\\\"\""));
 }
@@ -240,14 +242,15 @@ static void type_parameters(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     /* of a local function that calls itself */
-    expect_type(ctx,
-                "def @main() { let %f = fn [A](%x: A, %n: int32) -> A { if (%n < 1) { %x } else { %f(%x, %n - 1) } };"
-                " (%f(1, 2), %f(1f, 2)) }",
-                "fn () -> (int32, float32)");
+    expect_type(
+        ctx,
+        "def @main() { let %f = fn [A](%x: A, %n: int32) -> A { if (%n < 1) { %x } else { %f(%x, %n - 1) } };"
+        " (%f(1, 2), %f(1f, 2)) }",
+        "fn () -> (int32, float32)");
     /* another type at each level */
-    expect_type(ctx,
-                "def @main[A](%x: A, %n: int32) -> int32 { if (%n < 1) { 0 } else { @main((%x, %x), %n - 1) } }",
-                "fn [A](A, int32) -> int32");
+    expect_type(
+        ctx, "def @main[A](%x: A, %n: int32) -> int32 { if (%n < 1) { 0 } else { @main((%x, %x), %n - 1) } }",
+        "fn [A](A, int32) -> int32");
     /* a parameter that is a function with type parameters, of what is as general or more */
     expect_type(ctx,
                 "def @both(%g: fn [A](List[A]) -> List[A]) { (%g(Cons(1, Nil)), %g(Cons(1f, Nil))) }\n"

@@ -287,14 +287,15 @@ static void symbols(gpuc_ctx *ctx, void *arg)
                   2, rows),
         "[[1, 1, 1], [[5, 5]], [[4, 5, 6]]]");
     /* a closure that is made before another branch has its variables */
-    assert_string_equal(call_json(ctx,
-                                  "type P { P(Tensor[(k), int32]), N, }\n"
-                                  "def @main(%x: Tensor[(n, m), int32], %y: Tensor[(n), int32]) {\n"
-                                  "  let %p = N;\n"
-                                  "  match (%p) { P(%z) => fn (%k: int32) { broadcast_to(%k, shape=[n]) },\n"
-                                  "    N => fn (%k: int32) { fn (%j: int32) { broadcast_to(%k + %j, shape=[m]) }(1) } }(2) }",
-                                  2, rows),
-                        "[3, 3, 3]");
+    assert_string_equal(
+        call_json(ctx,
+                  "type P { P(Tensor[(k), int32]), N, }\n"
+                  "def @main(%x: Tensor[(n, m), int32], %y: Tensor[(n), int32]) {\n"
+                  "  let %p = N;\n"
+                  "  match (%p) { P(%z) => fn (%k: int32) { broadcast_to(%k, shape=[n]) },\n"
+                  "    N => fn (%k: int32) { fn (%j: int32) { broadcast_to(%k + %j, shape=[m]) }(1) } }(2) }",
+                  2, rows),
+        "[3, 3, 3]");
     /* one call, several sizes */
     assert_string_equal(
         call_json(ctx,
@@ -432,9 +433,10 @@ static void values_that_stay(gpuc_ctx *ctx, void *arg)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {fx_test(scalars),      fx_test(functions),     fx_test(patterns),
-                                       fx_test(shared_nodes), fx_test(a_small_stack), fx_test(speed),
-                                       fx_test(operators),    fx_test(symbols),       fx_test(many_sizes),
-                                       fx_test(limits),       fx_test(wrong_values),  fx_test(the_api), fx_test(values_that_stay)};
+    const struct CMUnitTest tests[] = {fx_test(scalars),         fx_test(functions),     fx_test(patterns),
+                                       fx_test(shared_nodes),    fx_test(a_small_stack), fx_test(speed),
+                                       fx_test(operators),       fx_test(symbols),       fx_test(many_sizes),
+                                       fx_test(limits),          fx_test(wrong_values),  fx_test(the_api),
+                                       fx_test(values_that_stay)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

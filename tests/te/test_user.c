@@ -236,6 +236,27 @@ static gpuc_stmt goes_beyond(gpuc_ctx *ctx, const gpuc_tir_buffer *const *in,
     return gpuc_tir_store(ctx, out[0], 1, &at, gpuc_tir_load(ctx, in[0], 1, &zero));
 }
 
+static gpuc_stmt loops_twice(gpuc_ctx *ctx, const gpuc_tir_buffer *const *in,
+                             const gpuc_tir_buffer *const *out, void *arg)
+{
+    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), zero = gpuc_int(ctx, 0), n = gpuc_var(ctx, "n", GPUC_INDEX);
+    gpuc_stmt s = gpuc_tir_store(ctx, out[0], 1, &i, gpuc_tir_load(ctx, in[0], 1, &i));
+    s = gpuc_tir_for_(ctx, i, zero, n, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, s);
+    if (*(const bool *)arg) s = gpuc_tir_for_(ctx, i, zero, n, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, s);
+    return s;
+}
+
+/* A body of one loop over a symbol; again: there is another around it, with the same variable. */
+static void with_loops(gpuc_ctx *ctx, void *again)
+{
+    gpuc_expr n = num(ctx, 4);
+    const gpuc_expr *shape = &n;
+    gpuc_dtype t = GPUC_FLOAT32;
+    int ndim = 1;
+    gpuc_tensor *a = gpuc_te_placeholder(ctx, "A", 1, &n, t), *out;
+    gpuc_te_extern(ctx, "an E", 1, &a, 1, &ndim, &shape, &t, loops_twice, again, &out);
+}
+
 static gpuc_stmt allocates_output(gpuc_ctx *ctx, const gpuc_tir_buffer *const *in,
                                   const gpuc_tir_buffer *const *out, void *arg)
 {
@@ -341,6 +362,8 @@ static void test_bodies(void **state)
     protected_error("extern 'E': the body is NULL", with_body, &(gpuc_te_extern_body){NULL});
     protected_error("extern 'E': its body allocates 'E'", with_body,
                     &(gpuc_te_extern_body){allocates_output});
+    protected_ok(with_loops, &(bool){false});
+    protected_error("the loop IR of 'an E' is not valid (1 complaint", with_loops, &(bool){true});
     protected_error("index 0 of 'E' is 9", with_body, &(gpuc_te_extern_body){goes_beyond});
 }
 
