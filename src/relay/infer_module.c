@@ -223,7 +223,8 @@ static void infer_function(gpuc_relay_solver *s, gpuc_rexpr *e)
     const gpuc_rfunction *f = gpuc_as_rfunction(e);
     const gpuc_rtype *own = e->type ? gpuc_relay_find(e->type) : NULL;
     const gpuc_rtype *ret = f->ret ? f->ret : own && own->kind == GPUC_RTYPE_FUNC ? own->ret : NULL;
-    bool free = !ret || gpuc_relay_find(ret)->kind == GPUC_RTYPE_HOLE; /* it may give what has type parameters */
+    bool free =
+        !ret || gpuc_relay_find(ret)->kind == GPUC_RTYPE_HOLE; /* it may give what has type parameters */
     const gpuc_rtype *body = free ? f->body->type : type_of(s, f->body);
     if (ret && !gpuc_relay_unify(s, ret, body)) {
         show_part(s, f->body);
@@ -400,8 +401,7 @@ static void enter(gpuc_relay_solver *s, const gpuc_rexpr *e, bool in)
 {
     if (e->kind != GPUC_REXPR_FUNCTION) return;
     const gpuc_rfunction *f = gpuc_as_rfunction(e);
-    for (int i = 0; i < f->num_type_params; i++)
-        gpuc_map_set(&s->inside, f->type_params[i], in ? s : NULL);
+    for (int i = 0; i < f->num_type_params; i++) gpuc_map_set(&s->inside, f->type_params[i], in ? s : NULL);
 }
 
 static void walk(gpuc_relay_solver *s, gpuc_rexpr *root)

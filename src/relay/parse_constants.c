@@ -41,9 +41,10 @@ void gpuc_relay_parse_keep_promises(gpuc_relay_parser *p)
     for (size_t i = 0; i < p->promises.count; i++) {
         const gpuc_relay_promise *promise = p->promises.at[i];
         if (promise->index >= p->constants->count)
-            gpuc_relay_parse_fail(p, &promise->at,
-                                  "there are %zu constants: the section #[constants] or #[metadata] holds them",
-                                  p->constants->count);
+            gpuc_relay_parse_fail(
+                p, &promise->at,
+                "there are %zu constants: the section #[constants] or #[metadata] holds them",
+                p->constants->count);
         gpuc_relay_keep_promise(promise->constant, p->constants->at[promise->index]);
         p->constants->at[promise->index] = promise->constant;
     }

@@ -91,8 +91,7 @@ gpuc_expr gpuc_relay_parse_dim(gpuc_relay_parser *p)
     e->lexer.line_start = at.at - (at.column - 1);
     gpuc_status status = gpuc_ctx_protect(p->ctx, parse_extent, &x);
     if (status) fail_extent(p, &at, e, status);
-    if (!gpuc_dtype_equal(x.value->dtype, GPUC_INDEX))
-        gpuc_relay_parse_fail(p, &at, "a size is an integer");
+    if (!gpuc_dtype_equal(x.value->dtype, GPUC_INDEX)) gpuc_relay_parse_fail(p, &at, "a size is an integer");
     p->lexer.at = e->token.at; /* not token by token: // divides here */
     p->lexer.line = (uint32_t)e->token.line;
     p->lexer.line_start = e->token.at - (e->token.column - 1);

@@ -17,8 +17,11 @@ typedef struct special {
     uint8_t bits;
 } special;
 static const special specials[] = {
-    {"inff", (double)INFINITY, 32},   {"inff16", (double)INFINITY, 16}, {"inff64", (double)INFINITY, 64},
-    {"nanf", (double)NAN, 32},        {NULL, 0, 0},
+    {"inff", (double)INFINITY, 32},
+    {"inff16", (double)INFINITY, 16},
+    {"inff64", (double)INFINITY, 64},
+    {"nanf", (double)NAN, 32},
+    {NULL, 0, 0},
 };
 
 bool gpuc_relay_parse_at_number(const gpuc_relay_parser *p)

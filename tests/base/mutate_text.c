@@ -51,9 +51,21 @@ static size_t copy_piece(uint8_t *data, size_t size, size_t room, piece from, pi
 static size_t put_word(uint8_t *data, size_t size, size_t room, piece to, uint64_t *state)
 {
     static const char *const words[] = {
-        "%x",  "%0", "_",  "(",   ")",    "{", "}", "[",    "]",     ",",  ";",   "=>",      "->",   "let %x = ",
-        "?",   "-",  "+",  "*",   "//",   "<", "=", "True", "int32", "1f", "inff", "9999999999", "/*", "*/",
-        "fn ", "if", "\"", "\\n", "\xff", "1e400", "match ", "@main", ".0", ":", "#[constants]", "\n", "0", "A", "2",
+        "%x",    "%0",         "_",
+        "(",     ")",          "{",
+        "}",     "[",          "]",
+        ",",     ";",          "=>",
+        "->",    "let %x = ",  "?",
+        "-",     "+",          "*",
+        "//",    "<",          "=",
+        "True",  "int32",      "1f",
+        "inff",  "9999999999", "/*",
+        "*/",    "fn ",        "if",
+        "\"",    "\\n",        "\xff",
+        "1e400", "match ",     "@main",
+        ".0",    ":",          "#[constants]",
+        "\n",    "0",          "A",
+        "2",
     };
     const char *word = words[mutate_below(state, sizeof words / sizeof *words)];
     return replace(data, size, room, to, (const uint8_t *)word, strlen(word));

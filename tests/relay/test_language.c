@@ -49,12 +49,13 @@ static void literals_and_operators(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     assert_string_equal(
-        round_trip(ctx, "#[version = \"0.0.5\"]\n"
-                        "/* outer /* inner */ */ def @main(%a: float32) { // a comment\n"
-                        "  %0 = %a + %a * %a - -2.5f / %a;\n"
-                        "  (True == %0 <= 1f != True, 1, -2147483648, 3000000000, 7i64, 3i16, 1e-5f, 2f64, inff,\n"
-                        "   (), (1,), ((1, 2), 3).0.1)\n"
-                        "}"),
+        round_trip(ctx,
+                   "#[version = \"0.0.5\"]\n"
+                   "/* outer /* inner */ */ def @main(%a: float32) { // a comment\n"
+                   "  %0 = %a + %a * %a - -2.5f / %a;\n"
+                   "  (True == %0 <= 1f != True, 1, -2147483648, 3000000000, 7i64, 3i16, 1e-5f, 2f64, inff,\n"
+                   "   (), (1,), ((1, 2), 3).0.1)\n"
+                   "}"),
         "def @main(%a: float32) {\n"
         "  %0 = multiply(%a, %a);\n"
         "  %1 = add(%a, %0);\n"
@@ -94,11 +95,12 @@ static void attributes_and_extents(gpuc_ctx *ctx, void *arg)
 static void nodes_that_branches_share(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    assert_string_equal(round_trip(ctx, "def @main(%c: bool, %x: int32) {\n"
-                                        "  %0 = %x + 1; %1 = %x * 2;\n"
-                                        "  let %f = fn (%y: int32) { %y + %1 };\n"
-                                        "  if (%c) { let %z = %f(%0); %z } else { %f({ let %w = %0; %w + %w }) }\n"
-                                        "}\n"),
+    assert_string_equal(round_trip(ctx,
+                                   "def @main(%c: bool, %x: int32) {\n"
+                                   "  %0 = %x + 1; %1 = %x * 2;\n"
+                                   "  let %f = fn (%y: int32) { %y + %1 };\n"
+                                   "  if (%c) { let %z = %f(%0); %z } else { %f({ let %w = %0; %w + %w }) }\n"
+                                   "}\n"),
                         "def @main(%c: bool, %x: int32) {\n"
                         "  let %f = fn (%y: int32) {\n"
                         "    %0 = multiply(%x, 2);\n"
@@ -122,13 +124,14 @@ static void nodes_that_branches_share(gpuc_ctx *ctx, void *arg)
 static void constants_and_values(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    assert_string_equal(round_trip(ctx, "/*\n#[constants]\n*/ def @main() { (meta[relay.Constant][1], 1E3, inff16, "
-                                        "-inff64, nn.pad(meta[relay.Constant][0], pad_width=[[1, 1]], pad_value=nanf))"
-                                        " }\n  # [ constants ]\nTensor[(1), float32] \"AACAPw==\" int8 \"AQ==\""),
-                        "def @main() {\n"
-                        "  %0 = nn.pad(meta[relay.Constant][0], pad_before=[1], pad_after=[1], value=nanf);\n"
-                        "  (meta[relay.Constant][1], 1000f, inff16, -inff64, %0)\n"
-                        "}\n");
+    assert_string_equal(
+        round_trip(ctx, "/*\n#[constants]\n*/ def @main() { (meta[relay.Constant][1], 1E3, inff16, "
+                        "-inff64, nn.pad(meta[relay.Constant][0], pad_width=[[1, 1]], pad_value=nanf))"
+                        " }\n  # [ constants ]\nTensor[(1), float32] \"AACAPw==\" int8 \"AQ==\""),
+        "def @main() {\n"
+        "  %0 = nn.pad(meta[relay.Constant][0], pad_before=[1], pad_after=[1], value=nanf);\n"
+        "  (meta[relay.Constant][1], 1000f, inff16, -inff64, %0)\n"
+        "}\n");
     gpuc_rmodule *m = program(ctx, "def @main() { fn (%x: int32, compiler=\"a\\\\n\\n\\\"\") { %x } }");
     assert_non_null(strstr(gpuc_relay_text(ctx, m, 0), "compiler=\"a\\\\n\\n\\\"\""));
 }
@@ -148,9 +151,10 @@ static void constants_of_tvm(gpuc_ctx *ctx, void *arg)
         "\": \"0.13.0\"}}";
     (void)arg;
     round_trip(ctx, text);
-    assert_string_equal(gpuc_relay_text(ctx, program(ctx, text), GPUC_RELAY_PRINT_CONSTANTS),
-                        "def @main() {\n  (meta[relay.Constant][0], meta[relay.Constant][1])\n}\n\n#[constants]\n"
-                        "Tensor[(1, 3), bool] \"AQAB\"\nTensor[(2), float32] \"AACAPwAAAEA=\"\n");
+    assert_string_equal(
+        gpuc_relay_text(ctx, program(ctx, text), GPUC_RELAY_PRINT_CONSTANTS),
+        "def @main() {\n  (meta[relay.Constant][0], meta[relay.Constant][1])\n}\n\n#[constants]\n"
+        "Tensor[(1, 3), bool] \"AQAB\"\nTensor[(2), float32] \"AACAPwAAAEA=\"\n");
 }
 
 static void names_are_made_unique(gpuc_ctx *ctx, void *arg)
@@ -279,14 +283,15 @@ static void type_parameters(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     /* of a local function that calls itself */
-    expect_type(ctx,
-                "def @main() { let %f = fn [A](%x: A, %n: int32) -> A { if (%n < 1) { %x } else { %f(%x, %n - 1) } };"
-                " (%f(1, 2), %f(1f, 2)) }",
-                "fn () -> (int32, float32)");
+    expect_type(
+        ctx,
+        "def @main() { let %f = fn [A](%x: A, %n: int32) -> A { if (%n < 1) { %x } else { %f(%x, %n - 1) } };"
+        " (%f(1, 2), %f(1f, 2)) }",
+        "fn () -> (int32, float32)");
     /* another type at each level */
-    expect_type(ctx,
-                "def @main[A](%x: A, %n: int32) -> int32 { if (%n < 1) { 0 } else { @main((%x, %x), %n - 1) } }",
-                "fn [A](A, int32) -> int32");
+    expect_type(
+        ctx, "def @main[A](%x: A, %n: int32) -> int32 { if (%n < 1) { 0 } else { @main((%x, %x), %n - 1) } }",
+        "fn [A](A, int32) -> int32");
     /* a parameter that is a function with type parameters, of what is as general or more */
     expect_type(ctx,
                 "def @both(%g: fn [A](List[A]) -> List[A]) { (%g(Cons(1, Nil)), %g(Cons(1f, Nil))) }\n"
