@@ -310,6 +310,31 @@ static void type_parameters(gpuc_ctx *ctx, void *arg)
                 "fn (bool) -> (int32, bool, float32)");
 }
 
+typedef struct parse_job {
+    const char *text;
+    const gpuc_rmodule *with;
+} parse_job;
+
+static void parse_with(gpuc_ctx *ctx, void *arg)
+{
+    const parse_job *job = arg;
+    gpuc_relay_parse(ctx, job->text, "more", job->with);
+}
+
+/* What a module begins with may be of another context, which is not touched. */
+static void modules_of_other_contexts(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_ctx *other;
+    gpuc_rmodule *lists = program(ctx, list_text);
+    const char *before = gpuc_relay_text(ctx, lists, GPUC_RELAY_PRINT_TYPES);
+    assert_null(gpuc_ctx_create(NULL, &other));
+    parse_job job = {"def @main() { @map(fn (%x) { %x + 1 }, Cons(1, Nil)) }", lists};
+    assert_null(gpuc_ctx_protect(other, parse_with, &job));
+    gpuc_ctx_destroy(other);
+    assert_string_equal(gpuc_relay_text(ctx, lists, GPUC_RELAY_PRINT_TYPES), before);
+}
+
 static void parse_null(gpuc_ctx *ctx, void *arg)
 {
     gpuc_relay_parse(ctx, arg, arg ? NULL : "", NULL);
@@ -454,6 +479,7 @@ int main(void)
         fx_test(extents_of_variables),
         fx_test(trees_of_tensors),
         fx_test(modules),
+        fx_test(modules_of_other_contexts),
         fx_test(wrong_calls),
         cmocka_unit_test(texts_of_tvm),
         fx_test(long_programs),
