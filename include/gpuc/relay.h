@@ -22,7 +22,7 @@ typedef enum gpuc_relay_print_flag {
 } gpuc_relay_print_flag;
 
 /* The program that a text defines, with its types inferred. It begins with what another module defines (NULL: with
- * nothing), which stays as it is. origin names the text in messages, "origin:line:column: ...", which show the line
+ * nothing), which stays as it is, and must live as long. origin names the text in messages, "origin:line:column: ...", which show the line
  * with a caret below it. */
 GPUC_API gpuc_rmodule *gpuc_relay_parse(gpuc_ctx *ctx, const char *text, const char *origin,
                                         const gpuc_rmodule *with);

@@ -44,7 +44,7 @@ gpuc_rmodule *gpuc_relay_parse(gpuc_ctx *ctx, const char *text, const char *orig
         copy_names(&m->imports, &with->imports);
     }
     gpuc_relay_parse_text(ctx, m, text, origin, NULL);
-    gpuc_relay_infer_module(ctx, m);
+    gpuc_relay_infer_functions(ctx, m, with ? with->functions.map.count : 0);
     return m;
 }
 

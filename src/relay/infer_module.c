@@ -514,15 +514,20 @@ static void infer_all(gpuc_ctx *ctx, void *arg)
     gpuc_map_init(&s->waiting, ctx);
     gpuc_map_init(&s->done, ctx);
     gpuc_map_init(&s->inside, ctx);
-    for (uint32_t i = 0; i < all->count; i++) declare(s, all->entries[i].value);
-    for (uint32_t i = 0; i < all->count; i++) walk_function(s, all->entries[i].value, &begun);
+    for (uint32_t i = s->first; i < all->count; i++) declare(s, all->entries[i].value);
+    for (uint32_t i = s->first; i < all->count; i++) walk_function(s, all->entries[i].value, &begun);
     finish(s);
-    for (uint32_t i = 0; i < all->count; i++) gpuc_relay_check_type_params(s, all->entries[i].value);
+    for (uint32_t i = s->first; i < all->count; i++) gpuc_relay_check_type_params(s, all->entries[i].value);
 }
 
 void gpuc_relay_infer_module(gpuc_ctx *ctx, gpuc_rmodule *m)
 {
-    gpuc_relay_solver s = {.ctx = ctx, .module = m};
+    gpuc_relay_infer_functions(ctx, m, 0);
+}
+
+void gpuc_relay_infer_functions(gpuc_ctx *ctx, gpuc_rmodule *m, uint32_t first)
+{
+    gpuc_relay_solver s = {.ctx = ctx, .module = m, .first = first};
     gpuc_status status = gpuc_ctx_protect(ctx, infer_all, &s);
     if (!status) return;
     gpuc_code code = gpuc_status_code(status);

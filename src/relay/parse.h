@@ -87,6 +87,10 @@ const gpuc_attrs *gpuc_relay_parse_attrs(gpuc_relay_parser *p);
 gpuc_rexpr *gpuc_relay_parse_meta(gpuc_relay_parser *p);
 /* After "#[constants]": the list, to the end of the text. */
 void gpuc_relay_parse_constants(gpuc_relay_parser *p);
+/* The same after "#[metadata]", in TVM's form. */
+void gpuc_relay_parse_metadata(gpuc_relay_parser *p);
+/* The bytes of base64, of which out gets those that it has room for; size is that of all. False: it is none. */
+bool gpuc_relay_parse_base64(const char *text, size_t length, void *out, size_t room, size_t *size);
 /* Gives those that the text refers to what its section says. */
 void gpuc_relay_parse_keep_promises(gpuc_relay_parser *p);
 

@@ -41,9 +41,10 @@ void gpuc_relay_parse_keep_promises(gpuc_relay_parser *p)
     for (size_t i = 0; i < p->promises.count; i++) {
         const gpuc_relay_promise *promise = p->promises.at[i];
         if (promise->index >= p->constants->count)
-            gpuc_relay_parse_fail(p, &promise->at,
-                                  "there are %zu constants: the section #[constants] holds them",
-                                  p->constants->count);
+            gpuc_relay_parse_fail(
+                p, &promise->at,
+                "there are %zu constants: the section #[constants] or #[metadata] holds them",
+                p->constants->count);
         gpuc_relay_keep_promise(promise->constant, p->constants->at[promise->index]);
         p->constants->at[promise->index] = promise->constant;
     }
@@ -59,23 +60,30 @@ static int digit_value(char c)
     return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-static void read_bytes(gpuc_relay_parser *p, const gpuc_relay_token *t, gpuc_const_data *data)
+bool gpuc_relay_parse_base64(const char *text, size_t length, void *out, size_t room, size_t *size)
 {
-    const char *at = t->at + 1, *end = t->at + t->length - 1;
-    size_t n = 0;
     uint32_t bits = 0;
-    int have = 0;
-    while (end > at && end[-1] == '=' && end > t->at + t->length - 3) end--;
-    for (; at < end; at++) {
-        int v = digit_value(*at);
-        if (v < 0) gpuc_relay_parse_fail(p, t, "a character is not of base64");
+    int have = 0, padding = 0;
+    *size = 0;
+    while (padding < 2 && length && text[length - 1] == '=') length--, padding++;
+    for (size_t i = 0; i < length; i++) {
+        int v = digit_value(text[i]);
+        if (v < 0) return false;
         bits = bits << 6 | (uint32_t)v;
         have += 6;
         if (have < 8) continue;
         have -= 8;
-        if (n < data->size) ((uint8_t *)data->bytes)[n] = (uint8_t)(bits >> have);
-        n++;
+        if (*size < room) ((uint8_t *)out)[*size] = (uint8_t)(bits >> have);
+        ++*size;
     }
+    return true;
+}
+
+static void read_bytes(gpuc_relay_parser *p, const gpuc_relay_token *t, gpuc_const_data *data)
+{
+    size_t n;
+    if (!gpuc_relay_parse_base64(t->at + 1, t->length - 2, data->bytes, data->size, &n))
+        gpuc_relay_parse_fail(p, t, "a character is not of base64");
     if (n != data->size)
         gpuc_relay_parse_fail(p, t, "the constant has %zu bytes, its type has %zu", n, data->size);
 }

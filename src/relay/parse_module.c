@@ -341,9 +341,14 @@ static bool parse_definition(gpuc_relay_parser *p)
             gpuc_relay_parse_constants(p);
             return false;
         }
+        if (gpuc_relay_parse_accept(p, "metadata")) {
+            gpuc_relay_parse_expect(p, "]");
+            gpuc_relay_parse_metadata(p);
+            return false;
+        }
         gpuc_relay_token word = p->token;
         if (!gpuc_relay_parse_accept(p, "version"))
-            gpuc_relay_parse_fail(p, &word, "only #[version] and #[constants] are known");
+            gpuc_relay_parse_fail(p, &word, "only #[version], #[constants] and #[metadata] are known");
         gpuc_relay_parse_expect(p, "=");
         gpuc_relay_token version = p->token;
         if (strcmp(gpuc_relay_parse_string(p), "0.0.5"))

@@ -367,6 +367,8 @@ void gpuc_relay_parse_text(gpuc_ctx *ctx, gpuc_rmodule *m, const char *text, con
 /* Infers the types of a program: functions with type parameters, recursion, matches, closures. Calls that are as they
  * were written are completed in their place. Errors say where in the text. */
 void gpuc_relay_infer_module(gpuc_ctx *ctx, gpuc_rmodule *m);
+/* The same of the functions from number first on: those before have their types, and are not touched. */
+void gpuc_relay_infer_functions(gpuc_ctx *ctx, gpuc_rmodule *m, uint32_t first);
 void gpuc_relay_infer_type(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *root);
 /* Prints a module as TVM 0.13 does. Constants that are no scalars are meta[relay.Constant][i]: they are added to
  * constants, of which it is the i-th (NULL: nobody wants them). Raises where blocks are nested too deep. */

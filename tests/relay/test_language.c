@@ -49,22 +49,24 @@ static void literals_and_operators(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     assert_string_equal(
-        round_trip(ctx, "#[version = \"0.0.5\"]\n"
-                        "/* outer /* inner */ */ def @main(%a: float32) { // a comment\n"
-                        "  %0 = %a + %a * %a - -2.5f / %a;\n"
-                        "  (%0 <= 1f != True, 1, -2147483648, 3000000000, 7i64, 3i16, 1e-5f, 2f64, inff,\n"
-                        "   (), (1,), ((1, 2), 3).0.1)\n"
-                        "}"),
+        round_trip(ctx,
+                   "#[version = \"0.0.5\"]\n"
+                   "/* outer /* inner */ */ def @main(%a: float32) { // a comment\n"
+                   "  %0 = %a + %a * %a - -2.5f / %a;\n"
+                   "  (True == %0 <= 1f != True, 1, -2147483648, 3000000000, 7i64, 3i16, 1e-5f, 2f64, inff,\n"
+                   "   (), (1,), ((1, 2), 3).0.1)\n"
+                   "}"),
         "def @main(%a: float32) {\n"
         "  %0 = multiply(%a, %a);\n"
         "  %1 = add(%a, %0);\n"
         "  %2 = divide(-2.5f, %a);\n"
         "  %3 = subtract(%1, %2);\n"
         "  %4 = less_equal(%3, 1f);\n"
-        "  %5 = not_equal(%4, True);\n"
-        "  %6 = ();\n"
-        "  %7 = (1,);\n"
-        "  (%5, 1, -2147483648, 3000000000i64, 7i64, 3i16, 1e-05f, 2f64, inff, %6, %7, 2)\n"
+        "  %5 = equal(True, %4);\n"
+        "  %6 = not_equal(%5, True);\n"
+        "  %7 = ();\n"
+        "  %8 = (1,);\n"
+        "  (%6, 1, -2147483648, 3000000000i64, 7i64, 3i16, 1e-05f, 2f64, inff, %7, %8, 2)\n"
         "}\n");
 }
 
@@ -132,6 +134,27 @@ static void constants_and_values(gpuc_ctx *ctx, void *arg)
         "}\n");
     gpuc_rmodule *m = program(ctx, "def @main() { fn (%x: int32, compiler=\"a\\\\n\\n\\\"\") { %x } }");
     assert_non_null(strstr(gpuc_relay_text(ctx, m, 0), "compiler=\"a\\\\n\\n\\\"\""));
+}
+
+/* A list of two: bools that were saved as the second array, and floats. */
+static void constants_of_tvm(gpuc_ctx *ctx, void *arg)
+{
+    static const char text[] =
+        "def @main() { (meta[relay.Constant][0], meta[relay.Constant][1]) }\n"
+        "#[metadata]\n"
+        "{\"root\": 1, \"nodes\": [{\"type_key\": \"\"}, {\"type_key\": \"Map\", \"keys\": [\"Other\", "
+        "\"relay.Constant\"], \"data\": [2, 3]}, {\"type_key\": \"Array\"}, {\"type_key\": \"Array\", \""
+        "data\": [4, 5]}, {\"type_key\": \"relay.Constant\", \"attrs\": {\"data\": \"1\", \"span\": \"0"
+        "\"}}, {\"type_key\": \"relay.Constant\", \"attrs\": {\"data\": \"0\"}}], \"b64ndarrays\": [\"P6"
+        "G0lvBAXt0AAAAAAAAAAAEAAAAAAAAAAQAAAAIgAQACAAAAAAAAAAgAAAAAAAAAAACAPwAAAEA=\", \"P6G0lvBAXt0AAAA"
+        "AAAAAAAEAAAAAAAAAAgAAAAEBAQABAAAAAAAAAAMAAAAAAAAAAwAAAAAAAAABAAE=\"], \"attrs\": {\"tvm_version"
+        "\": \"0.13.0\"}}";
+    (void)arg;
+    round_trip(ctx, text);
+    assert_string_equal(
+        gpuc_relay_text(ctx, program(ctx, text), GPUC_RELAY_PRINT_CONSTANTS),
+        "def @main() {\n  (meta[relay.Constant][0], meta[relay.Constant][1])\n}\n\n#[constants]\n"
+        "Tensor[(1, 3), bool] \"AQAB\"\nTensor[(2), float32] \"AACAPwAAAEA=\"\n");
 }
 
 static void names_are_made_unique(gpuc_ctx *ctx, void *arg)
@@ -238,6 +261,24 @@ static void modules(gpuc_ctx *ctx, void *arg)
                         "fn [A, B](fn (A) -> B, List[A]) -> List[B]");
 }
 
+static void matches_as_they_are_printed(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    const char *text = "type L {\n  C(L),\n  N,\n}\n\n"
+                       "def @main(%x: (L, L), %y: ((L,),)) {\n"
+                       "  %0 = match (%x) {\n"
+                       "    (C(_), N) => {\n      0\n    },\n"
+                       "    (_, C(%l)) => {\n      1\n    },\n"
+                       "    (N, N) => {\n      2\n    },\n"
+                       "  };\n"
+                       "  %1 = match? (%y) {\n"
+                       "    ((N,),) => {\n      3\n    },\n"
+                       "  };\n"
+                       "  (%0, %1)\n"
+                       "}\n";
+    assert_string_equal(round_trip(ctx, text), text);
+}
+
 static void type_parameters(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -267,6 +308,31 @@ static void type_parameters(gpuc_ctx *ctx, void *arg)
                 "def @main(%c: bool) { let %f = if (%c) { @make() } else { fn [B](%y: B) { %y } };"
                 " let %t = (%f, 1); (%f(1), %f(True), %t.0(1f)) }",
                 "fn (bool) -> (int32, bool, float32)");
+}
+
+typedef struct parse_job {
+    const char *text;
+    const gpuc_rmodule *with;
+} parse_job;
+
+static void parse_with(gpuc_ctx *ctx, void *arg)
+{
+    const parse_job *job = arg;
+    gpuc_relay_parse(ctx, job->text, "more", job->with);
+}
+
+/* What a module begins with may be of another context, which is not touched. */
+static void modules_of_other_contexts(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_ctx *other;
+    gpuc_rmodule *lists = program(ctx, list_text);
+    const char *before = gpuc_relay_text(ctx, lists, GPUC_RELAY_PRINT_TYPES);
+    assert_null(gpuc_ctx_create(NULL, &other));
+    parse_job job = {"def @main() { @map(fn (%x) { %x + 1 }, Cons(1, Nil)) }", lists};
+    assert_null(gpuc_ctx_protect(other, parse_with, &job));
+    gpuc_ctx_destroy(other);
+    assert_string_equal(gpuc_relay_text(ctx, lists, GPUC_RELAY_PRINT_TYPES), before);
 }
 
 static void parse_null(gpuc_ctx *ctx, void *arg)
@@ -404,13 +470,16 @@ int main(void)
         fx_test(attributes_and_extents),
         fx_test(nodes_that_branches_share),
         fx_test(constants_and_values),
+        fx_test(constants_of_tvm),
         fx_test(names_are_made_unique),
         fx_test(types_of_programs),
         fx_test(unknown_extents),
+        fx_test(matches_as_they_are_printed),
         fx_test(type_parameters),
         fx_test(extents_of_variables),
         fx_test(trees_of_tensors),
         fx_test(modules),
+        fx_test(modules_of_other_contexts),
         fx_test(wrong_calls),
         cmocka_unit_test(texts_of_tvm),
         fx_test(long_programs),
