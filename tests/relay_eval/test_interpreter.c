@@ -264,7 +264,9 @@ static void operators(gpuc_ctx *ctx, void *arg)
 static const char *call_json(gpuc_ctx *ctx, const char *text, int n, const char *const *args)
 {
     gpuc_rmodule *m = gpuc_relay_parse(ctx, text, "text", NULL);
-    gpuc_relay_interpreter *i = gpuc_relay_interpreter_create(ctx, m, NULL);
+    gpuc_relay_interpreter_desc d = GPUC_RELAY_INTERPRETER_DESC_INIT;
+    d.max_calls = 100000;
+    gpuc_relay_interpreter *i = gpuc_relay_interpreter_create(ctx, m, &d);
     gpuc_relay_value *values[4];
     for (int k = 0; k < n; k++) values[k] = gpuc_relay_read_json(i, "main", k, args[k], "args", NULL, NULL);
     gpuc_relay_value *v = gpuc_relay_interpret(i, "main", n, values);
@@ -287,14 +289,15 @@ static void symbols(gpuc_ctx *ctx, void *arg)
                   2, rows),
         "[[1, 1, 1], [[5, 5]], [[4, 5, 6]]]");
     /* a closure that is made before another branch has its variables */
-    assert_string_equal(call_json(ctx,
-                                  "type P { P(Tensor[(k), int32]), N, }\n"
-                                  "def @main(%x: Tensor[(n, m), int32], %y: Tensor[(n), int32]) {\n"
-                                  "  let %p = N;\n"
-                                  "  match (%p) { P(%z) => fn (%k: int32) { broadcast_to(%k, shape=[n]) },\n"
-                                  "    N => fn (%k: int32) { fn (%j: int32) { broadcast_to(%k + %j, shape=[m]) }(1) } }(2) }",
-                                  2, rows),
-                        "[3, 3, 3]");
+    assert_string_equal(
+        call_json(ctx,
+                  "type P { P(Tensor[(k), int32]), N, }\n"
+                  "def @main(%x: Tensor[(n, m), int32], %y: Tensor[(n), int32]) {\n"
+                  "  let %p = N;\n"
+                  "  match (%p) { P(%z) => fn (%k: int32) { broadcast_to(%k, shape=[n]) },\n"
+                  "    N => fn (%k: int32) { fn (%j: int32) { broadcast_to(%k + %j, shape=[m]) }(1) } }(2) }",
+                  2, rows),
+        "[3, 3, 3]");
     /* one call, several sizes */
     assert_string_equal(
         call_json(ctx,
@@ -324,14 +327,14 @@ static void run_small(gpuc_ctx *ctx, void *arg)
 {
     gpuc_relay_interpreter_desc d = GPUC_RELAY_INTERPRETER_DESC_INIT;
     d.max_bytes = 1 << 20;
-    d.max_calls = 1000000;
+    d.max_calls = 50000;
     run_with(ctx, arg, &d);
 }
 
 static void limits(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    fx_expect(ctx, GPUC_OUT_OF_MEMORY, "text:2:|calls|does the recursion end?|  @f(%n) }\n", run_text,
+    fx_expect(ctx, GPUC_OUT_OF_MEMORY, "text:2:|50000 calls|does the recursion end?|  @f(%n) }\n", run_small,
               "def @f(%n: int32) -> int32 {\n  @f(%n) }\ndef @main() { @f(1) }");
     fx_expect(ctx, GPUC_OUT_OF_MEMORY, "text:3:|out of memory|at most 1048576|is a list without end?",
               run_small,
@@ -432,9 +435,10 @@ static void values_that_stay(gpuc_ctx *ctx, void *arg)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {fx_test(scalars),      fx_test(functions),     fx_test(patterns),
-                                       fx_test(shared_nodes), fx_test(a_small_stack), fx_test(speed),
-                                       fx_test(operators),    fx_test(symbols),       fx_test(many_sizes),
-                                       fx_test(limits),       fx_test(wrong_values),  fx_test(the_api), fx_test(values_that_stay)};
+    const struct CMUnitTest tests[] = {fx_test(scalars),         fx_test(functions),     fx_test(patterns),
+                                       fx_test(shared_nodes),    fx_test(a_small_stack), fx_test(speed),
+                                       fx_test(operators),       fx_test(symbols),       fx_test(many_sizes),
+                                       fx_test(limits),          fx_test(wrong_values),  fx_test(the_api),
+                                       fx_test(values_that_stay)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
