@@ -93,8 +93,9 @@ char *gpuc_relay_parse_string(gpuc_relay_parser *p)
         gpuc_relay_parse_fail(p, &t, "a string in double quotes is expected");
     char *text = gpuc_relay_parse_copy(p, &t, 1), *out = text;
     for (const char *in = text; in < text + t.length - 2; in++) {
-        if (*in == '\\') in++;
-        *out++ = *in == 'n' && in[-1] == '\\' && in > text ? '\n' : *in;
+        bool escaped = *in == '\\';
+        if (escaped) in++;
+        *out++ = escaped && *in == 'n' ? '\n' : *in;
     }
     *out = 0;
     gpuc_relay_parse_advance(p);
