@@ -64,5 +64,7 @@ gpuc_rexpr *gpuc_relay_parse_function(gpuc_relay_parser *p);
 /* "name=value, ..." up to the closing parenthesis. */
 const gpuc_attrs *gpuc_relay_parse_attrs(gpuc_relay_parser *p);
 gpuc_rexpr *gpuc_relay_parse_meta(gpuc_relay_parser *p);
+/* What follows "import". */
+void gpuc_relay_parse_import(gpuc_relay_parser *p);
 
 #endif
