@@ -93,5 +93,7 @@ void gpuc_relay_parse_metadata(gpuc_relay_parser *p);
 bool gpuc_relay_parse_base64(const char *text, size_t length, void *out, size_t room, size_t *size);
 /* Gives those that the text refers to what its section says. */
 void gpuc_relay_parse_keep_promises(gpuc_relay_parser *p);
+/* What follows "import". */
+void gpuc_relay_parse_import(gpuc_relay_parser *p);
 
 #endif
