@@ -113,7 +113,7 @@ GPUC_API gpuc_bytes gpuc_tune_build(gpuc_ctx *ctx, const gpuc_tune_task *task, c
 /* One run of a template, in a context of its own for each configuration. */
 typedef struct gpuc_tune_call {
     gpuc_ctx *ctx;             /* where it makes everything */
-    const gpuc_target *target; /* that it schedules for; NULL never */
+    const gpuc_target *target; /* that it schedules for; never NULL */
     const gpuc_attrs *params;  /* complete: defaults filled in */
     gpuc_knobs *knobs;         /* to ask for what the tuner may decide; may be NULL */
     void *user;                /* the template's */

@@ -18,6 +18,7 @@
 static gpuc_status check_template(const gpuc_tune_template *t)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+    if (!t) return gpuc_fail(GPUC_INVALID_ARGUMENT, "the template is NULL");
     size_t n = t->name ? strlen(t->name) : 0;
     if (n == 0 || n >= GPUC_OP_NAME || strspn(t->name, letters) != n)
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
@@ -83,6 +84,7 @@ const gpuc_tune_template *gpuc_tune_template_get(gpuc_ctx *ctx, const char *name
 {
     const gpuc_tune_template *t;
     gpuc_ptrs names = {0};
+    if (!name) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the name of a template is NULL");
     for (size_t i = 0; (t = gpuc_tune_template_at(ctx, i)); i++) {
         if (!strcmp(t->name, name)) return t;
         gpuc_ptrs_push(ctx, &names, (void *)t->name);
@@ -211,9 +213,7 @@ gpuc_tir_func *gpuc_tune_func(gpuc_ctx *ctx, const gpuc_tune_template *t, const 
                               const gpuc_target *target, const gpuc_tuning *tuning,
                               const gpuc_tune_warnings *warnings)
 {
-    if (!t || !target)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a function of a template: the %s is NULL",
-                   t ? "target" : "template");
+    if (!target) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a function of a template: the target is NULL");
     GPUC_RAISE_IF(ctx, check_template(t));
     making m = {.f = gpuc_compile_template_function(ctx, t, params, target, false),
                 .name = function_name(ctx, t->name),

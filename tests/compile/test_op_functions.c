@@ -316,9 +316,64 @@ static void rounds(void **state)
     gpuc_module_release(module);
 }
 
+/* ---- Rows of others ---- */
+
+/* Its attribute is what it adds. */
+static void compute_plus(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_expr index[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(call->ctx, &call->out[0], index);
+    gpuc_expr by = gpuc_imm(call->ctx, call->out[0].dtype, gpuc_attrs_get_float(call->attrs, "by", 0));
+    gpuc_expr sum = gpuc_add(call->ctx, gpuc_te_read(call->ctx, ins[0], call->out[0].ndim, index), by);
+    outs[0] = gpuc_topi_compute(call->ctx, "plus", "elemwise", call->out[0].ndim, axes, sum);
+}
+
+#define PLUS(text, listed, first)                                                                            \
+    {                                                                                                        \
+        .name = text, .min_in = 1, .max_in = 1, .types = {GPUC_T_FLOATS},                                    \
+        .attrs = (const gpuc_attr_spec[]){{.name = "by", .kind = GPUC_ATTR_FLOAT, .f = (first)}, {0}},       \
+        .infer = gpuc_topi_infer_same, .compute = compute_plus, .pattern = GPUC_FUSE_ELEMWISE,               \
+        .topi = listed, .nnvm = "", .onnx = ""                                                               \
+    }
+static const gpuc_op before = PLUS("test.before", "test.first", 1),
+                     after = PLUS("test.after", "test.second,abs", 2), own_relu = PLUS("relu", "", 3);
+
+static float apply(const char *name, const char *attrs, float to)
+{
+    float result = 0;
+    gpuc_ndarray *x = array(run_device(), GPUC_FLOAT32, DIMS(1), &to),
+                 *y = array(run_device(), GPUC_FLOAT32, DIMS(1), NULL);
+    call_args c = {0};
+    add(&c, x);
+    add(&c, y);
+    if (attrs) add_text(&c, attrs);
+    ok(call(name, &c));
+    ok(gpuc_ndarray_read(y, &result, sizeof result));
+    gpuc_ndarray_release(x);
+    gpuc_ndarray_release(y);
+    return result;
+}
+
+/* By their own names, whenever they were added, and by those that they list and nobody has. */
+static void added_rows(void **unused)
+{
+    (void)unused;
+    assert_float_equal(apply("topi.relu", NULL, -5), 0, 0);
+    ok(gpuc_op_register_in(run_runtime(), &after));
+    ok(gpuc_op_register_in(run_runtime(), &own_relu));
+    assert_float_equal(apply("topi.test.before", NULL, 5), 6, 0);
+    assert_float_equal(apply("topi.test.first", "by=4", 5), 9, 0);
+    assert_float_equal(apply("topi.test.after", "by=-1", 5), 4, 0);
+    assert_float_equal(apply("topi.test.second", NULL, 5), 7, 0);
+    assert_float_equal(apply("topi.abs", NULL, -5), 5, 0);   /* the table's */
+    assert_float_equal(apply("topi.relu", NULL, -5), -2, 0); /* its own name goes before what rows list */
+    assert_float_equal(apply("topi.nn.relu", NULL, -5), 0, 0);
+}
+
 int main(int argc, char **argv)
 {
     if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
+    ok(gpuc_op_register_in(run_runtime(), &before));
     ok(gpuc_compiler_register(run_runtime()));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arrays_on_a_device),
@@ -328,6 +383,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_does_not_fit),
         cmocka_unit_test(every_name),
         cmocka_unit_test(rounds),
+        cmocka_unit_test(added_rows),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     return run_end(failed);

@@ -45,3 +45,4 @@ expect "unknown attribute 'row'\|has no attribute 'row'" -t c --plugin "$plugin"
 expect "'row' is no attribute" -t c --plugin "$plugin" --template 'example.stencil(row)'
 expect "is no template: write NAME" -t c --plugin "$plugin" --template 'example.stencil(rows=1'
 expect "model is missing" -t c
+expect "are for a model" -t c --plugin "$plugin" --shape x=1

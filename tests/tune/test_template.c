@@ -506,6 +506,11 @@ static void find_nothing(gpuc_ctx *ctx, void *arg)
     gpuc_tune_extract_templates(ctx, text != NULL, &text, gpuc_target_parse(ctx, "c", NULL), &tasks);
 }
 
+static void without_template(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_tune_func(ctx, arg, NULL, gpuc_target_parse(ctx, "c", NULL), NULL, NULL);
+}
+
 static void test_registered(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -520,6 +525,7 @@ static void test_registered(gpuc_ctx *ctx, void *arg)
                     "there is a template 'test.plain' already");
     fx_check_status(gpuc_tune_template_register(rt, &(gpuc_tune_template){.name = "a b", .body = plus_one}),
                     GPUC_INVALID_ARGUMENT, "'a b' is no name for a template");
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "the template is NULL", without_template, NULL);
     fx_check_status(gpuc_tune_template_register(rt, &(gpuc_tune_template){.name = "b"}),
                     GPUC_INVALID_ARGUMENT, "template 'b' has no body");
     assert_int_equal(gpuc_tune_template_count(ctx), 2);

@@ -155,6 +155,9 @@ static void parse(const cli_command *c, int argc, char **argv, tune_args *a)
         cli_no_operands(c, argc, argv);
     else if (optind < argc || !cli_has_plugins())
         a->model = cli_only_operand(c, argc, argv, "model");
+    if (!a->model && !a->picked.count &&
+        (a->shapes.count || a->binds.count || a->images.inputs.count || a->images.outputs.count))
+        cli_usage(c, "--shape, --bind, --input-image and --output-image are for a model");
     if (!a->log) cli_usage(c, "say where records go: --log FILE");
     if (!a->search.trials && !(a->search.seconds > 0)) a->search.trials = 1000;
     if (!a->setup.processes) a->setup.processes = default_processes();
