@@ -378,8 +378,8 @@ static void make_tile(tile *t, const emitter *e, const gpuc_nest_loop *loops, in
         vars[i - first] = loops[i].var;
         iters[i - first] = loops[i].iter;
     }
-    gpuc_tensor_intrin_bind(&t->binding, e->l->analyzer, e->n->stage, t->intrin, &e->emit, loops == e->n->loops,
-                            end - first, iters, vars);
+    gpuc_tensor_intrin_bind(&t->binding, e->l->analyzer, e->n->stage, t->intrin, &e->emit,
+                            loops == e->n->loops, end - first, iters, vars);
     for (size_t k = 0; k < guards->count; k++) {
         int loop = guarded_loop(t, guards->at[k]);
         if (loop < 0)
@@ -559,7 +559,8 @@ static gpuc_stmt emit_reduction(gpuc_lowering *l, const gpuc_nest *n)
     while (common < n->num_loops && common < level && !is_reduce(&n->loops[common])) common++;
     if (tiled && common == level && parts->body) return emit_whole(l, n, level);
     if (tiled && !parts->update)
-        gpuc_stage_fail(n->stage, "tensorize: %s has no update part, so that all of the reduction must be in it",
+        gpuc_stage_fail(n->stage,
+                        "tensorize: %s has no update part, so that all of the reduction must be in it",
                         n->loops[level].note.intrin->name);
 
     data_half h;

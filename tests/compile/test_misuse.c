@@ -285,7 +285,8 @@ static gpuc_stmt some_part(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
     case 0: return gpuc_tensor_region_store_at(ctx, to, index, gpuc_tensor_region_load_at(ctx, to, index));
     case 1:
         return gpuc_tensor_region_store_at(
-            ctx, to, index, gpuc_tensor_region_load_vector(ctx, from, seldom(m) ? NULL : index, below(m, 5) - 1));
+            ctx, to, index,
+            gpuc_tensor_region_load_vector(ctx, from, seldom(m) ? NULL : index, below(m, 5) - 1));
     case 2: return gpuc_tir_eval(ctx, gpuc_tensor_region_stride(ctx, to, below(m, 5) - 1));
     case 3: return gpuc_tir_eval(ctx, gpuc_tensor_region_address(ctx, from, below(m, 2)));
     default: return NULL;
@@ -303,7 +304,8 @@ static void tensorize(gpuc_ctx *ctx, misuse *m, gpuc_stage *st)
     gpuc_tensor *pattern = st && !seldom(m) ? gpuc_stage_tensor(st, 0) : some_tensor(m);
     gpuc_stage_tensorize(st, some_leaf(m, st),
                          gpuc_tensor_intrin_declare_parts(ctx, some_word(m), pattern, below(m, 4) - 1,
-                                                          seldom(m) ? NULL : inputs, seldom(m) ? NULL : &parts));
+                                                          seldom(m) ? NULL : inputs,
+                                                          seldom(m) ? NULL : &parts));
 }
 
 static void dataflow(gpuc_ctx *ctx, misuse *m)
