@@ -108,6 +108,8 @@ gpuc_tir_func *gpuc_lower_hoist_common(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Every vector gets a number of lanes that the language has, a power of two. Stores of wide vectors become
  * several; where a later piece could read what an earlier one wrote, values are computed first. */
 gpuc_tir_func *gpuc_lower_cut_vectors(gpuc_pass_ctx *p, gpuc_tir_func *f);
+/* A local array of vectors of several sizes, all at constant places, becomes an array for each size. */
+gpuc_tir_func *gpuc_lower_split_locals(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Iterations that compute long rows of names run side by side, where vectors are the machine's. */
 gpuc_tir_func *gpuc_lower_interleave(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* For languages whose compilers put barriers into loops: conditions around loops beside barriers become ones

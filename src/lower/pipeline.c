@@ -49,6 +49,7 @@ static const pass_entry kernel_passes[] = {
     {"intrinsics", gpuc_lower_intrinsics, KERNEL},               /* simplify would undo it: floor divisions */
     {"hoist_common", gpuc_lower_hoist_common, KERNEL},           /* simplify would look through the names */
     {"cut_vectors", gpuc_lower_cut_vectors, KERNEL},             /* generators take each vector as it is */
+    {"split_locals", gpuc_lower_split_locals, KERNEL},           /* vectors are those that the language has */
     {"interleave", gpuc_lower_interleave, KERNEL},               /* of names that hoist_common gave */
     {"guard_loops", gpuc_lower_guard_loops, KERNEL},             /* loops and barriers are final */
 };

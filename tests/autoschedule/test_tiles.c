@@ -130,6 +130,18 @@ static void check_columns(gpuc_ctx *ctx)
     if (!kx || !ky || kx > ky) fail_msg("lines of a column are not unrolled inside:\n%s", text);
 }
 
+/* Data that exceed the caches come from memory, which is faster along rows than across them. */
+static void check_lines(gpuc_ctx *ctx)
+{
+    gpuc_tensor *args[3];
+    const char *small = "c -vector_bits=512 -vector_registers=32 -last_level_cache=4096";
+    if (!strstr(loops_of(ctx, cpus[0], depthwise(ctx, 2, args), 3, args), "i in 0..4 unroll"))
+        fail_msg("lines of data in the caches do not share loads");
+    const char *text = loops_of(ctx, small, depthwise(ctx, 2, args), 3, args);
+    if (!strstr(text, "i in 0..2 unroll") || strstr(text, "i in 0..4 unroll"))
+        fail_msg("%s: data beyond the caches are read across many lines:\n%s", small, text);
+}
+
 static void tails_are_shifted_back(void **state)
 {
     (void)state;
@@ -148,12 +160,19 @@ static void lines_share_loads(void **state)
     run_ok(check_columns);
 }
 
+static void lines_are_few_beyond_caches(void **state)
+{
+    (void)state;
+    run_ok(check_lines);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tails_are_shifted_back),
         cmocka_unit_test(rounded_copies_are_left_out),
         cmocka_unit_test(lines_share_loads),
+        cmocka_unit_test(lines_are_few_beyond_caches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

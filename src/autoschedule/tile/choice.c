@@ -86,7 +86,8 @@ static void try_rows(const gpuc_rules *r, const gpuc_tile_shape *s, bool reuse, 
     const gpuc_constants *k = r->constants;
     bool whole = rows % k->tile_values == 0 || s->group % k->tile_values; /* a vector of weights */
     if (r->kind == GPUC_CLASS_GPU && rows > 1 && !whole) return;
-    for (int64_t lines = 1; lines <= k->tile_lines && lines <= s->lines; lines++) {
+    int64_t max_lines = s->window && s->past_caches ? k->tile_lines_past_caches : k->tile_lines;
+    for (int64_t lines = 1; lines <= max_lines && lines <= s->lines; lines++) {
         /* Pixels of several rows of an image take more addresses than CPUs have registers for. */
         if (lines > 1 && rows > 1 && r->kind != GPUC_CLASS_GPU) break;
         for (int64_t vectors = 1; vectors <= k->tile_vectors; vectors++) {

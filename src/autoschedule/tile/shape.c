@@ -76,6 +76,22 @@ static int64_t window_lines(const gpuc_rules *r, const gpuc_tensor *reduction, c
     return lines > 1 && lines <= r->constants->tile_window ? lines : 0;
 }
 
+/* Whether what it reads and writes is known to have more bytes than the last level of the target's caches. */
+static bool exceeds_caches(const gpuc_rules *r, const gpuc_tensor *reduction)
+{
+    double bytes = 0, max = (double)r->target->last_level_cache;
+    for (int i = -1; i < reduction->op->num_inputs; i++) {
+        const gpuc_tensor *t = i < 0 ? reduction : reduction->op->inputs[i];
+        double size = (double)gpuc_dtype_bytes(gpuc_te_dtype(t));
+        for (int k = 0; k < gpuc_te_ndim(t); k++) {
+            int64_t extent = 0;
+            size *= gpuc_expr_is_int(gpuc_te_shape(t)[k], &extent) ? (double)extent : 0;
+        }
+        bytes += size;
+    }
+    return max > 0 && bytes > max;
+}
+
 static bool check_index(gpuc_expr e, void *arg)
 {
     const gpuc_te_op **pad = arg; /* NULL: an element is from another place */
@@ -115,6 +131,7 @@ bool gpuc_rules_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reductio
         return false; /* no reuse to gain from */
     if (!gpuc_expr_is_int(gpuc_te_shape(out)[n - 1], &s->used)) s->used = s->row_length;
     s->window = window_lines(r, reduction, s);
+    s->past_caches = exceeds_caches(r, reduction);
     s->inside = gpuc_rules_tile_shifts(r, s) && reads_rounded_copy(r, reduction->op) &&
                 s->used >= gpuc_target_lanes(r->target, gpuc_te_dtype(reduction));
     s->packs = s->matmul && n > 1 && s->rows >= r->constants->tile_often && reduction->op->num_inputs == 2;

@@ -23,6 +23,7 @@ typedef struct gpuc_tile_shape {
     int64_t used;                                         /* of a row: sums of windows are rounded up */
     int64_t group;     /* of a convolution: rows that read the same channels; 0: all */
     int64_t window;    /* lines of a window that windows of several lines share; 0: they do not */
+    bool past_caches;  /* operands and sums are larger than the caches */
     bool inside;       /* tiles end where rows do, and read no elements behind them */
     bool stream;       /* vectors are read once per tile, from a cache further away */
     bool open;         /* row lengths are known only at run time: the tail of a row goes element by element */
