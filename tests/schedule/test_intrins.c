@@ -637,6 +637,25 @@ static void other_loops(gpuc_ctx *ctx, void *arg)
     gpuc_stage_tensorize(x.c, x.ii, block_intrin(ctx, &larger, UPDATE));
 }
 
+/* A pattern of squares, and a stage that multiplies different tensors. */
+static void two_tensors(gpuc_ctx *ctx, void *arg)
+{
+    expr_graph g = {.ctx = ctx};
+    (void)arg;
+    gpuc_expr four = num(&g, 4);
+    gpuc_tensor *a = input(&g, "A", GPUC_FLOAT32, 1, &four), *b = input(&g, "B", GPUC_FLOAT32, 1, &four),
+                *row = gpuc_te_placeholder(ctx, "row", 1, &four, GPUC_FLOAT32);
+    gpuc_iter *i = axis(&g, four, "i"), *p = axis(&g, four, "p");
+    gpuc_tensor *squares =
+        gpuc_te_compute(ctx, "squares", 1, &p, gpuc_mul(ctx, AT1(&g, row, V(p)), AT1(&g, row, V(p))));
+    output(&g, gpuc_te_compute(ctx, "C", 1, &i, gpuc_mul(ctx, AT1(&g, a, V(i)), AT1(&g, b, V(i)))));
+    gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &g.args[2]);
+    gpuc_stage *c = gpuc_schedule_stage(s, g.args[2]);
+    gpuc_stage_tensorize(c, gpuc_stage_leaf(c, 0),
+                         gpuc_tensor_intrin_declare_parts(ctx, "squares", squares, 1, &row,
+                                                          &(gpuc_tensor_parts){.body = copy_row}));
+}
+
 /* Loops that change after tensorize. */
 static void changed_loops(gpuc_ctx *ctx, void *arg)
 {
@@ -672,6 +691,7 @@ static void refusals_body(gpuc_ctx *ctx, void *arg)
     (void)arg;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         expect_error(ctx, others[i].words, mismatch, (void *)(uintptr_t)&others[i]);
+    expect_error(ctx, "it has both A(i) and B(i) in the place of row(p)", two_tensors, NULL);
     expect_error(ctx, "block has no update part|all of the reduction|'k.outer'", body_only, NULL);
     expect_error(ctx, "'j.inner' of extent 4 fits no axis of block, whose 'j' has 5", other_loops, NULL);
     expect_error(ctx, "the loops of block have changed: there are 4, and it has 3 axes", changed_loops,
