@@ -42,7 +42,8 @@ typedef struct number {
 static void take_suffix(gpuc_relay_parser *p, const gpuc_relay_token *t, const char *suffix, number *n)
 {
     const char *end = t->at + t->length;
-    bool point = strcspn(t->at, ".eE") < t->length;
+    bool point = false;
+    for (size_t i = 0; i < t->length; i++) point |= strchr(".eE", t->at[i]) != NULL;
     char *stop;
     n->is_float = suffix < end ? *suffix == 'f' : point;
     n->type = n->is_float ? GPUC_FLOAT32 : GPUC_INT32;
