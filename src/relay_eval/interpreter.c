@@ -23,10 +23,17 @@ gpuc_relay_interpreter *gpuc_relay_interpreter_create(gpuc_ctx *ctx, const gpuc_
                                                       const gpuc_relay_interpreter_desc *desc)
 {
     gpuc_relay_interpreter *i = gpuc_new(ctx, gpuc_relay_interpreter);
-    uint64_t max_bytes = desc && desc->max_bytes ? desc->max_bytes : UINT64_C(4) << 30;
+    gpuc_relay_interpreter_desc d = {0};
+    if (desc && desc->struct_size < sizeof desc->struct_size)
+        gpuc_raise(
+            ctx, GPUC_INVALID_ARGUMENT,
+            "gpuc_relay_interpreter_desc.struct_size is %u; start from GPUC_RELAY_INTERPRETER_DESC_INIT",
+            desc->struct_size);
+    if (desc) memcpy(&d, desc, desc->struct_size < sizeof d ? desc->struct_size : sizeof d);
+    uint64_t max_bytes = d.max_bytes ? d.max_bytes : UINT64_C(4) << 30;
     i->ctx = ctx;
     i->module = (gpuc_rmodule *)m;
-    i->max_calls = desc && desc->max_calls ? desc->max_calls : 10000000;
+    i->max_calls = d.max_calls ? d.max_calls : 10000000;
     gpuc_strmap_init(&i->codes, ctx);
     gpuc_map_init(&i->constants, ctx);
     gpuc_map_init(&i->inner, ctx);
