@@ -191,7 +191,12 @@ GPUC_API gpuc_expr gpuc_tir_lane(gpuc_ctx *ctx, gpuc_expr a, int lane);
 /* A vector of n scalars of one type. */
 GPUC_API gpuc_expr gpuc_tir_vector(gpuc_ctx *ctx, int n, const gpuc_expr *a);
 /* A call of a row of src/tir/intrinsics.def by its text: "barrier", "atomic_add", ... function is the C function's name
- * for "extern", else NULL; buffer is that of memory intrinsics, else NULL. Raises for a text that is none. */
+ * for "extern", else NULL; buffer is that of memory intrinsics, else NULL. Raises for a text that is none.
+ * "extern" calls a C function that the program, or a library in it, exports (target c only); its arguments are scalars, and
+ * addresses of elements: int64 "address" of a buffer at an index per dimension, or "const_address" where the function only
+ * reads, are pointers to elements of the buffer's type. int64 "stride" of a buffer and a constant dimension is the distance
+ * of neighbours along it, in elements: a body of gpuc_te_extern that does not ask for it is refused where rows do not
+ * lie side by side. */
 GPUC_API gpuc_expr gpuc_tir_intrinsic(gpuc_ctx *ctx, gpuc_dtype dtype, const char *name, const char *function,
                                       const gpuc_tir_buffer *buffer, int n, const gpuc_expr *args);
 

@@ -2,7 +2,7 @@
 /* Schedules: how to compute. One stage per operation; primitives change loops, never the result
  * (rfactor and reordered reductions change rounding only). A primitive checks first and changes
  * afterwards: after an error the schedule is as it was. All functions raise, also for NULL arguments; only the
- * schedule or stage itself must not be NULL.
+ * schedule, stage or group itself must not be NULL.
  *
  * Sources: Ragan-Kelley et al., Halide (PLDI 2013); Chen et al., TVM (OSDI 2018). */
 #ifndef GPUC_SCHEDULE_H
@@ -132,7 +132,7 @@ GPUC_API void gpuc_stage_set_store_predicate(gpuc_stage *st, gpuc_expr predicate
 /* Asks the caches for the part of t that the body of the loop reads `offset` iterations later, a request per line of 64
  * bytes. t is read by the stage and lies in global memory; the loop is serial or unrolled. In C it is
  * __builtin_prefetch, in OpenCL C prefetch(); SPIR-V has nothing for it, so that other targets drop it. Errors: t is
- * not read there, another kind of loop, a vectorized loop around it, an offset below 1. */
+ * not read there, or computed there, another kind of loop, a vectorized loop around it, an offset below 1. */
 GPUC_API void gpuc_stage_prefetch(gpuc_stage *st, gpuc_tensor *t, gpuc_iter *iter, int64_t offset);
 /* Keeps the storage of a stage through the iterations of the loop that it is computed in, as a ring: an iteration
  * computes only what the ones before have not. The part must move along one axis, by a fixed step that is shorter than
@@ -156,30 +156,61 @@ GPUC_API void gpuc_stage_group_compute_at(gpuc_stage_group *g, gpuc_stage *paren
 GPUC_API void gpuc_stage_group_compute_root(gpuc_stage_group *g);
 
 /* ---- Intrinsics that a schedule may put in the place of loops ---- */
-/* The part of a buffer that one run of the intrinsic reads or writes; its elements are those of the pattern's
- * tensor. */
+/* The part of a buffer that one run of the intrinsic reads or writes: where it begins and its strides are bound by the
+ * schedule. Its elements are those of the pattern's tensor; only those that the pattern reads or computes may be
+ * accessed. */
 typedef struct gpuc_tensor_region gpuc_tensor_region;
 /* The value of an element; with lanes > 1 a vector of consecutive elements along the last dimension. */
 GPUC_API gpuc_expr gpuc_tensor_region_load(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index,
                                            int lanes);
-/* The statement that stores a value, scalar or vector, at an element. */
+/* The statement that stores a value at an element: a scalar, or a vector of elements along the last dimension. */
 GPUC_API gpuc_stmt gpuc_tensor_region_store(gpuc_ctx *ctx, const gpuc_tensor_region *r, const int64_t *index,
                                             gpuc_expr value);
 /* The value of an element at a computed index, for loops that the intrinsic makes itself. */
 GPUC_API gpuc_expr gpuc_tensor_region_load_at(gpuc_ctx *ctx, const gpuc_tensor_region *r,
                                               const gpuc_expr *index);
-/* The statement that stores a scalar at such an index. */
+/* A vector of elements along the last dimension, from such an index on. */
+GPUC_API gpuc_expr gpuc_tensor_region_load_vector(gpuc_ctx *ctx, const gpuc_tensor_region *r,
+                                                  const gpuc_expr *index, int lanes);
+/* The statement that stores a scalar, or a vector along the last dimension, at such an index. */
 GPUC_API gpuc_stmt gpuc_tensor_region_store_at(gpuc_ctx *ctx, const gpuc_tensor_region *r,
                                                const gpuc_expr *index, gpuc_expr value);
+/* The distance in memory between neighbours along a dimension, in elements: an int64 of constants and symbols. */
+GPUC_API gpuc_expr gpuc_tensor_region_stride(gpuc_ctx *ctx, const gpuc_tensor_region *r, int dim);
+/* The address of the first element, for a call of a C function (gpuc_tir_intrinsic "extern"); written: the function
+ * stores there. */
+GPUC_API gpuc_expr gpuc_tensor_region_address(gpuc_ctx *ctx, const gpuc_tensor_region *r, bool written);
 /* The scope of the storage that it lies in: "shared", "local", ... */
 GPUC_API const char *gpuc_tensor_region_scope(const gpuc_tensor_region *r);
+/* Makes the statement for one run: any loop IR over the regions, with loops, allocations, stores and calls of its own
+ * (gpuc/ir.h). in: a region per input of the declaration, NULL for init and finalise; out: one per output of the
+ * pattern. NULL does nothing, which only init and finalise may do. */
+typedef gpuc_stmt (*gpuc_tensor_part)(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
+                                      const gpuc_tensor_region *const *out, void *arg);
+/* What an intrinsic consists of. A pattern without a reduction has a body only. A reduction has a body, an update, or
+ * both: the body is taken where the loops that it stands for have all of the reduction, and sets out. Else the update
+ * joins what is new to out, between init and finalise, which each run once per part of the output. */
+typedef struct gpuc_tensor_parts {
+    gpuc_tensor_part body;   /* computes the pattern */
+    gpuc_tensor_part init;   /* sets out before the first update; NULL: to the identity of the reducer */
+    gpuc_tensor_part update; /* joins one part of the reduction to out */
+    gpuc_tensor_part
+        finalise; /* makes the pattern's values of what updates left in out; NULL: they left these */
+    void *arg;    /* what the parts get */
+} gpuc_tensor_parts;
+typedef struct gpuc_tensor_intrin gpuc_tensor_intrin;
+/* Declares that the parts compute `pattern`: a compute of 1 to 8 axes with constant extents, of any element types, which
+ * reads placeholders at sums of multiples of its axes. The pattern may have several outputs (any of them is given) and any
+ * reducer. inputs: the placeholders, in the order in which the parts get them. Errors: a pattern that is no such compute
+ * (it uses an axis as a value, reads another tensor, two dimensions at one axis), parts that do not fit it. */
+GPUC_API gpuc_tensor_intrin *gpuc_tensor_intrin_declare_parts(gpuc_ctx *ctx, const char *name,
+                                                              gpuc_tensor *pattern, int num_inputs,
+                                                              gpuc_tensor *const *inputs,
+                                                              const gpuc_tensor_parts *parts);
 /* Makes the statement for one run. For a reduction the statement updates out, which holds the sums so far. */
 typedef gpuc_stmt (*gpuc_tensor_emit)(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
                                       const gpuc_tensor_region *out, void *arg);
-typedef struct gpuc_tensor_intrin gpuc_tensor_intrin;
-/* Declares that `emit` makes the statement that computes `pattern`, a compute of constant extents whose
- * placeholders it reads at axes, each dimension at another one. inputs: the placeholders, in the order in
- * which emit gets them. */
+/* The same for a pattern of one output and one part: the body, or the update of a reduction. */
 GPUC_API gpuc_tensor_intrin *gpuc_tensor_intrin_declare(gpuc_ctx *ctx, const char *name, gpuc_tensor *pattern,
                                                         int num_inputs, gpuc_tensor *const *inputs,
                                                         gpuc_tensor_emit emit, void *arg);
@@ -193,7 +224,10 @@ GPUC_API gpuc_tensor_intrin *gpuc_tensor_intrin_declare(gpuc_ctx *ctx, const cha
  * rows or columns side by side, at multiples of 16 bytes. NULL: there is no such intrinsic. */
 GPUC_API gpuc_tensor_intrin *gpuc_tensor_intrin_find(gpuc_ctx *ctx, const char *name);
 /* Replaces the loops from this leaf inwards by the intrinsic. They must be as many as its pattern has axes,
- * with the same extents and kinds in the same order. */
+ * with the same extents and kinds in the same order. Where a split has a tail, its last part is computed by plain
+ * loops, under a guard. Errors name what of the computation differs from the pattern, or the axis that does not fit;
+ * lowering names the axis of a tail that no guard tells from whole parts, of a reduction's tail where the intrinsic has a
+ * finalise part, or of a tail of cooperative matrices. */
 GPUC_API void gpuc_stage_tensorize(gpuc_stage *st, gpuc_iter *iter, const gpuc_tensor_intrin *intrin);
 /* Adds a stage that copies t to storage of that scope, and lets the readers read the copy. Returns its
  * tensor. */

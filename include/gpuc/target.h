@@ -102,7 +102,7 @@ typedef struct gpuc_target_attr_row {
     gpuc_status (*check)(const gpuc_target_value *value);
     const char *about; /* (optional) the meaning, in a phrase */
     bool list;         /* STRING: items separated by commas; JSON may have an array */
-    bool kept;         /* it changes nothing, and is there because TVM has it */
+    bool kept; /* no code depends on it: it is there because TVM has it, and part of the target's text */
 } gpuc_target_attr_row;
 
 /* Another name of an attribute. */

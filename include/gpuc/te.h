@@ -80,7 +80,7 @@ GPUC_API void gpuc_te_compute_n(gpuc_ctx *ctx, const char *name, int ndim, gpuc_
 GPUC_API gpuc_tensor *gpuc_te_const(gpuc_ctx *ctx, gpuc_dtype dtype, double value);
 /* Makes the statement of an extern operation over its buffers: in[i] has input i, row by row, out[i] output i, and all of
  * it is written. Loops, allocations and calls are made with gpuc/ir.h; gpuc_tir_intrinsic "extern" calls a C function on
- * target c. NULL does nothing. */
+ * target c, which may get elements by their address. NULL does nothing. */
 typedef gpuc_stmt (*gpuc_te_extern_body)(gpuc_ctx *ctx, const gpuc_tir_buffer *const *in,
                                          const gpuc_tir_buffer *const *out, void *arg);
 /* An operation whose body is loop IR: num_outputs tensors of ndims[i], shapes[i] and dtypes[i] (shapes[i] may be NULL for

@@ -10,8 +10,9 @@
  * (gpuc_te_const). Operands that are broadcast follow numpy's rule. Tensors may have any number of dimensions, and
  * sizes that are symbols: that these fit each other is not checked when such a program runs, as it is in models.
  *
- * All functions raise INVALID_ARGUMENT for NULL, for unknown names (with the nearest known) and for operands, types and
- * attributes that do not fit; the message names the operator, and the operand or attribute. Results live in the
+ * All functions raise: INVALID_ARGUMENT for NULL and for operands, types and attributes that do not fit, where the
+ * message names the operator, and the operand or attribute; UNSUPPORTED for unknown names (with the nearest known), and
+ * for what no target computes. Results live in the
  * context. Element types are those that `gpuc ops NAME` lists; operands of one call have the same unless said
  * otherwise. */
 #ifndef GPUC_TOPI_H

@@ -3,6 +3,7 @@
  * outputs. Outputs contiguous in memory: each thread computes vectors of them. Values contiguous: vectors of
  * partial results on a CPU, threads that reduce together on a GPU. Few outputs: the values are split into
  * parts that are reduced first. */
+#include "arith/arith.h"
 #include "autoschedule/rules.h"
 
 static int spatial_axes(gpuc_stage *st, gpuc_iter **out)
@@ -54,6 +55,68 @@ static bool runs_along(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_ite
     find_last f = {.axis = axis};
     for (int i = 0; i < op->num_outputs; i++) gpuc_tir_visit(r->ctx, op->bodies[i], check_last, &f);
     return f.found;
+}
+
+/* How the values of a reduction lie in memory. */
+typedef struct run {
+    gpuc_ctx *ctx;
+    gpuc_analyzer *a;
+    int n; /* reduce axes */
+    gpuc_iter *const *axes;
+    gpuc_expr *vars, *coeff;
+    bool along;   /* neighbours along the last axis are neighbours in some tensor */
+    int together; /* so many of the last axes are one in each tensor, without divisions */
+} run;
+
+static gpuc_expr place_in_memory(gpuc_ctx *ctx, const gpuc_tir_read_node *read)
+{
+    const gpuc_te_view *v = read->tensor->view;
+    gpuc_expr at = gpuc_int(ctx, 0);
+    for (int d = 0; d < read->n; d++) {
+        if (!v) at = gpuc_mul(ctx, at, read->tensor->shape[d]);
+        at = gpuc_add(ctx, at, v ? gpuc_mul(ctx, read->index[d], v->strides[d]) : read->index[d]);
+    }
+    return at;
+}
+
+static bool note_run(gpuc_expr e, void *arg)
+{
+    run *x = arg;
+    if (e->kind != GPUC_EXPR_READ) return true;
+    gpuc_expr rest, at = gpuc_arith_simplify(x->a, place_in_memory(x->ctx, gpuc_as_read(e)));
+    if (!gpuc_arith_linear(x->a, at, x->n, x->vars, x->coeff, &rest)) {
+        x->together = 1;
+        return true;
+    }
+    x->along |= gpuc_tir_is_const(x->coeff[x->n - 1], 1);
+    for (int k = 1; k < x->together; k++) {
+        int i = x->n - k;
+        gpuc_expr whole = gpuc_mul(x->ctx, x->coeff[i], gpuc_iter_extent(x->axes[i]));
+        if (!gpuc_arith_prove_equal(x->a, x->coeff[i - 1], whole)) x->together = k;
+    }
+    return true;
+}
+
+static run run_of(const gpuc_rules *r, const gpuc_te_op *op)
+{
+    gpuc_ctx *ctx = r->ctx;
+    int n = op->num_reduce;
+    run x = {.ctx = ctx,
+             .a = gpuc_arith_analyzer_create(ctx),
+             .n = n,
+             .axes = op->reduce,
+             .vars = gpuc_new_array(ctx, gpuc_expr, n),
+             .coeff = gpuc_new_array(ctx, gpuc_expr, n),
+             .together = n};
+    gpuc_expr zero = gpuc_int(ctx, 0);
+    for (int i = 0; i < op->num_axes; i++)
+        gpuc_arith_analyzer_bind(x.a, op->axes[i]->var, zero, gpuc_iter_extent(op->axes[i]));
+    for (int i = 0; i < n; i++) {
+        x.vars[i] = op->reduce[i]->var;
+        gpuc_arith_analyzer_bind(x.a, x.vars[i], zero, gpuc_iter_extent(op->reduce[i]));
+    }
+    for (int i = 0; i < op->num_outputs; i++) gpuc_tir_visit(ctx, op->bodies[i], note_run, &x);
+    return x;
 }
 
 static int64_t width_of(const gpuc_rules *r, const gpuc_tensor *t, int64_t accumulators)
@@ -143,16 +206,15 @@ static piece ask_piece(const gpuc_rules *r, piece p)
     return p;
 }
 
-/* Splits the reduction into `width` partial results, whose vectors are computed in the parent's loop. Several
- * reduce axes are fused, unless the index then takes divisions by sizes known only at run time. */
-static void fold(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent, gpuc_iter *at,
+/* Splits the reduction into `width` partial results, whose vectors are computed in the parent's loop. The last
+ * `fused` of the reduce axes are one loop. */
+static void fold(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_stage *parent, gpuc_iter *at, int fused,
                  int64_t width, int64_t accumulators)
 {
     gpuc_stage *st = gpuc_schedule_stage(r->s, reduction);
     gpuc_iter *loops[68], *rest, *lane;
     int reduced = reduce_axes(st, loops);
-    bool open = !gpuc_rules_product(reduced, loops);
-    gpuc_iter *row = open ? loops[reduced - 1] : gpuc_rules_fuse(st, reduced, loops);
+    gpuc_iter *row = gpuc_rules_fuse(st, fused, loops + reduced - fused);
     gpuc_stage_split(st, row, width, &rest, &lane);
     gpuc_stage *part = gpuc_schedule_stage(r->s, gpuc_rfactor(r->s, reduction, lane));
     gpuc_stage_compute_at(part, parent, at);
@@ -175,13 +237,24 @@ void gpuc_rules_along_values(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_s
     bool open = n > 0 && !gpuc_rules_product(n, loops);
     int64_t values = open ? gpuc_rules_likely_product(1, loops + n - 1) : gpuc_rules_product(n, loops);
     if (n == 0 || values < 2 * width_of(r, reduction, 1)) return;
-    if (!runs_along(r, op, op->reduce[op->num_reduce - 1])) return;
+    run x = run_of(r, op);
+    if (!x.along && !runs_along(r, op, op->reduce[op->num_reduce - 1])) return;
     int64_t accumulators = open ? r->constants->reduce_open_accumulators : ask_accumulators(r),
             width = width_of(r, reduction, accumulators);
     if (values < 2 * width) return;
-    fold(r, reduction, parent, at, width, accumulators);
+    /* Fused axes that are not one in memory take divisions, but short ones give no vectors. */
+    int fused = open ? 1 : n;
+    int64_t side_by_side = open ? 0 : gpuc_rules_product(x.together, loops + n - x.together);
+    for (int64_t few = accumulators; few > 0 && fused > x.together; few /= 2) {
+        if (side_by_side < 2 * width_of(r, reduction, few)) continue;
+        fused = x.together;
+        accumulators = few;
+        width = width_of(r, reduction, few);
+    }
+    fold(r, reduction, parent, at, fused, width, accumulators);
     if (lanes > 1)
-        fold(r, reduction, parent, at, lanes, r->constants->reduce_accumulators); /* the vectors become one */
+        fold(r, reduction, parent, at, 1, lanes,
+             r->constants->reduce_accumulators); /* the vectors become one */
 }
 
 /* Values that are added to a vector of outputs at a time: as many streams of memory are under way. */

@@ -220,6 +220,20 @@ static void schedule_stages(const gpuc_rules *r, const gpuc_ptrs *ops, const gpu
     }
 }
 
+/* Rules have room for the loops of an operator. */
+static void need_few_loops(gpuc_ctx *ctx, const gpuc_ptrs *ops)
+{
+    for (size_t i = 0; i < ops->count; i++) {
+        const gpuc_te_op *op = ops->at[i];
+        if (op->num_axes + op->num_reduce > GPUC_TOPI_MAX_DIMS)
+            gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                       "'%s' has %d axes and %d that it reduces over; default schedules are for up to %d "
+                       "together: fuse "
+                       "dimensions by reshape, or schedule it by hand",
+                       op->name, op->num_axes, op->num_reduce, GPUC_TOPI_MAX_DIMS);
+    }
+}
+
 gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs,
                                   int num_outputs, gpuc_tensor *const *outputs)
 {
@@ -227,6 +241,7 @@ gpuc_schedule *gpuc_topi_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc
     r.s = gpuc_schedule_create(ctx, num_outputs, outputs);
     gpuc_ptrs ops = {0};
     gpuc_te_post_order(ctx, num_outputs, outputs, &ops);
+    need_few_loops(ctx, &ops);
     bool image = num_outputs == 1 && gpuc_rules_is_image(outputs[0]);
     gpuc_te_op *anchor = image ? NULL : find_anchor(ctx, &ops, num_outputs, outputs);
     if (image || anchor || num_outputs > 1 || !gpuc_rules_rows(&r, &ops, outputs[0]))

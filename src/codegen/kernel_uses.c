@@ -191,6 +191,16 @@ static void use_call(walker *w, gpuc_expr e)
         *features |= GPUC_FEATURE_SUBGROUP;
         w->uses->has_subgroup = true;
         return;
+    case GPUC_TIR_CALL_ADDRESS:
+    case GPUC_TIR_CALL_CONST_ADDRESS: { /* the function has elements side by side */
+        use_access(w, n->buffer, n->args[0], n->fn == GPUC_TIR_CALL_ADDRESS, false);
+        gpuc_buffer_use *u = use_of(w, n->buffer);
+        u->read = true;
+        u->vec = 1;
+        u->lanes = u->anywhere = -1;
+        return;
+    }
+    case GPUC_TIR_CALL_STRIDE:
     case GPUC_TIR_CALL_EXACT:
     case GPUC_TIR_CALL_EXTERN:
     case GPUC_TIR_INTRIN_COUNT: return;

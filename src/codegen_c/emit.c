@@ -39,6 +39,19 @@ static void print_scalars(gpuc_clike *p)
     }
 }
 
+/* A pointer where the address of an element is given. */
+static void print_argument_type(gpuc_clike *p, gpuc_expr e)
+{
+    gpuc_tir_intrin fn = e->kind == GPUC_EXPR_CALL ? gpuc_as_call(e)->fn : GPUC_TIR_INTRIN_COUNT;
+    if (fn != GPUC_TIR_CALL_ADDRESS && fn != GPUC_TIR_CALL_CONST_ADDRESS) {
+        p->lang->type(p, e->dtype);
+        return;
+    }
+    if (fn == GPUC_TIR_CALL_CONST_ADDRESS) gpuc_put(p, "const ");
+    p->lang->element(p, gpuc_as_call(e)->buffer->dtype);
+    gpuc_put(p, " *");
+}
+
 static void print_prototype(const char *name, gpuc_expr call, gpuc_clike *p)
 {
     const gpuc_tir_call_node *n = gpuc_as_call(call);
@@ -47,7 +60,7 @@ static void print_prototype(const char *name, gpuc_expr call, gpuc_clike *p)
     gpuc_put(p, " %s(", name);
     for (int i = 0; i < n->n; i++) {
         if (i) gpuc_put(p, ", ");
-        p->lang->type(p, n->args[i]->dtype);
+        print_argument_type(p, n->args[i]);
     }
     gpuc_put(p, "%s);\n\n", n->n ? "" : "void");
 }

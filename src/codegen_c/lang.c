@@ -385,12 +385,15 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
         gpuc_put(p, "%s", n->name);
         gpuc_clike_args(p, n->n, n->args);
         return;
+    case GPUC_TIR_CALL_ADDRESS:
+    case GPUC_TIR_CALL_CONST_ADDRESS: address(p, n->buffer, n->args[0]); return;
     case GPUC_TIR_CALL_PREFETCH:
         gpuc_put(p, "__builtin_prefetch(");
         gpuc_clike_byte(p, "const char", n->buffer, n->args[0]);
         gpuc_put(p, ")");
         return;
     case GPUC_TIR_CALL_THREAD_DECIDES: gpuc_clike_expr(p, gpuc_imm_int(p->ctx, e->dtype, 1), prec); return;
+    case GPUC_TIR_CALL_STRIDE:
     case GPUC_TIR_CALL_EXACT:
     case GPUC_TIR_CALL_ATOMIC_ADD:
     case GPUC_TIR_CALL_ATOMIC_MIN:

@@ -460,6 +460,9 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
     case GPUC_TIR_CALL_ATOMIC_EXCHANGE:
     case GPUC_TIR_CALL_ATOMIC_CAS:
     case GPUC_TIR_CALL_EXTERN:
+    case GPUC_TIR_CALL_ADDRESS:
+    case GPUC_TIR_CALL_CONST_ADDRESS:
+    case GPUC_TIR_CALL_STRIDE:
     case GPUC_TIR_INTRIN_COUNT: break;
     }
     gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "kernel '%s': OpenCL C cannot call %s", p->func->name,

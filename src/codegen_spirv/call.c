@@ -284,6 +284,9 @@ uint32_t gpuc_spv_call(gpuc_spv_kernel *k, gpuc_expr e)
     case GPUC_TIR_CALL_SUBGROUP_MAX: return reduce(k, e);
     case GPUC_TIR_CALL_SUBGROUP_SHUFFLE: return shuffle(k, e);
     case GPUC_TIR_CALL_EXTERN:
+    case GPUC_TIR_CALL_ADDRESS:
+    case GPUC_TIR_CALL_CONST_ADDRESS:
+    case GPUC_TIR_CALL_STRIDE:
     case GPUC_TIR_INTRIN_COUNT: break;
     }
     gpuc_raise(k->ctx, GPUC_UNSUPPORTED, "kernel '%s': a shader cannot call %s", k->func->name,

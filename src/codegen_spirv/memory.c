@@ -5,6 +5,11 @@
 
 /* ---- Views of parameters ---------------------------------------------------------------------------- */
 
+static SpvStorageClass buffer_class(const gpuc_spv_kernel *k)
+{
+    return k->target->storage_buffer_class ? SpvStorageClassStorageBuffer : SpvStorageClassUniform;
+}
+
 static uint32_t block_type(gpuc_spv_kernel *k, uint32_t element, uint32_t stride)
 {
     gpuc_spv *m = &k->m;
@@ -13,7 +18,8 @@ static uint32_t block_type(gpuc_spv_kernel *k, uint32_t element, uint32_t stride
     if (is_new) gpuc_spv_decorate(m, array, SpvDecorationArrayStride, 1, &stride);
     uint32_t type = gpuc_spv_global(m, SpvOpTypeStruct, 0, 1, &array, 2, &is_new);
     if (is_new) {
-        gpuc_spv_decorate(m, type, SpvDecorationBlock, 0, NULL);
+        bool uniform = buffer_class(k) == SpvStorageClassUniform; /* there Block is for constants */
+        gpuc_spv_decorate(m, type, uniform ? SpvDecorationBufferBlock : SpvDecorationBlock, 0, NULL);
         gpuc_spv_emit(m, &m->decorations, SpvOpMemberDecorate, type, 0, SpvDecorationOffset, 0);
     }
     return type;
@@ -27,7 +33,7 @@ static gpuc_spv_view *view_of(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, uint
     k->views = gpuc_ctx_grow(k->ctx, k->views, k->num_views, &k->views_capacity, sizeof *k->views);
     gpuc_spv_view *v = &k->views[k->num_views++];
     uint32_t stride = (uint32_t)gpuc_dtype_bytes(b->dtype) * (uint32_t)lanes;
-    uint32_t var = gpuc_spv_variable(m, SpvStorageClassStorageBuffer, block_type(k, element, stride));
+    uint32_t var = gpuc_spv_variable(m, buffer_class(k), block_type(k, element, stride));
     *v = (gpuc_spv_view){.buffer = b, .element_type = element, .variable = var, .lanes = lanes};
     uint32_t set = 0, binding = k->meta->tensors[gpuc_spv_tensor_of(k, b)].binding;
     gpuc_spv_decorate(m, var, SpvDecorationDescriptorSet, 1, &set);
@@ -126,7 +132,7 @@ static uint32_t param_pointer(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc
 {
     gpuc_spv *m = &k->m;
     uint32_t at = element_number(k, b, index, lanes);
-    uint32_t type = gpuc_spv_type_pointer(m, SpvStorageClassStorageBuffer, element);
+    uint32_t type = gpuc_spv_type_pointer(m, buffer_class(k), element);
     uint32_t member = gpuc_spv_const_u32(m, 0), view = view_of(k, b, element, lanes)->variable;
     return gpuc_spv_calc(m, SpvOpAccessChain, type, view, member, at);
 }

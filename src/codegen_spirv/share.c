@@ -67,6 +67,11 @@ static SpvStorageClass storage_of(const scanner *s, uint32_t id)
     return at && op_at(s, at) == SpvOpVariable ? s->words[at + 3] : SpvStorageClassFunction;
 }
 
+static bool is_buffer(SpvStorageClass class)
+{
+    return class == SpvStorageClassStorageBuffer || class == SpvStorageClassUniform;
+}
+
 /* at: the instruction; i: the number of the operand behind the result. */
 static bool may_vary(const scanner *s, size_t at, int i, uint32_t value)
 {
@@ -93,7 +98,7 @@ static bool may_vary(const scanner *s, size_t at, int i, uint32_t value)
     case SpvOpSDiv:
     case SpvOpUDiv:
     case SpvOpUMod: return !s->loop_end;
-    case SpvOpAccessChain: return i >= 2 && storage_of(s, s->words[at + 3]) == SpvStorageClassStorageBuffer;
+    case SpvOpAccessChain: return i >= 2 && is_buffer(storage_of(s, s->words[at + 3]));
     default: return false;
     }
 }

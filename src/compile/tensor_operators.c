@@ -13,8 +13,10 @@ static void check_operands(gpuc_ctx *ctx, const char *name, int n, gpuc_tensor *
     if (n < 0 || (n > 0 && !ins))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: the operands are %s", name,
                    n < 0 ? "fewer than 0" : "NULL");
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         if (!ins[i]) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: operand %d is NULL", name, i);
+        gpuc_te_need_tensor(ctx, ins[i], gpuc_ctx_printf(ctx, "%s: operand %d", name, i));
+    }
 }
 
 /* The body of the call with what passes write as simpler operators. */
@@ -154,11 +156,11 @@ static const gpuc_attrs *ints(gpuc_ctx *ctx, const char *op, const gpuc_attrs *a
 
 static const gpuc_attrs *sizes(gpuc_ctx *ctx, const char *op, const char *name, int n, const gpuc_expr *v)
 {
-    bool missing = n > 0 && !v;
-    for (int i = 0; i < n && !missing; i++) missing = !v[i];
-    if (n < 0 || missing)
+    if (n < 0 || (n > 0 && !v))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: %s %s", op, name,
                    n < 0 ? "has fewer than 0 entries" : "is NULL");
+    for (int i = 0; i < n; i++)
+        gpuc_te_check_place(ctx, v[i], op, gpuc_ctx_printf(ctx, "entry %d of %s", i, name));
     return gpuc_attrs_sizes(ctx, NULL, name, n, v);
 }
 

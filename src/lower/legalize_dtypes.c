@@ -285,6 +285,9 @@ static gpuc_expr legal_call(legalizer *l, gpuc_expr e)
     const gpuc_tir_buffer *b = n->buffer ? legal_buffer(l, n->buffer) : NULL;
     bool other = b && !gpuc_dtype_equal(b->dtype, n->buffer->dtype);
     if (other && n->fn == GPUC_TIR_CALL_PREFETCH) return gpuc_imm_int(ctx, e->dtype, 0);
+    bool address = n->fn == GPUC_TIR_CALL_ADDRESS || n->fn == GPUC_TIR_CALL_CONST_ADDRESS;
+    if (address && other)
+        other = b->dtype.bits != n->buffer->dtype.bits; /* a C function gets the same bytes */
     if (other) {
         char name[24];
         gpuc_raise(ctx, GPUC_UNSUPPORTED,

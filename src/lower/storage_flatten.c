@@ -122,7 +122,10 @@ static gpuc_expr flatten_call(flattener *t, const gpuc_tir_call_node *n)
 {
     gpuc_ctx *ctx = t->m.ctx;
     const gpuc_tir_buffer *b = n->buffer;
-    int values = n->fn == GPUC_TIR_CALL_ATOMIC_CAS ? 2 : n->fn == GPUC_TIR_CALL_PREFETCH ? 0 : 1;
+    bool element = n->fn == GPUC_TIR_CALL_PREFETCH || n->fn == GPUC_TIR_CALL_ADDRESS ||
+                   n->fn == GPUC_TIR_CALL_CONST_ADDRESS;
+    int values = n->fn == GPUC_TIR_CALL_ATOMIC_CAS ? 2 : element ? 0 : 1;
+    if (n->fn == GPUC_TIR_CALL_STRIDE) return gpuc_tir_expand(ctx, &n->base);
     if (n->fn == GPUC_TIR_CALL_EXTERN)
         return gpuc_tir_call(ctx, n->base.dtype, n->fn, n->name, flat(t, b), n->n, n->args);
     gpuc_expr args[3] = {flat_index(t, b, n->n - values, n->args)};

@@ -137,5 +137,10 @@ static gpuc_op_contraction *parse_axes(const gpuc_op_call *call)
 
 const gpuc_op_contraction *gpuc_op_contraction_of(const gpuc_op_call *call)
 {
-    return strcmp(call->op->name, "tensordot") ? parse_equation(call) : parse_axes(call);
+    gpuc_op_contraction *c = strcmp(call->op->name, "tensordot") ? parse_equation(call) : parse_axes(call);
+    int labels = 0;
+    for (int i = 0; i < GPUC_OP_LABELS; i++) labels += c->extent[i] != NULL;
+    if (labels > GPUC_TOPI_MAX_DIMS)
+        gpuc_topi_fail(call, "names %d different dimensions; it takes up to %d", labels, GPUC_TOPI_MAX_DIMS);
+    return c;
 }

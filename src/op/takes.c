@@ -131,7 +131,7 @@ void gpuc_op_take_bias(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpu
     if (!given) return;
     const char *layout = gpuc_attrs_get_string(w->attrs, "data_layout", "NCHW");
     w->bias = n;
-    w->bias_axis = !strcmp(layout, "NHWC") ? -1 : 1;
+    w->bias_axis = !strcmp(layout, "NHWC") || strstr(w->op->name, ".dense") ? -1 : 1;
     w->num_in = n;
     w->changed = true;
 }

@@ -81,6 +81,15 @@ static void check_size(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attr_spec *s
                    (long long)v, (long long)spec->max);
 }
 
+static void check_dtype(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attr_spec *spec, gpuc_dtype t)
+{
+    char name[24];
+    if (!t.bits && !spec->required) return;
+    if (!gpuc_dtype_exists(t) || t.lanes != 1 || t.code == GPUC_DTYPE_HANDLE)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: attribute '%s' is %s, must be an element type", op->name,
+                   spec->name, t.bits ? gpuc_dtype_name(t, name) : "no type");
+}
+
 static void wrong_kind(gpuc_ctx *ctx, const char *op, const gpuc_attr_spec *spec, const gpuc_attr *a)
 {
     gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: attribute '%s' must be %s, not %s", op, a->name,
@@ -116,6 +125,7 @@ static const gpuc_attrs *set_own(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_at
     }
     const gpuc_attr *now = gpuc_attrs_find(attrs, spec->name);
     if (spec->kind == GPUC_ATTR_INT) check_size(ctx, op, spec, now->i);
+    if (spec->kind == GPUC_ATTR_DTYPE) check_dtype(ctx, op, spec, now->dtype);
     for (int k = 0; k < now->n && spec->kind == GPUC_ATTR_INTS; k++)
         if (!now->sizes || now->ints[k] != GPUC_ATTR_UNKNOWN) check_size(ctx, op, spec, now->ints[k]);
     return attrs;

@@ -2,18 +2,28 @@
 /* The functions of gpuc/relay.h: texts in and out of a context. */
 #include "relay/relay.h"
 
-static const char *take_text(gpuc_ctx *ctx, gpuc_buf *out)
-{
-    gpuc_status status = gpuc_buf_status(out);
-    const char *text = status ? NULL : gpuc_ctx_strdup(ctx, gpuc_buf_cstr(out));
-    gpuc_buf_deinit(out);
-    GPUC_RAISE_IF(ctx, status);
-    return text;
-}
-
 static void deinit_buf(void *buf)
 {
     gpuc_buf_deinit(buf);
+}
+
+static void begin_text(gpuc_ctx *ctx, gpuc_buf *out)
+{
+    gpuc_buf_init(out, ctx->allocator);
+    gpuc_ctx_push_cleanup(ctx, deinit_buf, out);
+}
+
+static const char *take_text(gpuc_ctx *ctx, gpuc_buf *out)
+{
+    GPUC_RAISE_IF(ctx, gpuc_buf_status(out));
+    const char *text = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(out));
+    gpuc_ctx_pop_cleanup(ctx, true);
+    return text;
+}
+
+static void check_given(gpuc_ctx *ctx, const char *doing, const char *what, const void *given)
+{
+    if (!given) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s a Relay program: the %s is NULL", doing, what);
 }
 
 static void copy_names(gpuc_strmap *to, const gpuc_strmap *from)
@@ -24,30 +34,32 @@ static void copy_names(gpuc_strmap *to, const gpuc_strmap *from)
 
 gpuc_rmodule *gpuc_relay_parse(gpuc_ctx *ctx, const char *text, const char *origin, const gpuc_rmodule *with)
 {
+    check_given(ctx, "parsing", "text", text);
+    check_given(ctx, "parsing", "origin", origin);
     gpuc_rmodule *m = gpuc_rmodule_create(ctx);
     if (with) {
         copy_names(&m->functions, &with->functions);
         copy_names(&m->adts, &with->adts);
         copy_names(&m->constructors, &with->constructors);
+        copy_names(&m->imports, &with->imports);
     }
     gpuc_relay_parse_text(ctx, m, text, origin, NULL);
-    gpuc_relay_infer_module(ctx, m);
+    gpuc_relay_infer_functions(ctx, m, with ? with->functions.map.count : 0);
     return m;
 }
 
 const char *gpuc_relay_text(gpuc_ctx *ctx, const gpuc_rmodule *m, int flags)
 {
     gpuc_buf out;
-    gpuc_buf_init(&out, ctx->allocator);
-    gpuc_ctx_push_cleanup(ctx, deinit_buf, &out);
+    check_given(ctx, "printing", "module", m);
+    begin_text(ctx, &out);
     gpuc_relay_print(ctx, &out, m, flags, NULL);
-    gpuc_ctx_pop_cleanup(ctx, false);
     return take_text(ctx, &out);
 }
 
 int gpuc_rmodule_num_functions(const gpuc_rmodule *m)
 {
-    return (int)m->functions.map.count;
+    return m ? (int)m->functions.map.count : 0;
 }
 
 const char *gpuc_rmodule_function_name(const gpuc_rmodule *m, int i)
@@ -55,11 +67,24 @@ const char *gpuc_rmodule_function_name(const gpuc_rmodule *m, int i)
     return i >= 0 && i < gpuc_rmodule_num_functions(m) ? m->functions.map.entries[i].key : NULL;
 }
 
+int gpuc_rmodule_num_params(const gpuc_rmodule *m, const char *function)
+{
+    return gpuc_as_rfunction(gpuc_rmodule_get(m, function))->n;
+}
+
+const char *gpuc_rmodule_param_name(const gpuc_rmodule *m, const char *function, int i)
+{
+    const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_rmodule_get(m, function));
+    return i >= 0 && i < f->n ? gpuc_as_rvar(f->params[i])->name : NULL;
+}
+
 const char *gpuc_rmodule_function_type(gpuc_ctx *ctx, const gpuc_rmodule *m, const char *name)
 {
     gpuc_buf out;
+    check_given(ctx, "asking", "module", m);
+    check_given(ctx, "asking", "name of a function", name);
     const gpuc_rexpr *f = gpuc_rmodule_get(m, name);
-    gpuc_buf_init(&out, ctx->allocator);
+    begin_text(ctx, &out);
     gpuc_relay_rtype_print(ctx, &out, f->type);
     return take_text(ctx, &out);
 }

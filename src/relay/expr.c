@@ -44,6 +44,19 @@ gpuc_rexpr *gpuc_relay_constant(gpuc_ctx *ctx, const gpuc_rtype *type, gpuc_cons
     return &c->base;
 }
 
+gpuc_rexpr *gpuc_relay_promised_constant(gpuc_ctx *ctx)
+{
+    gpuc_rconstant *c = MAKE(ctx, GPUC_REXPR_CONSTANT, gpuc_rconstant);
+    return &c->base;
+}
+
+void gpuc_relay_keep_promise(gpuc_rexpr *promised, const gpuc_rexpr *constant)
+{
+    ((gpuc_rconstant *)promised)->data = gpuc_as_rconstant(constant)->data;
+    promised->type = constant->type;
+    promised->values = constant->values;
+}
+
 gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs *attrs, int n,
                             gpuc_rexpr *const *args)
 {
@@ -343,6 +356,7 @@ gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx)
     gpuc_strmap_init(&m->functions, ctx);
     gpuc_strmap_init(&m->adts, ctx);
     gpuc_strmap_init(&m->constructors, ctx);
+    gpuc_strmap_init(&m->imports, ctx);
     gpuc_strmap_init(&m->defaults, ctx);
     gpuc_strmap_init(&m->input_images, ctx);
     gpuc_strmap_init(&m->output_images, ctx);

@@ -7,6 +7,7 @@
 /* What a HOLE turned out to be. */
 typedef struct gpuc_rhole {
     const gpuc_rtype *is; /* NULL: not known yet */
+    bool fixed;           /* of a variable: what is known does not become less known */
     gpuc_ptrs waiting;    /* expressions whose types follow from it */
 } gpuc_rhole;
 

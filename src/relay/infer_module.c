@@ -84,7 +84,7 @@ static void take_tuples_apart(gpuc_relay_solver *s, gpuc_rcall *c)
         if (t->kind != GPUC_RTYPE_TUPLE) gpuc_ptrs_push(s->ctx, &args, c->args[i]);
         for (int k = 0; t->kind == GPUC_RTYPE_TUPLE && k < t->n; k++) {
             gpuc_rexpr *field = gpuc_relay_get(s->ctx, c->args[i], k);
-            if (!field->type) field->type = t->at[k];
+            field->type = field->type ? gpuc_relay_resolve(s, field->type) : t->at[k];
             gpuc_ptrs_push(s->ctx, &args, field);
         }
     }
@@ -160,6 +160,8 @@ static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
         return;
     }
     const gpuc_rtype *f = callee_type(s, c);
+    bool itself = c->num_type_args && c->type_args[0]->kind == GPUC_RTYPE_VAR && f->open;
+    const char *hint = itself ? ": write the types of all parameters and of the result" : "";
     const char *name = callee_name(s, c->callee);
     if (f->kind == GPUC_RTYPE_HOLE) {
         const gpuc_rtype **args = gpuc_new_array(s->ctx, const gpuc_rtype *, c->n + 1);
@@ -177,8 +179,8 @@ static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
         const gpuc_rtype *t = type_of(s, c->args[i]);
         if (gpuc_relay_unify(s, f->at[i], t)) continue;
         show_part(s, c->args[i]);
-        gpuc_relay_type_fail(s, "argument %d of %s is %s, it must be %s", i, name, gpuc_relay_type_text(s, t),
-                             gpuc_relay_type_text(s, f->at[i]));
+        gpuc_relay_type_fail(s, "argument %d of %s is %s, it must be %s%s", i, name,
+                             gpuc_relay_type_text(s, t), gpuc_relay_type_text(s, f->at[i]), hint);
     }
     const gpuc_rtype *ret = gpuc_relay_resolve(s, f->ret);
     set_type(s, e, gpuc_relay_rtype_fresh(s->ctx, ret));
@@ -219,8 +221,11 @@ static void infer_get(gpuc_relay_solver *s, gpuc_rexpr *e)
 static void infer_function(gpuc_relay_solver *s, gpuc_rexpr *e)
 {
     const gpuc_rfunction *f = gpuc_as_rfunction(e);
-    const gpuc_rtype *body = type_of(s, f->body), *own = e->type ? gpuc_relay_find(e->type) : NULL;
+    const gpuc_rtype *own = e->type ? gpuc_relay_find(e->type) : NULL;
     const gpuc_rtype *ret = f->ret ? f->ret : own && own->kind == GPUC_RTYPE_FUNC ? own->ret : NULL;
+    bool free =
+        !ret || gpuc_relay_find(ret)->kind == GPUC_RTYPE_HOLE; /* it may give what has type parameters */
+    const gpuc_rtype *body = free ? f->body->type : type_of(s, f->body);
     if (ret && !gpuc_relay_unify(s, ret, body)) {
         show_part(s, f->body);
         gpuc_relay_type_fail(s, "the function gives %s, it must give %s", gpuc_relay_type_text(s, body),
@@ -233,6 +238,22 @@ static void infer_function(gpuc_relay_solver *s, gpuc_rexpr *e)
         gpuc_relay_rtype_scheme(s->ctx, f->num_type_params, f->type_params, f->n, types, ret ? ret : body);
 }
 
+static bool is_generic(const gpuc_rtype *t)
+{
+    t = gpuc_relay_find(t);
+    return t->kind == GPUC_RTYPE_FUNC && t->num_params;
+}
+
+/* The type of both branches; NULL. Two functions with type parameters keep them. */
+static const gpuc_rtype *join(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b)
+{
+    if (!is_generic(a) || !is_generic(b)) {
+        a = gpuc_relay_instantiate(s, a, NULL);
+        b = gpuc_relay_instantiate(s, b, NULL);
+    }
+    return gpuc_relay_unify(s, a, b);
+}
+
 static void infer_if(gpuc_relay_solver *s, gpuc_rexpr *e)
 {
     const gpuc_rif *f = gpuc_as_rif(e);
@@ -241,8 +262,8 @@ static void infer_if(gpuc_relay_solver *s, gpuc_rexpr *e)
         show_part(s, f->cond);
         gpuc_relay_type_fail(s, "the condition is %s, it must be bool", gpuc_relay_type_text(s, t));
     }
-    const gpuc_rtype *a = type_of(s, f->then_branch), *b = type_of(s, f->else_branch);
-    t = gpuc_relay_unify(s, a, b);
+    const gpuc_rtype *a = f->then_branch->type, *b = f->else_branch->type;
+    t = join(s, a, b);
     if (!t)
         gpuc_relay_type_fail(s, "the branches have different types: %s and %s", gpuc_relay_type_text(s, a),
                              gpuc_relay_type_text(s, b));
@@ -255,7 +276,7 @@ static void infer_match(gpuc_relay_solver *s, gpuc_rexpr *e)
     const gpuc_rtype *t = NULL;
     for (int i = 0; i < m->n; i++) {
         const gpuc_rexpr *body = m->clauses[i].body;
-        const gpuc_rtype *one = type_of(s, body), *both = t ? gpuc_relay_unify(s, t, one) : one;
+        const gpuc_rtype *one = body->type, *both = t ? join(s, t, one) : one;
         if (!both) {
             s->place = body->span.text ? body->span : m->clauses[i].pattern.span;
             gpuc_relay_type_fail(s, "the clauses have different types: %s, and before it %s",
@@ -271,6 +292,7 @@ static void infer_match(gpuc_relay_solver *s, gpuc_rexpr *e)
 static void bind_let(gpuc_relay_solver *s, const gpuc_rlet *l)
 {
     gpuc_rexpr *var = l->var;
+    if (var->type == l->value->type) return;
     if (!var->type) {
         var->type = l->value->type;
         return;
@@ -282,14 +304,23 @@ static void bind_let(gpuc_relay_solver *s, const gpuc_rlet *l)
                          gpuc_relay_type_text(s, var->type), gpuc_relay_type_text(s, t));
 }
 
+/* What was found with the type of a variable holds for all that it gets: that type does not change. */
+static void fix(const gpuc_rtype *t)
+{
+    t = gpuc_relay_find(t);
+    if (t->kind == GPUC_RTYPE_HOLE) t->hole->fixed = true;
+}
+
 /* All operands have types. */
 static void infer(gpuc_relay_solver *s, gpuc_rexpr *e)
 {
     s->at = e;
     s->place = (gpuc_relay_span){0};
+    s->work = 0;
     switch (e->kind) {
     case GPUC_REXPR_VAR:
         if (!e->type) e->type = gpuc_relay_rtype_hole(s->ctx);
+        fix(e->type);
         break;
     case GPUC_REXPR_GLOBAL: infer_global(s, e); break;
     case GPUC_REXPR_CONSTANT:
@@ -300,7 +331,7 @@ static void infer(gpuc_relay_solver *s, gpuc_rexpr *e)
     case GPUC_REXPR_TUPLE: {
         const gpuc_rtuple *t = gpuc_as_rtuple(e);
         const gpuc_rtype **fields = gpuc_new_array(s->ctx, const gpuc_rtype *, t->n + 1);
-        for (int i = 0; i < t->n; i++) fields[i] = type_of(s, t->fields[i]);
+        for (int i = 0; i < t->n; i++) fields[i] = t->fields[i]->type;
         set_type(s, e, gpuc_relay_rtype_tuple(s->ctx, t->n, fields));
         break;
     }
@@ -319,9 +350,34 @@ typedef struct frame {
     int next;
 } frame;
 
+/* The type of a function before its body is known. */
+static void declare(gpuc_relay_solver *s, gpuc_rexpr *e)
+{
+    const gpuc_rfunction *f = gpuc_as_rfunction(e);
+    if (e->type) return;
+    const gpuc_rtype **types = gpuc_new_array(s->ctx, const gpuc_rtype *, f->n + 1);
+    for (int i = 0; i < f->n; i++) {
+        if (!f->params[i]->type) f->params[i]->type = gpuc_relay_rtype_hole(s->ctx);
+        types[i] = f->params[i]->type;
+    }
+    e->type = gpuc_relay_rtype_scheme(s->ctx, f->num_type_params, f->type_params, f->n, types,
+                                      f->ret ? f->ret : gpuc_relay_rtype_hole(s->ctx));
+}
+
+/* A function with type parameters that calls itself has them before its body is known. */
+static void declare_let(gpuc_relay_solver *s, const gpuc_rlet *l)
+{
+    if (l->var->type || l->value->kind != GPUC_REXPR_FUNCTION ||
+        !gpuc_as_rfunction(l->value)->num_type_params)
+        return;
+    declare(s, l->value);
+    l->var->type = l->value->type;
+}
+
 /* What happens between the operands of a node. */
 static void between(gpuc_relay_solver *s, gpuc_rexpr *e, int next)
 {
+    if (next == 0 && e->kind == GPUC_REXPR_LET) declare_let(s, gpuc_as_rlet(e));
     if (next != 1 || (e->kind != GPUC_REXPR_LET && e->kind != GPUC_REXPR_MATCH)) return;
     s->at = e;
     s->place = (gpuc_relay_span){0};
@@ -340,6 +396,14 @@ static void run_ready(gpuc_relay_solver *s)
     }
 }
 
+/* The walk goes into a function, or comes out of it. */
+static void enter(gpuc_relay_solver *s, const gpuc_rexpr *e, bool in)
+{
+    if (e->kind != GPUC_REXPR_FUNCTION) return;
+    const gpuc_rfunction *f = gpuc_as_rfunction(e);
+    for (int i = 0; i < f->num_type_params; i++) gpuc_map_set(&s->inside, f->type_params[i], in ? s : NULL);
+}
+
 static void walk(gpuc_relay_solver *s, gpuc_rexpr *root)
 {
     size_t capacity = 0, depth = 0;
@@ -348,10 +412,12 @@ static void walk(gpuc_relay_solver *s, gpuc_rexpr *root)
     stack[depth++] = (frame){root, 0};
     while (depth) {
         frame *top = &stack[depth - 1];
+        if (top->next == 0) enter(s, top->e, true);
         between(s, top->e, top->next);
         gpuc_rexpr *c = gpuc_relay_operand(top->e, top->next);
         if (!c) {
             infer(s, top->e);
+            enter(s, top->e, false);
             run_ready(s);
             gpuc_ptrs_push(s->ctx, &s->visited, top->e);
             depth--;
@@ -366,20 +432,6 @@ static void walk(gpuc_relay_solver *s, gpuc_rexpr *root)
 }
 
 /* ---- Modules ---- */
-
-/* The type of a function before its body is known. */
-static void declare(gpuc_relay_solver *s, gpuc_rexpr *e)
-{
-    const gpuc_rfunction *f = gpuc_as_rfunction(e);
-    if (e->type) return;
-    const gpuc_rtype **types = gpuc_new_array(s->ctx, const gpuc_rtype *, f->n + 1);
-    for (int i = 0; i < f->n; i++) {
-        if (!f->params[i]->type) f->params[i]->type = gpuc_relay_rtype_hole(s->ctx);
-        types[i] = f->params[i]->type;
-    }
-    e->type = gpuc_relay_rtype_scheme(s->ctx, f->num_type_params, f->type_params, f->n, types,
-                                      f->ret ? f->ret : gpuc_relay_rtype_hole(s->ctx));
-}
 
 /* Functions below e, which the order of inference depends on: those without a return type. */
 static void open_callees(gpuc_relay_solver *s, gpuc_rexpr *e, gpuc_ptrs *out)
@@ -436,6 +488,7 @@ static void finish(gpuc_relay_solver *s)
         if (e->kind == GPUC_REXPR_OP) continue;
         s->at = e;
         s->place = (gpuc_relay_span){0};
+        s->work = 0;
         if (gpuc_map_get(&s->waiting, e))
             gpuc_relay_type_fail(
                 s, "the type of an operand is not known: write it, as in %%x: Tensor[(2), float32]");
@@ -460,14 +513,21 @@ static void infer_all(gpuc_ctx *ctx, void *arg)
     gpuc_map_init(&begun, ctx);
     gpuc_map_init(&s->waiting, ctx);
     gpuc_map_init(&s->done, ctx);
-    for (uint32_t i = 0; i < all->count; i++) declare(s, all->entries[i].value);
-    for (uint32_t i = 0; i < all->count; i++) walk_function(s, all->entries[i].value, &begun);
+    gpuc_map_init(&s->inside, ctx);
+    for (uint32_t i = s->first; i < all->count; i++) declare(s, all->entries[i].value);
+    for (uint32_t i = s->first; i < all->count; i++) walk_function(s, all->entries[i].value, &begun);
     finish(s);
+    for (uint32_t i = s->first; i < all->count; i++) gpuc_relay_check_type_params(s, all->entries[i].value);
 }
 
 void gpuc_relay_infer_module(gpuc_ctx *ctx, gpuc_rmodule *m)
 {
-    gpuc_relay_solver s = {.ctx = ctx, .module = m};
+    gpuc_relay_infer_functions(ctx, m, 0);
+}
+
+void gpuc_relay_infer_functions(gpuc_ctx *ctx, gpuc_rmodule *m, uint32_t first)
+{
+    gpuc_relay_solver s = {.ctx = ctx, .module = m, .first = first};
     gpuc_status status = gpuc_ctx_protect(ctx, infer_all, &s);
     if (!status) return;
     gpuc_code code = gpuc_status_code(status);

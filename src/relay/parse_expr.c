@@ -25,6 +25,7 @@ static gpuc_rexpr *parse_local(gpuc_relay_parser *p)
         gpuc_relay_parse_fail(p, &at, "unknown variable '%%%s'%s", name,
                               gpuc_relay_parse_hint(p, name, &p->vars));
     gpuc_relay_parse_advance(p);
+    ((gpuc_relay_binding *)b)->used = true;
     return b->var;
 }
 
@@ -38,10 +39,13 @@ static uintptr_t graph_number(gpuc_relay_parser *p, const gpuc_relay_token *at)
 static gpuc_rexpr *parse_graph(gpuc_relay_parser *p)
 {
     gpuc_relay_token at = p->token;
-    gpuc_rexpr *e = gpuc_map_get(&p->graph, (const void *)graph_number(p, &at));
-    if (!e) gpuc_relay_parse_fail(p, &at, "%.*s is not defined before", (int)at.length, at.at);
+    uintptr_t number = graph_number(p, &at);
+    const gpuc_relay_binding *b = gpuc_map_get(&p->graph, (const void *)number);
+    if (!b && gpuc_map_has(&p->graph, (const void *)number))
+        gpuc_relay_parse_fail(p, &at, "%.*s is defined in a block that has ended", (int)at.length, at.at);
+    if (!b) gpuc_relay_parse_fail(p, &at, "%.*s is not defined before", (int)at.length, at.at);
     gpuc_relay_parse_advance(p);
-    return e;
+    return b->var;
 }
 
 /* A constructor, or an operator that is not called yet (p->token is what follows). */
@@ -101,15 +105,15 @@ static gpuc_rexpr *parse_parens(gpuc_relay_parser *p)
     return gpuc_relay_tuple(p->ctx, (int)fields.count, (gpuc_rexpr *const *)fields.at);
 }
 
-static void parse_pattern(gpuc_relay_parser *p, gpuc_rpattern *out);
+static void parse_pattern(gpuc_relay_parser *p, size_t mark, gpuc_rpattern *out);
 
-static void parse_patterns(gpuc_relay_parser *p, gpuc_rpattern *out)
+static void parse_patterns(gpuc_relay_parser *p, size_t mark, gpuc_rpattern *out)
 {
     gpuc_ptrs list = {0};
     gpuc_relay_parse_expect(p, "(");
     while (!gpuc_relay_parse_accept(p, ")")) {
         gpuc_rpattern *one = gpuc_new(p->ctx, gpuc_rpattern);
-        parse_pattern(p, one);
+        parse_pattern(p, mark, one);
         gpuc_ptrs_push(p->ctx, &list, one);
         if (!gpuc_relay_parse_at(p, ")")) gpuc_relay_parse_expect(p, ",");
     }
@@ -119,7 +123,8 @@ static void parse_patterns(gpuc_relay_parser *p, gpuc_rpattern *out)
     out->at = at;
 }
 
-static void parse_pattern(gpuc_relay_parser *p, gpuc_rpattern *out)
+/* mark: where the clause begins, whose names differ. */
+static void parse_pattern(gpuc_relay_parser *p, size_t mark, gpuc_rpattern *out)
 {
     gpuc_relay_token at = p->token;
     *out = (gpuc_rpattern){.span = gpuc_relay_parse_span(p, &at)};
@@ -127,17 +132,19 @@ static void parse_pattern(gpuc_relay_parser *p, gpuc_rpattern *out)
     if (at.kind == GPUC_RELAY_TOKEN_LOCAL) {
         gpuc_relay_parse_advance(p);
         const gpuc_rtype *t = gpuc_relay_parse_accept(p, ":") ? gpuc_relay_parse_type(p) : NULL;
-        out->var = gpuc_relay_parse_bind(p, gpuc_relay_parse_copy(p, &at, 1), t, &at);
+        char *name = gpuc_relay_parse_copy(p, &at, 1);
+        gpuc_relay_parse_check_once(p, mark, name, &at);
+        out->var = gpuc_relay_parse_bind(p, name, t, &at);
     } else if (gpuc_relay_parse_at(p, "(")) {
         out->tuple = true;
-        parse_patterns(p, out);
+        parse_patterns(p, mark, out);
     } else if (!gpuc_relay_parse_accept(p, "_")) {
         char *name = gpuc_relay_parse_word(p, "a pattern");
         out->constructor = gpuc_strmap_get(&p->module->constructors, name);
         if (!out->constructor)
             gpuc_relay_parse_fail(p, &at, "unknown constructor '%s'%s", name,
                                   gpuc_relay_parse_hint(p, name, &p->module->constructors));
-        if (gpuc_relay_parse_at(p, "(")) parse_patterns(p, out);
+        if (gpuc_relay_parse_at(p, "(")) parse_patterns(p, mark, out);
         if (out->n != out->constructor->n)
             gpuc_relay_parse_fail(p, &at, "%s has %d fields, not %d", name, out->constructor->n, out->n);
     }
@@ -148,12 +155,13 @@ static gpuc_rexpr *parse_match(gpuc_relay_parser *p)
 {
     bool partial = gpuc_relay_parse_accept(p, "?");
     gpuc_ptrs list = {0};
+    gpuc_relay_parse_deeper(p);
     gpuc_rexpr *value = parse_binary(p);
     gpuc_relay_parse_expect(p, "{");
     while (!gpuc_relay_parse_accept(p, "}")) {
         gpuc_rclause *c = gpuc_new(p->ctx, gpuc_rclause);
         size_t mark = gpuc_relay_parse_mark(p);
-        parse_pattern(p, &c->pattern);
+        parse_pattern(p, mark, &c->pattern);
         gpuc_relay_parse_expect(p, "=>");
         c->body = gpuc_relay_parse_expr(p);
         gpuc_relay_parse_leave(p, mark);
@@ -162,6 +170,7 @@ static gpuc_rexpr *parse_match(gpuc_relay_parser *p)
     }
     gpuc_rclause *clauses = gpuc_new_array(p->ctx, gpuc_rclause, list.count + 1);
     for (size_t i = 0; i < list.count; i++) clauses[i] = *(gpuc_rclause *)list.at[i];
+    p->depth--;
     return gpuc_relay_match(p->ctx, value, (int)list.count, clauses, partial);
 }
 
@@ -182,7 +191,9 @@ gpuc_rexpr *gpuc_relay_parse_function(gpuc_relay_parser *p)
             gpuc_relay_parse_fail(p, &at, "a parameter is expected, as %%x: T");
         gpuc_relay_parse_advance(p);
         const gpuc_rtype *t = gpuc_relay_parse_accept(p, ":") ? gpuc_relay_parse_type(p) : NULL;
-        gpuc_ptrs_push(p->ctx, &params, gpuc_relay_parse_bind(p, gpuc_relay_parse_copy(p, &at, 1), t, &at));
+        char *name = gpuc_relay_parse_copy(p, &at, 1);
+        gpuc_relay_parse_check_once(p, mark, name, &at);
+        gpuc_ptrs_push(p->ctx, &params, gpuc_relay_parse_bind(p, name, t, &at));
         if (!gpuc_relay_parse_at(p, ")")) gpuc_relay_parse_expect(p, ",");
     }
     gpuc_relay_parse_expect(p, ")");
@@ -235,7 +246,7 @@ static gpuc_rexpr *parse_atom(gpuc_relay_parser *p, const char **op)
         if (gpuc_relay_parse_accept(p, "match")) return parse_match(p);
         if (gpuc_relay_parse_accept(p, "True")) return gpuc_relay_const_scalar(p->ctx, GPUC_BOOL, 1);
         if (gpuc_relay_parse_accept(p, "False")) return gpuc_relay_const_scalar(p->ctx, GPUC_BOOL, 0);
-        if (gpuc_relay_parse_at(p, "inff")) return gpuc_relay_parse_number(p, false);
+        if (gpuc_relay_parse_at_number(p)) return gpuc_relay_parse_number(p, false);
         if (gpuc_relay_parse_at(p, "meta")) return gpuc_relay_parse_meta(p);
         return parse_name(p, op);
     case GPUC_RELAY_TOKEN_PUNCT:
@@ -349,7 +360,7 @@ static bool parse_binding(gpuc_relay_parser *p, gpuc_ptrs *lets, gpuc_rexpr **la
         uintptr_t number = graph_number(p, &at);
         gpuc_relay_parse_advance(p);
         gpuc_relay_parse_advance(p);
-        gpuc_map_set(&p->graph, (const void *)number, parse_binary(p));
+        gpuc_relay_parse_bind_graph(p, number, parse_binary(p));
         gpuc_relay_parse_expect(p, ";");
         return true;
     }
@@ -365,7 +376,11 @@ static bool parse_binding(gpuc_relay_parser *p, gpuc_ptrs *lets, gpuc_rexpr **la
         var = gpuc_relay_parse_bind(p, gpuc_relay_parse_copy(p, &name, 1), t, &name);
         gpuc_rexpr *value;
         if (gpuc_relay_parse_at(p, "fn")) { /* it may call itself */
+            const gpuc_relay_binding *own = p->scope.at[mark];
             value = parse_binary(p);
+            if (own->used && value->kind != GPUC_REXPR_FUNCTION)
+                gpuc_relay_parse_fail(p, &name, "the value of '%%%s' refers to it: only a function may",
+                                      own->name);
         } else {
             gpuc_relay_parse_leave(p, mark);
             value = parse_binary(p);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "op/op.h"
 #include "relay/infer.h"
 #include "relay/parse.h"
 
@@ -21,6 +22,7 @@ void gpuc_relay_parse_fail(gpuc_relay_parser *p, const gpuc_relay_token *at, con
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
+    p->located = true;
     gpuc_raise(p->ctx, GPUC_INVALID_DATA, "%s",
                gpuc_relay_located(p->ctx, gpuc_relay_parse_span(p, at), text));
 }
@@ -92,8 +94,9 @@ char *gpuc_relay_parse_string(gpuc_relay_parser *p)
         gpuc_relay_parse_fail(p, &t, "a string in double quotes is expected");
     char *text = gpuc_relay_parse_copy(p, &t, 1), *out = text;
     for (const char *in = text; in < text + t.length - 2; in++) {
-        if (*in == '\\') in++;
-        *out++ = *in == 'n' && in[-1] == '\\' && in > text ? '\n' : *in;
+        bool escaped = *in == '\\';
+        if (escaped) in++;
+        *out++ = escaped && *in == 'n' ? '\n' : *in;
     }
     *out = 0;
     gpuc_relay_parse_advance(p);
@@ -117,7 +120,8 @@ static void bind(gpuc_relay_parser *p, const char *name, gpuc_rexpr *var, const 
 {
     gpuc_strmap *map = type ? &p->types : &p->vars;
     gpuc_relay_binding *b = gpuc_new(p->ctx, gpuc_relay_binding);
-    *b = (gpuc_relay_binding){name, var, type, gpuc_strmap_get(map, name)};
+    *b = (gpuc_relay_binding){
+        .name = name, .var = var, .type = type, .since = p->scope.count, .outer = gpuc_strmap_get(map, name)};
     gpuc_strmap_set(map, name, b);
     gpuc_ptrs_push(p->ctx, &p->scope, b);
 }
@@ -126,7 +130,10 @@ void gpuc_relay_parse_leave(gpuc_relay_parser *p, size_t mark)
 {
     while (p->scope.count > mark) {
         const gpuc_relay_binding *b = p->scope.at[--p->scope.count];
-        gpuc_strmap_set(b->type ? &p->types : &p->vars, b->name, b->outer);
+        if (b->number)
+            gpuc_map_set(&p->graph, (const void *)b->number, b->outer);
+        else
+            gpuc_strmap_set(b->type ? &p->types : &p->vars, b->name, b->outer);
     }
 }
 
@@ -142,6 +149,33 @@ gpuc_rexpr *gpuc_relay_parse_bind(gpuc_relay_parser *p, const char *name, const 
 void gpuc_relay_parse_rebind(gpuc_relay_parser *p, gpuc_rexpr *var)
 {
     bind(p, gpuc_as_rvar(var)->name, var, NULL);
+}
+
+void gpuc_relay_parse_bind_graph(gpuc_relay_parser *p, uintptr_t number, gpuc_rexpr *e)
+{
+    gpuc_relay_binding *b = gpuc_new(p->ctx, gpuc_relay_binding);
+    *b = (gpuc_relay_binding){
+        .var = e, .number = number, .outer = gpuc_map_get(&p->graph, (const void *)number)};
+    gpuc_map_set(&p->graph, (const void *)number, b);
+    gpuc_ptrs_push(p->ctx, &p->scope, b);
+}
+
+void gpuc_relay_parse_check_once(gpuc_relay_parser *p, size_t mark, const char *name,
+                                 const gpuc_relay_token *at)
+{
+    bool type = at->kind == GPUC_RELAY_TOKEN_NAME;
+    const gpuc_relay_binding *b = gpuc_strmap_get(type ? &p->types : &p->vars, name);
+    if (b && b->since >= mark) gpuc_relay_parse_fail(p, at, "'%s%s' is bound twice", type ? "" : "%", name);
+}
+
+void gpuc_relay_parse_check_name(gpuc_relay_parser *p, const char *name, const gpuc_relay_token *at)
+{
+    static const char *const words[] = {"_",    "Tensor", "fn",   "if",     "let",    "match", "meta",
+                                        "True", "False",  "inff", "inff16", "inff64", "nanf",  "else"};
+    gpuc_dtype t;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(name, words[i])) gpuc_relay_parse_fail(p, at, "'%s' is a word of the language", name);
+    if (gpuc_dtype_parse(name, &t)) gpuc_relay_parse_fail(p, at, "'%s' is an element type", name);
 }
 
 const gpuc_rtype *gpuc_relay_parse_bind_type(gpuc_relay_parser *p, const char *name)
@@ -169,12 +203,18 @@ static void parse_constructors(gpuc_relay_parser *p, gpuc_adt *adt)
         gpuc_ptrs fields = {0};
         gpuc_relay_token at = p->token;
         c->name = gpuc_relay_parse_word(p, "a constructor");
+        gpuc_relay_parse_check_name(p, c->name, &at);
+        gpuc_op_name op = gpuc_op_lookup_name(p->ctx, c->name);
+        if (op.op || op.alias) gpuc_relay_parse_fail(p, &at, "'%s' is an operator", c->name);
         check_new(p, &at, "constructor", c->name, &p->module->constructors);
         check_new(p, &at, "constructor", c->name, &names);
         gpuc_strmap_set(&names, c->name, c);
         if (gpuc_relay_parse_accept(p, "("))
             while (!gpuc_relay_parse_accept(p, ")")) {
-                gpuc_ptrs_push(p->ctx, &fields, gpuc_relay_parse_type(p));
+                gpuc_relay_token begin = p->token;
+                const gpuc_rtype *t = gpuc_relay_parse_type(p);
+                if (t->open) gpuc_relay_parse_fail(p, &begin, "the type of a field is written, without '_'");
+                gpuc_ptrs_push(p->ctx, &fields, t);
                 if (!gpuc_relay_parse_at(p, ")")) gpuc_relay_parse_expect(p, ",");
             }
         c->tag = (int)list.count;
@@ -197,6 +237,7 @@ static void parse_adt(gpuc_relay_parser *p, bool is_extern)
     gpuc_relay_token at = p->token;
     char *name = gpuc_relay_parse_word(p, "a type's name");
     gpuc_adt *adt = gpuc_strmap_get(&p->module->adts, name);
+    gpuc_relay_parse_check_name(p, name, &at);
     if (adt && adt->is_defined) gpuc_relay_parse_fail(p, &at, "type '%s' is defined already", name);
     if (!adt) {
         adt = gpuc_new(p->ctx, gpuc_adt);
@@ -236,73 +277,6 @@ static void parse_def(gpuc_relay_parser *p)
     gpuc_strmap_set(&p->module->functions, name, f);
 }
 
-/* ---- The section of constants ---- */
-
-static int digit_value(char c)
-{
-    if (c >= 'A' && c <= 'Z') return c - 'A';
-    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-    if (c >= '0' && c <= '9') return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-static void read_bytes(gpuc_relay_parser *p, const gpuc_relay_token *t, gpuc_const_data *data)
-{
-    const char *at = t->at + 1, *end = t->at + t->length - 1;
-    size_t n = 0;
-    uint32_t bits = 0;
-    int have = 0;
-    for (; at < end && *at != '='; at++) {
-        int v = digit_value(*at);
-        if (v < 0) gpuc_relay_parse_fail(p, t, "a character is not of base64");
-        bits = bits << 6 | (uint32_t)v;
-        have += 6;
-        if (have < 8) continue;
-        have -= 8;
-        if (n < data->size) ((uint8_t *)data->bytes)[n] = (uint8_t)(bits >> have);
-        n++;
-    }
-    if (n != data->size)
-        gpuc_relay_parse_fail(p, t, "the constant has %zu bytes, its type has %zu", n, data->size);
-}
-
-static void parse_constant(gpuc_relay_parser *p)
-{
-    gpuc_relay_token at = p->token;
-    const gpuc_rtype *t = gpuc_relay_parse_type(p);
-    int64_t dims[GPUC_OP_MAX_DIMS], bytes = 1;
-    if (t->kind != GPUC_RTYPE_TENSOR || !gpuc_relay_tensor_type_static(&t->tensor, dims))
-        gpuc_relay_parse_fail(p, &at, "a constant is a tensor whose extents are numbers");
-    gpuc_relay_token text = p->token;
-    if (text.kind != GPUC_RELAY_TOKEN_STRING) gpuc_relay_parse_fail(p, &text, "the bytes follow, in base64");
-    for (int i = 0; i < t->tensor.ndim; i++)
-        if (__builtin_mul_overflow(bytes, dims[i], &bytes)) bytes = INT64_MAX / 64;
-    if ((uint64_t)bytes > text.length)
-        gpuc_relay_parse_fail(p, &text, "the constant has fewer bytes than its type");
-    gpuc_const_data *data =
-        gpuc_relay_const_data_create(p->ctx, (size_t)gpuc_relay_tensor_type_bytes(p->ctx, &t->tensor));
-    read_bytes(p, &text, data);
-    gpuc_relay_parse_advance(p);
-    gpuc_ptrs_push(p->ctx, p->constants, gpuc_relay_constant(p->ctx, t, data));
-}
-
-/* The section stands last, but what refers to it is made before: it is read first. */
-static void read_constants(gpuc_relay_parser *p)
-{
-    const char *section = strstr(p->text->text, "\n#[constants]");
-    if (!section) return;
-    gpuc_relay_lexer begin = p->lexer;
-    for (const char *c = p->lexer.at; c <= section; c++)
-        if (*c == '\n') {
-            p->lexer.line++;
-            p->lexer.line_start = c + 1;
-        }
-    p->lexer.at = section + strlen("\n#[constants]");
-    gpuc_relay_parse_advance(p);
-    while (p->token.kind != GPUC_RELAY_TOKEN_END) parse_constant(p);
-    p->lexer = begin;
-}
-
 /* ---- Modules ---- */
 
 /* False at the end: of the text, or where the section of constants begins. */
@@ -317,12 +291,23 @@ static bool parse_definition(gpuc_relay_parser *p)
     } else if (gpuc_relay_parse_accept(p, "extern")) {
         gpuc_relay_parse_expect(p, "type");
         parse_adt(p, true);
+    } else if (gpuc_relay_parse_accept(p, "import")) {
+        gpuc_relay_parse_import(p);
     } else if (gpuc_relay_parse_accept(p, "#")) {
         gpuc_relay_parse_expect(p, "[");
-        if (gpuc_relay_parse_at(p, "constants")) return false;
+        if (gpuc_relay_parse_accept(p, "constants")) {
+            gpuc_relay_parse_expect(p, "]");
+            gpuc_relay_parse_constants(p);
+            return false;
+        }
+        if (gpuc_relay_parse_accept(p, "metadata")) {
+            gpuc_relay_parse_expect(p, "]");
+            gpuc_relay_parse_metadata(p);
+            return false;
+        }
         gpuc_relay_token word = p->token;
         if (!gpuc_relay_parse_accept(p, "version"))
-            gpuc_relay_parse_fail(p, &word, "only #[version] and #[constants] are known");
+            gpuc_relay_parse_fail(p, &word, "only #[version], #[constants] and #[metadata] are known");
         gpuc_relay_parse_expect(p, "=");
         gpuc_relay_token version = p->token;
         if (strcmp(gpuc_relay_parse_string(p), "0.0.5"))
@@ -335,6 +320,35 @@ static bool parse_definition(gpuc_relay_parser *p)
     return true;
 }
 
+/* Types that are used before their definition have one. */
+static void check_named_types(gpuc_relay_parser *p)
+{
+    const gpuc_map *all = &p->module->adts.map;
+    for (size_t i = 0; i < p->named_types.count; i++) {
+        const gpuc_adt *adt = p->named_types.at[i];
+        gpuc_relay_token at = {.line = adt->span.line, .column = adt->span.column};
+        if (adt->is_defined) continue;
+        gpuc_strmap known;
+        gpuc_strmap_init(&known, p->ctx);
+        gpuc_strmap_set(&known, "Tensor", p);
+        for (uint32_t k = 0; k < all->count; k++)
+            if (((gpuc_adt *)all->entries[k].value)->is_defined)
+                gpuc_strmap_set(&known, all->entries[k].key, p);
+        gpuc_relay_parse_fail(p, &at, "unknown type '%s'%s", adt->name,
+                              gpuc_relay_parse_hint(p, adt->name, &known));
+    }
+}
+
+static void parse_all(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_relay_parser *p = arg;
+    (void)ctx;
+    gpuc_relay_parse_advance(p);
+    while (parse_definition(p)) continue;
+    gpuc_relay_parse_keep_promises(p);
+    check_named_types(p);
+}
+
 void gpuc_relay_parse_text(gpuc_ctx *ctx, gpuc_rmodule *m, const char *text, const char *origin,
                            gpuc_ptrs *constants)
 {
@@ -343,25 +357,18 @@ void gpuc_relay_parse_text(gpuc_ctx *ctx, gpuc_rmodule *m, const char *text, con
     *t = (gpuc_relay_origin){gpuc_ctx_strdup(ctx, origin), gpuc_ctx_strdup(ctx, text)};
     gpuc_relay_parser p = {.ctx = ctx, .module = m, .text = t, .constants = constants ? constants : &own};
     p.lexer = (gpuc_relay_lexer){t->text, t->text, 1};
+    p.num_given = p.constants->count;
     gpuc_strmap_init(&p.vars, ctx);
     gpuc_strmap_init(&p.types, ctx);
     gpuc_strmap_init(&p.symbols, ctx);
     gpuc_map_init(&p.graph, ctx);
-    read_constants(&p);
-    gpuc_relay_parse_advance(&p);
-    while (parse_definition(&p)) continue;
-    for (size_t i = 0; i < p.named_types.count; i++) {
-        const gpuc_adt *adt = p.named_types.at[i];
-        gpuc_relay_token at = {.line = adt->span.line, .column = adt->span.column};
-        if (!adt->is_defined) {
-            gpuc_strmap known;
-            gpuc_strmap_init(&known, ctx);
-            gpuc_strmap_set(&known, "Tensor", t);
-            for (uint32_t k = 0; k < m->adts.map.count; k++)
-                if (((gpuc_adt *)m->adts.map.entries[k].value)->is_defined)
-                    gpuc_strmap_set(&known, m->adts.map.entries[k].key, t);
-            gpuc_relay_parse_fail(&p, &at, "unknown type '%s'%s", adt->name,
-                                  gpuc_relay_parse_hint(&p, adt->name, &known));
-        }
-    }
+    gpuc_map_init(&p.promised, ctx);
+    gpuc_status status = gpuc_ctx_protect(ctx, parse_all, &p);
+    if (!status) return;
+    if (p.located || gpuc_status_code(status) == GPUC_OUT_OF_MEMORY) gpuc_ctx_raise_status(ctx, status);
+    /* What types and extents say does not know where it is. */
+    const char *message =
+        gpuc_relay_located(ctx, gpuc_relay_parse_span(&p, &p.token), gpuc_status_message(status));
+    gpuc_status_release(status);
+    gpuc_raise(ctx, GPUC_INVALID_DATA, "%s", message);
 }

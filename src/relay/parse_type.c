@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parses types, extents among them. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,33 +36,67 @@ static void define_symbols(gpuc_relay_parser *p, gpuc_tir_parser *e)
     }
 }
 
+typedef struct extent {
+    gpuc_tir_parser parser;
+    gpuc_expr value;
+} extent;
+
+static void parse_extent(gpuc_ctx *ctx, void *arg)
+{
+    extent *x = arg;
+    (void)ctx;
+    gpuc_tir_parse_advance(&x->parser);
+    x->value = gpuc_tir_parse_expr(&x->parser);
+}
+
+/* Raises what the other parser says, in the form of this one. */
+static GPUC_NORETURN void fail_extent(gpuc_relay_parser *p, const gpuc_relay_token *begin,
+                                      const gpuc_tir_parser *e, gpuc_status status)
+{
+    gpuc_relay_token at = *begin;
+    const char *message = gpuc_status_message(status), *prefix = "";
+    if (gpuc_status_code(status) == GPUC_OUT_OF_MEMORY) gpuc_ctx_raise_status(p->ctx, status);
+    if (e->located) {
+        at.line = (uint32_t)e->wrong.line;
+        at.column = (uint32_t)e->wrong.column;
+        prefix = gpuc_ctx_printf(p->ctx, "%s:%d:%d: ", e->origin, e->wrong.line, e->wrong.column);
+    }
+    message = gpuc_ctx_strdup(p->ctx, message + strlen(prefix));
+    gpuc_status_release(status);
+    gpuc_relay_parse_fail(p, &at, "%s", message);
+}
+
 gpuc_expr gpuc_relay_parse_dim(gpuc_relay_parser *p)
 {
     gpuc_relay_token at = p->token;
     char *end;
     if (gpuc_relay_parse_accept(p, "?")) return gpuc_relay_any_dim(p->ctx);
     if (at.kind == GPUC_RELAY_TOKEN_NUMBER) {
+        errno = 0;
         long long v = strtoll(at.at, &end, 10);
         gpuc_relay_token after = gpuc_relay_parse_peek(p);
         bool alone = after.kind == GPUC_RELAY_TOKEN_PUNCT && strchr(",)]", *after.at);
-        if (alone && (end == at.at + at.length || *end == 'i')) {
+        if (errno) gpuc_relay_parse_fail(p, &at, "the integer does not fit in 64 bits");
+        if (alone && (end == at.at + at.length || !strncmp(end, "i64", at.length - (size_t)(end - at.at)))) {
             gpuc_relay_parse_advance(p);
             return gpuc_int(p->ctx, v);
         }
     }
-    gpuc_tir_parser e = {.ctx = p->ctx, .origin = p->text->name, .brackets = 1};
-    gpuc_strmap_init(&e.symbols, p->ctx);
-    define_symbols(p, &e);
-    gpuc_tir_lexer_init(&e.lexer, at.at);
-    e.lexer.line = (int)at.line;
-    e.lexer.line_start = at.at - (at.column - 1);
-    gpuc_tir_parse_advance(&e);
-    gpuc_expr dim = gpuc_tir_parse_expr(&e);
-    p->lexer.at = e.token.at; /* not token by token: // divides here */
-    p->lexer.line = (uint32_t)e.token.line;
-    p->lexer.line_start = e.token.at - (e.token.column - 1);
+    extent x = {.parser = {.ctx = p->ctx, .origin = p->text->name, .brackets = 1}};
+    gpuc_tir_parser *e = &x.parser;
+    gpuc_strmap_init(&e->symbols, p->ctx);
+    define_symbols(p, e);
+    gpuc_tir_lexer_init(&e->lexer, at.at);
+    e->lexer.line = (int)at.line;
+    e->lexer.line_start = at.at - (at.column - 1);
+    gpuc_status status = gpuc_ctx_protect(p->ctx, parse_extent, &x);
+    if (status) fail_extent(p, &at, e, status);
+    if (!gpuc_dtype_equal(x.value->dtype, GPUC_INDEX)) gpuc_relay_parse_fail(p, &at, "a size is an integer");
+    p->lexer.at = e->token.at; /* not token by token: // divides here */
+    p->lexer.line = (uint32_t)e->token.line;
+    p->lexer.line_start = e->token.at - (e->token.column - 1);
     gpuc_relay_parse_advance(p);
-    return dim;
+    return x.value;
 }
 
 static const gpuc_rtype *parse_tensor(gpuc_relay_parser *p)
@@ -104,7 +139,11 @@ void gpuc_relay_parse_type_params(gpuc_relay_parser *p, gpuc_ptrs *out)
 {
     if (!gpuc_relay_parse_accept(p, "[")) return;
     while (!gpuc_relay_parse_accept(p, "]")) {
+        size_t all = gpuc_relay_parse_mark(p);
+        gpuc_relay_token at = p->token;
         char *name = gpuc_relay_parse_word(p, "a type parameter");
+        gpuc_relay_parse_check_name(p, name, &at);
+        gpuc_relay_parse_check_once(p, all - out->count, name, &at);
         gpuc_ptrs_push(p->ctx, out, gpuc_relay_parse_bind_type(p, name));
         if (!gpuc_relay_parse_at(p, "]")) gpuc_relay_parse_expect(p, ",");
     }
@@ -155,6 +194,8 @@ static const gpuc_rtype *parse_word_type(gpuc_relay_parser *p)
     if (!strcmp(name, "_")) return gpuc_relay_rtype_hole(p->ctx);
     if (!strcmp(name, "Tensor") && gpuc_relay_parse_at(p, "[")) return parse_tensor(p);
     const gpuc_relay_binding *b = gpuc_strmap_get(&p->types, name);
+    if (b && gpuc_relay_parse_at(p, "["))
+        gpuc_relay_parse_fail(p, &p->token, "the type parameter '%s' has no parameters", name);
     if (b) return b->type;
     if (gpuc_dtype_parse(name, &t) && t.lanes == 1) return gpuc_relay_rtype_tensor(p->ctx, t, 0, NULL);
     return parse_named(p, &at, name);

@@ -5,9 +5,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/element.h"
 #include "relay/parse.h"
 
 /* ---- Numbers ---- */
+
+/* Words that are numbers. */
+typedef struct special {
+    const char *text;
+    double value;
+    uint8_t bits;
+} special;
+static const special specials[] = {
+    {"inff", (double)INFINITY, 32},
+    {"inff16", (double)INFINITY, 16},
+    {"inff64", (double)INFINITY, 64},
+    {"nanf", (double)NAN, 32},
+    {NULL, 0, 0},
+};
+
+bool gpuc_relay_parse_at_number(const gpuc_relay_parser *p)
+{
+    for (const special *s = specials; s->text; s++)
+        if (gpuc_relay_parse_at(p, s->text)) return true;
+    return p->token.kind == GPUC_RELAY_TOKEN_NUMBER;
+}
 
 typedef struct number {
     bool is_float;
@@ -20,7 +42,7 @@ typedef struct number {
 static void take_suffix(gpuc_relay_parser *p, const gpuc_relay_token *t, const char *suffix, number *n)
 {
     const char *end = t->at + t->length;
-    bool point = memchr(t->at, '.', t->length) || memchr(t->at, 'e', t->length);
+    bool point = strcspn(t->at, ".eE") < t->length;
     char *stop;
     n->is_float = suffix < end ? *suffix == 'f' : point;
     n->type = n->is_float ? GPUC_FLOAT32 : GPUC_INT32;
@@ -37,19 +59,26 @@ static void take_suffix(gpuc_relay_parser *p, const gpuc_relay_token *t, const c
 static number read_number(gpuc_relay_parser *p, bool negative)
 {
     gpuc_relay_token t = p->token;
-    number n = {0};
+    number n = {.is_float = true, .type = GPUC_FLOAT32};
     char *end;
-    if (gpuc_relay_parse_accept(p, "inff")) {
-        n = (number){
-            .is_float = true, .f = negative ? -(double)INFINITY : (double)INFINITY, .type = GPUC_FLOAT32};
-        return n;
-    }
+    for (const special *s = specials; s->text; s++)
+        if (gpuc_relay_parse_accept(p, s->text)) {
+            n.type.bits = s->bits;
+            n.f = negative ? -s->value : s->value;
+            return n;
+        }
     if (t.kind != GPUC_RELAY_TOKEN_NUMBER) gpuc_relay_parse_fail(p, &t, "a number is expected");
     char *text = gpuc_relay_parse_copy(p, &t, 0);
     n.f = strtod(text, &end);
     if (*text == '0' && (text[1] == 'x' || text[1] == 'X'))
         gpuc_relay_parse_fail(p, &t, "numbers are decimal");
     take_suffix(p, &t, t.at + (end - text), &n);
+    if (n.is_float) {
+        uint64_t stored = 0;
+        gpuc_float_store(n.type, &stored, n.f);
+        if (isinf(gpuc_float_load(n.type, &stored)))
+            gpuc_relay_parse_fail(p, &t, "the number does not fit in %d bits: inff is infinite", n.type.bits);
+    }
     if (negative) n.f = -n.f;
     if (!n.is_float) {
         errno = 0;
@@ -99,7 +128,7 @@ static void parse_entries(gpuc_relay_parser *p, entries *list)
         gpuc_relay_lexer lexer = p->lexer;
         gpuc_relay_token token = p->token;
         bool negative = gpuc_relay_parse_accept(p, "-");
-        bool is_number = p->token.kind == GPUC_RELAY_TOKEN_NUMBER || gpuc_relay_parse_at(p, "inff");
+        bool is_number = gpuc_relay_parse_at_number(p);
         gpuc_relay_token after = gpuc_relay_parse_peek(p);
         if (is_number && after.kind == GPUC_RELAY_TOKEN_PUNCT && strchr(",])", *after.at)) {
             number n = read_number(p, negative);
@@ -134,7 +163,7 @@ static const gpuc_attrs *parse_attr(gpuc_relay_parser *p, const gpuc_attrs *attr
     if (at.kind == GPUC_RELAY_TOKEN_STRING)
         return gpuc_attrs_string(p->ctx, attrs, name, gpuc_relay_parse_string(p));
     if (gpuc_relay_parse_at(p, "[") || gpuc_relay_parse_at(p, "(")) return parse_list(p, attrs, name);
-    if (at.kind == GPUC_RELAY_TOKEN_NAME && !gpuc_relay_parse_at(p, "inff")) {
+    if (at.kind == GPUC_RELAY_TOKEN_NAME && !gpuc_relay_parse_at_number(p)) {
         char *word = gpuc_relay_parse_word(p, "a value");
         if (!strcmp(word, "None") || !strcmp(word, "nullptr")) return attrs;
         if (!strcmp(word, "True") || !strcmp(word, "False"))
@@ -158,24 +187,4 @@ const gpuc_attrs *gpuc_relay_parse_attrs(gpuc_relay_parser *p)
         if (!gpuc_relay_parse_at(p, ")")) gpuc_relay_parse_expect(p, ",");
     }
     return attrs;
-}
-
-/* ---- Constants ---- */
-
-gpuc_rexpr *gpuc_relay_parse_meta(gpuc_relay_parser *p)
-{
-    gpuc_relay_token at = p->token;
-    gpuc_relay_parse_expect(p, "meta");
-    gpuc_relay_parse_expect(p, "[");
-    gpuc_relay_token kind = p->token;
-    if (strcmp(gpuc_relay_parse_word(p, "relay.Constant"), "relay.Constant"))
-        gpuc_relay_parse_fail(p, &kind, "only meta[relay.Constant] can be read");
-    gpuc_relay_parse_expect(p, "]");
-    gpuc_relay_parse_expect(p, "[");
-    number n = read_number(p, false);
-    gpuc_relay_parse_expect(p, "]");
-    size_t count = p->constants ? p->constants->count : 0;
-    if (n.is_float || n.i < 0 || (size_t)n.i >= count)
-        gpuc_relay_parse_fail(p, &at, "there are %zu constants: the section #[constants] holds them", count);
-    return p->constants->at[n.i];
 }

@@ -7,7 +7,7 @@
 
 typedef gpuc_relay_printer printer;
 
-static void print_scope(printer *p, gpuc_rexpr *body);
+static void print_scope(printer *p, gpuc_relay_block *block, gpuc_rexpr *body);
 
 static void indent(printer *p)
 {
@@ -110,17 +110,17 @@ static void print_list(printer *p, int n, gpuc_rexpr *const *at)
 
 /* ---- Nodes ---- */
 
-static void print_block(printer *p, gpuc_rexpr *body)
+static void print_block(printer *p, gpuc_relay_block *block, gpuc_rexpr *body)
 {
     gpuc_buf_str(p->out, "{\n");
     p->indent++;
-    print_scope(p, body);
+    print_scope(p, block, body);
     p->indent--;
     indent(p);
     gpuc_buf_str(p->out, "}");
 }
 
-static void print_function(printer *p, const gpuc_rfunction *f)
+static void print_function(printer *p, gpuc_relay_block *block, const gpuc_rfunction *f)
 {
     print_types(p, f->num_type_params, f->type_params);
     gpuc_buf_str(p->out, "(");
@@ -135,7 +135,7 @@ static void print_function(printer *p, const gpuc_rfunction *f)
         print_type(p, f->ret);
         gpuc_buf_str(p->out, " ");
     }
-    print_block(p, f->body);
+    print_block(p, block, f->body);
 }
 
 static void print_pattern(printer *p, const gpuc_rpattern *pattern)
@@ -158,8 +158,7 @@ static void print_pattern(printer *p, const gpuc_rpattern *pattern)
     gpuc_buf_str(p->out, pattern->tuple && pattern->n == 1 ? ",)" : ")");
 }
 
-/* TVM's operators of many tensors take one tuple. The tuple, where the arguments are all fields of one; NULL. */
-static gpuc_rexpr *whole_tuple(const gpuc_rexpr *e)
+gpuc_rexpr *gpuc_relay_print_whole_tuple(const gpuc_rexpr *e)
 {
     const gpuc_op *op = gpuc_relay_call_op(e);
     const gpuc_rcall *c = op && op->max_in < 0 ? gpuc_as_rcall(e) : NULL;
@@ -178,7 +177,7 @@ static void print_call(printer *p, gpuc_rexpr *e)
 {
     const gpuc_rcall *c = gpuc_as_rcall(e);
     const gpuc_op *op = gpuc_relay_call_op(e);
-    gpuc_rexpr *whole = whole_tuple(e);
+    gpuc_rexpr *whole = gpuc_relay_print_whole_tuple(e);
     bool tuple = op && op->max_in < 0 && !whole;
     print_ref(p, c->callee);
     if (c->callee->kind == GPUC_REXPR_CONSTRUCTOR && c->n == 0) return;
@@ -187,6 +186,11 @@ static void print_call(printer *p, gpuc_rexpr *e)
     if (tuple) gpuc_buf_str(p->out, c->n == 1 ? ",)" : ")");
     gpuc_relay_print_attrs(p, op, c->attrs, c->n > 0 || tuple);
     gpuc_buf_str(p->out, ")");
+}
+
+static gpuc_relay_block *block_of(printer *p, const gpuc_rexpr *e, int i)
+{
+    return ((gpuc_relay_place *)gpuc_map_get(&p->places, e))->blocks.at[i];
 }
 
 static void print_match(printer *p, const gpuc_rmatch *m)
@@ -199,7 +203,7 @@ static void print_match(printer *p, const gpuc_rmatch *m)
         indent(p);
         print_pattern(p, &m->clauses[i].pattern);
         gpuc_buf_str(p->out, " => ");
-        print_block(p, m->clauses[i].body);
+        print_block(p, block_of(p, &m->base, i), m->clauses[i].body);
         gpuc_buf_str(p->out, ",\n");
     }
     p->indent--;
@@ -229,17 +233,17 @@ static void print_node(printer *p, gpuc_rexpr *e)
         break;
     case GPUC_REXPR_FUNCTION:
         gpuc_buf_str(out, "fn ");
-        print_function(p, gpuc_as_rfunction(e));
+        print_function(p, block_of(p, e, 0), gpuc_as_rfunction(e));
         break;
     case GPUC_REXPR_IF:
         gpuc_buf_str(out, "if (");
         print_ref(p, gpuc_as_rif(e)->cond);
         gpuc_buf_str(out, ") ");
-        print_block(p, gpuc_as_rif(e)->then_branch);
+        print_block(p, block_of(p, e, 0), gpuc_as_rif(e)->then_branch);
         gpuc_buf_str(out, " else ");
-        print_block(p, gpuc_as_rif(e)->else_branch);
+        print_block(p, block_of(p, e, 1), gpuc_as_rif(e)->else_branch);
         break;
-    case GPUC_REXPR_LET: print_block(p, e); break;
+    case GPUC_REXPR_LET: print_block(p, block_of(p, e, 0), e); break;
     case GPUC_REXPR_MATCH: print_match(p, gpuc_as_rmatch(e)); break;
     }
 }
@@ -254,81 +258,40 @@ static void print_comment(printer *p, const gpuc_rexpr *e)
 
 /* ---- Blocks ---- */
 
-static bool named(const gpuc_rexpr *e)
+/* What e needs, each on a line of its own; and e, if it has one. */
+static void print_lines(printer *p, gpuc_relay_block *block, const gpuc_rexpr *e)
 {
-    switch (e->kind) {
-    case GPUC_REXPR_CALL:
-    case GPUC_REXPR_TUPLE:
-    case GPUC_REXPR_GET:
-    case GPUC_REXPR_FUNCTION:
-    case GPUC_REXPR_IF:
-    case GPUC_REXPR_LET:
-    case GPUC_REXPR_MATCH: return true;
-    case GPUC_REXPR_VAR:
-    case GPUC_REXPR_GLOBAL:
-    case GPUC_REXPR_CONSTANT:
-    case GPUC_REXPR_OP:
-    case GPUC_REXPR_CONSTRUCTOR:
-    case GPUC_REXPR_KIND_COUNT: break;
-    }
-    return false;
-}
-
-/* Operands that are evaluated where e stands, arguments before the callee. Branches and bodies are blocks of their
- * own. */
-static gpuc_rexpr *operand(const gpuc_rexpr *e, int i, void *arg)
-{
-    (void)arg;
-    bool has_blocks = e->kind == GPUC_REXPR_IF || e->kind == GPUC_REXPR_MATCH || e->kind == GPUC_REXPR_LET;
-    if (e->kind == GPUC_REXPR_CALL) {
-        const gpuc_rcall *c = gpuc_as_rcall(e);
-        gpuc_rexpr *whole = whole_tuple(e);
-        if (whole) return i == 0 ? whole : i == 1 ? c->callee : NULL;
-        return i < c->n ? c->args[i] : i == c->n ? c->callee : NULL;
-    }
-    if (e->kind == GPUC_REXPR_LET) return NULL; /* a block that prints its own */
-    return has_blocks && i > 0 ? NULL : gpuc_relay_child(e, i);
-}
-
-static bool is_open(const gpuc_rexpr *e, void *p)
-{
-    return named(e) && !gpuc_map_get(&((printer *)p)->names, e);
-}
-
-/* Each on a line of its own; added to the block's names. */
-static void print_operands(printer *p, gpuc_rexpr *root, gpuc_ptrs *block)
-{
-    gpuc_ptrs lines = {0};
-    gpuc_relay_walk_post_order(p->ctx, root, &(gpuc_relay_walk){operand, is_open, p}, &lines);
-    for (size_t i = 0; i + 1 < lines.count; i++) { /* the last is root */
-        gpuc_rexpr *e = lines.at[i];
+    const gpuc_relay_place *end = gpuc_map_get(&p->places, e);
+    for (; end && block->printed < block->lines.count; block->printed++) {
+        gpuc_rexpr *line = block->lines.at[block->printed];
+        if (((gpuc_relay_place *)gpuc_map_get(&p->places, line))->index > end->index) break;
         indent(p);
         char *name = gpuc_ctx_printf(p->ctx, "%%%d", p->next++);
         gpuc_buf_printf(p->out, "%s = ", name);
-        print_node(p, e);
-        gpuc_map_set(&p->names, e, name);
-        gpuc_ptrs_push(p->ctx, block, e);
+        print_node(p, line);
+        gpuc_map_set(&p->names, line, name);
         gpuc_buf_str(p->out, ";");
-        print_comment(p, e);
+        print_comment(p, line);
         gpuc_buf_str(p->out, "\n");
     }
 }
 
 static void print_value(printer *p, gpuc_rexpr *e)
 {
-    if (is_open(e, p))
+    const gpuc_relay_place *place = gpuc_map_get(&p->places, e);
+    if (place && place->alone)
         print_node(p, e);
     else
         print_ref(p, e);
 }
 
 /* A chain of lets is one block: it may be long. */
-static void print_scope(printer *p, gpuc_rexpr *body)
+static void print_scope(printer *p, gpuc_relay_block *block, gpuc_rexpr *body)
 {
-    gpuc_ptrs block = {0};
-    for (; body->kind == GPUC_REXPR_LET && is_open(body, p); body = gpuc_as_rlet(body)->body) {
+    for (; body->kind == GPUC_REXPR_LET; body = gpuc_as_rlet(body)->body) {
         const gpuc_rlet *l = gpuc_as_rlet(body);
-        if (is_open(l->value, p)) print_operands(p, l->value, &block);
+        if (block_of(p, body, 0) != block) break;
+        print_lines(p, block, l->value);
         indent(p);
         gpuc_buf_str(p->out, "let ");
         define_var(p, l->var);
@@ -336,12 +299,11 @@ static void print_scope(printer *p, gpuc_rexpr *body)
         print_value(p, l->value);
         gpuc_buf_str(p->out, ";\n");
     }
-    if (is_open(body, p)) print_operands(p, body, &block);
+    print_lines(p, block, body);
     indent(p);
     print_value(p, body);
     print_comment(p, body);
     gpuc_buf_str(p->out, "\n");
-    for (size_t i = 0; i < block.count; i++) gpuc_map_set(&p->names, block.at[i], NULL);
 }
 
 /* ---- Modules ---- */
@@ -376,7 +338,7 @@ void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e, int flag
     printer p;
     gpuc_ptrs constants = {0};
     start(&p, ctx, out, flags, &constants);
-    print_scope(&p, e);
+    print_scope(&p, gpuc_relay_print_place(&p, e), e);
     if (flags & GPUC_RELAY_PRINT_CONSTANTS && constants.count) gpuc_relay_print_constants(&p);
 }
 
@@ -397,7 +359,8 @@ void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m, int f
         p.next = 0;
         gpuc_strmap_init(&p.used, ctx);
         gpuc_buf_printf(out, "%sdef @%s", between, (const char *)entry->key);
-        print_function(&p, gpuc_as_rfunction(entry->value));
+        const gpuc_rfunction *f = gpuc_as_rfunction(entry->value);
+        print_function(&p, gpuc_relay_print_place(&p, f->body), f);
         gpuc_buf_str(out, "\n");
         between = "\n";
     }

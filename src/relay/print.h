@@ -5,9 +5,26 @@
 
 #include "relay/relay.h"
 
+typedef struct gpuc_relay_block {
+    struct gpuc_relay_block *parent;
+    int depth;
+    gpuc_ptrs lines; /* nodes with a line of their own, operands first */
+    size_t printed;  /* how many of them are */
+} gpuc_relay_block;
+
+/* Where a node is printed. */
+typedef struct gpuc_relay_place {
+    gpuc_relay_block *block;
+    size_t index;     /* in an order in which operands come first */
+    bool alone;       /* its only use is as the value of a let, or as what a block gives: it has no line */
+    bool continues;   /* a let that belongs to the block */
+    gpuc_ptrs blocks; /* gpuc_relay_block of a let, a function's body, branches, clauses */
+} gpuc_relay_place;
+
 typedef struct gpuc_relay_printer {
     gpuc_ctx *ctx;
     gpuc_buf *out;
+    gpuc_map places;      /* node of the function -> gpuc_relay_place */
     gpuc_map names;       /* node -> its text */
     gpuc_strmap used;     /* names of variables -> itself */
     int next, indent;     /* number of the next line with a name; depth of blocks */
@@ -16,6 +33,10 @@ typedef struct gpuc_relay_printer {
     gpuc_map numbers;     /* constant -> its number there + 1 */
 } gpuc_relay_printer;
 
+/* Fills places for what is below root, which the block gives. */
+gpuc_relay_block *gpuc_relay_print_place(gpuc_relay_printer *p, gpuc_rexpr *root);
+/* TVM's operators of many tensors take one tuple: that of which all fields are arguments of the call; NULL. */
+gpuc_rexpr *gpuc_relay_print_whole_tuple(const gpuc_rexpr *call);
 /* The number as a literal of the language; false: there is none for it. */
 bool gpuc_relay_print_scalar(gpuc_buf *out, gpuc_dtype t, const void *value);
 /* A double with as few digits as give it back. */

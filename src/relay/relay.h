@@ -32,11 +32,14 @@ typedef struct gpuc_rtype {
     const char *name;                       /* VAR */
     struct gpuc_rhole *hole;                /* HOLE; inference owns it */
     bool open;                              /* a HOLE, or has one inside */
-    bool varies;                            /* a VAR, or has one inside that is not a parameter of its own */
-    int depth;                              /* levels of types inside */
+    bool varies;                            /* a VAR, or has one inside */
+    bool unknown;                           /* has a `?` inside */
+    int depth, size;                        /* levels of types inside; types inside, and it */
 } gpuc_rtype;
-/* Levels that a type may have, which bounds recursion over types. */
+/* Levels that a type may have, which bounds recursion over types; and types inside of it, each counted as often as it
+ * stands there: pairs of pairs share theirs, and would be too long to print. */
 #define GPUC_RELAY_TYPE_DEPTH 400
+#define GPUC_RELAY_TYPE_SIZE (1 << 17)
 
 /* Text that programs were read from, for messages. */
 typedef struct gpuc_relay_text {
@@ -219,6 +222,9 @@ typedef struct gpuc_rconstructor {
 gpuc_rexpr *gpuc_relay_var(gpuc_ctx *ctx, const char *name, const gpuc_rtype *type);
 gpuc_rexpr *gpuc_relay_global(gpuc_ctx *ctx, const char *name);
 gpuc_rexpr *gpuc_relay_constant(gpuc_ctx *ctx, const gpuc_rtype *type, gpuc_const_data *data);
+/* A constant whose type and data come later: those of another. */
+gpuc_rexpr *gpuc_relay_promised_constant(gpuc_ctx *ctx);
+void gpuc_relay_keep_promise(gpuc_rexpr *promised, const gpuc_rexpr *constant);
 gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs *attrs, int n,
                             gpuc_rexpr *const *args);
 /* Call of an operator by any of its names, with attributes in any of their spellings (gpuc/op.h), which are
@@ -308,6 +314,7 @@ struct gpuc_rmodule {
     gpuc_strmap functions;    /* name -> gpuc_rexpr* (FUNCTION) */
     gpuc_strmap adts;         /* name -> gpuc_adt * */
     gpuc_strmap constructors; /* name -> const gpuc_constructor * */
+    gpuc_strmap imports;      /* what texts imported, as it was written; values are not NULL */
     int num_outputs;          /* of main: names in graph order */
     const char *const *output_names;
     gpuc_ptrs conditions; /* gpuc_op_condition: what sizes must satisfy for the operators to make sense */
@@ -360,6 +367,8 @@ void gpuc_relay_parse_text(gpuc_ctx *ctx, gpuc_rmodule *m, const char *text, con
 /* Infers the types of a program: functions with type parameters, recursion, matches, closures. Calls that are as they
  * were written are completed in their place. Errors say where in the text. */
 void gpuc_relay_infer_module(gpuc_ctx *ctx, gpuc_rmodule *m);
+/* The same of the functions from number first on: those before have their types, and are not touched. */
+void gpuc_relay_infer_functions(gpuc_ctx *ctx, gpuc_rmodule *m, uint32_t first);
 void gpuc_relay_infer_type(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *root);
 /* Prints a module as TVM 0.13 does. Constants that are no scalars are meta[relay.Constant][i]: they are added to
  * constants, of which it is the i-th (NULL: nobody wants them). Raises where blocks are nested too deep. */

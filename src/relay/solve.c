@@ -27,6 +27,8 @@ const gpuc_rtype *gpuc_relay_find(const gpuc_rtype *t)
 
 static void check_depth(gpuc_relay_solver *s, int depth)
 {
+    if (++s->work > 8 * GPUC_RELAY_TYPE_SIZE)
+        gpuc_relay_type_fail(s, "a type has more than %d parts", GPUC_RELAY_TYPE_SIZE);
     if (depth > GPUC_RELAY_TYPE_DEPTH)
         gpuc_relay_type_fail(s, "a type has more than %d levels", GPUC_RELAY_TYPE_DEPTH);
 }
@@ -50,13 +52,19 @@ const gpuc_rtype *gpuc_relay_resolve(gpuc_relay_solver *s, const gpuc_rtype *t)
     return resolve(s, t, 0);
 }
 
+static void deinit_buf(void *buf)
+{
+    gpuc_buf_deinit(buf);
+}
+
 const char *gpuc_relay_type_text(gpuc_relay_solver *s, const gpuc_rtype *t)
 {
     gpuc_buf out;
     gpuc_buf_init(&out, s->ctx->allocator);
+    gpuc_ctx_push_cleanup(s->ctx, deinit_buf, &out);
     gpuc_relay_rtype_print(s->ctx, &out, gpuc_relay_resolve(s, t));
     const char *text = gpuc_ctx_strdup(s->ctx, gpuc_buf_cstr(&out));
-    gpuc_buf_deinit(&out);
+    gpuc_ctx_pop_cleanup(s->ctx, true);
     return text;
 }
 
@@ -80,6 +88,7 @@ static const gpuc_rtype *fill(gpuc_relay_solver *s, const gpuc_rtype *hole, cons
     gpuc_rhole *h = hole->hole;
     h->is = t;
     if (t->kind == GPUC_RTYPE_HOLE) { /* what waited goes on waiting, for the other */
+        t->hole->fixed |= h->fixed;
         for (size_t i = 0; i < h->waiting.count; i++)
             gpuc_ptrs_push(s->ctx, &t->hole->waiting, h->waiting.at[i]);
     } else {
@@ -99,12 +108,13 @@ const gpuc_rtype *gpuc_relay_instantiate(gpuc_relay_solver *s, const gpuc_rtype 
 {
     t = gpuc_relay_find(t);
     if (t->kind != GPUC_RTYPE_FUNC || !t->num_params) return t;
+    t = gpuc_relay_resolve(s, t);
     const gpuc_rtype **holes = gpuc_new_array(s->ctx, const gpuc_rtype *, t->num_params);
+    bool itself = t->open && gpuc_map_get(&s->inside, t->params[0]);
     for (int i = 0; i < t->num_params; i++) {
-        holes[i] = gpuc_relay_rtype_hole(s->ctx);
+        holes[i] = itself ? t->params[i] : gpuc_relay_rtype_hole(s->ctx);
         if (args) gpuc_ptrs_push(s->ctx, args, holes[i]);
     }
-    t = gpuc_relay_resolve(s, t);
     const gpuc_rtype *body = gpuc_relay_rtype_func(s->ctx, t->n, t->at, t->ret);
     return gpuc_relay_rtype_substitute(s->ctx, body, t->num_params, t->params, holes);
 }
@@ -140,14 +150,16 @@ static const gpuc_rtype *unify_tensors(gpuc_relay_solver *s, const gpuc_rtype *a
 
 static const gpuc_rtype *unify(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b, int depth);
 
+/* What is wanted of a function's parameters is what it is given: the other way round. */
 static const gpuc_rtype *unify_parts(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b,
                                      int depth)
 {
-    bool is_a = true, is_b = true;
+    bool is_a = true, is_b = true, back = a->kind == GPUC_RTYPE_FUNC;
     if (a->n != b->n || a->adt != b->adt) return NULL;
     const gpuc_rtype **at = gpuc_new_array(s->ctx, const gpuc_rtype *, a->n + 1), *ret = NULL;
     for (int i = 0; i < a->n; i++) {
-        if (!(at[i] = unify(s, a->at[i], b->at[i], depth + 1))) return NULL;
+        at[i] = unify(s, (back ? b : a)->at[i], (back ? a : b)->at[i], depth + 1);
+        if (!at[i]) return NULL;
         is_a &= at[i] == gpuc_relay_find(a->at[i]);
         is_b &= at[i] == gpuc_relay_find(b->at[i]);
     }
@@ -162,12 +174,30 @@ static const gpuc_rtype *unify_parts(gpuc_relay_solver *s, const gpuc_rtype *a, 
                                      : gpuc_relay_rtype_tuple(s->ctx, a->n, at);
 }
 
+/* With type parameters that are types of their own, which nothing else fits. */
+static const gpuc_rtype *rigid(gpuc_relay_solver *s, const gpuc_rtype *t)
+{
+    if (!t->num_params) return t;
+    const gpuc_rtype **vars = gpuc_new_array(s->ctx, const gpuc_rtype *, t->num_params);
+    for (int i = 0; i < t->num_params; i++) vars[i] = gpuc_relay_rtype_var(s->ctx, t->params[i]->name);
+    t = gpuc_relay_resolve(s, t);
+    const gpuc_rtype *body = gpuc_relay_rtype_func(s->ctx, t->n, t->at, t->ret);
+    return gpuc_relay_rtype_substitute(s->ctx, body, t->num_params, t->params, vars);
+}
+
+static const gpuc_rtype *unify_functions(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b,
+                                         int depth)
+{
+    const gpuc_rtype *out = unify_parts(s, rigid(s, a), gpuc_relay_instantiate(s, b, NULL), depth);
+    return out && (a->num_params || b->num_params) ? a : out;
+}
+
 /* The hole that a known type is reached through, so that it can become less known. */
 static const gpuc_rtype *last_hole(const gpuc_rtype *t)
 {
     const gpuc_rtype *hole = NULL;
     for (; t->kind == GPUC_RTYPE_HOLE && t->hole->is; t = t->hole->is) hole = t;
-    return hole;
+    return hole && hole->hole->fixed ? NULL : hole;
 }
 
 static const gpuc_rtype *unify(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b, int depth)
@@ -182,11 +212,7 @@ static const gpuc_rtype *unify(gpuc_relay_solver *s, const gpuc_rtype *a, const 
     if (a->kind != b->kind) return NULL;
     switch (a->kind) {
     case GPUC_RTYPE_TENSOR: out = unify_tensors(s, a, b); break;
-    case GPUC_RTYPE_FUNC:
-        a = gpuc_relay_instantiate(s, a, NULL);
-        b = gpuc_relay_instantiate(s, b, NULL);
-        out = unify_parts(s, a, b, depth);
-        break;
+    case GPUC_RTYPE_FUNC: out = unify_functions(s, a, b, depth); break;
     case GPUC_RTYPE_TUPLE:
     case GPUC_RTYPE_ADT: out = unify_parts(s, a, b, depth); break;
     case GPUC_RTYPE_VAR:

@@ -8,11 +8,14 @@
 typedef struct gpuc_relay_solver {
     gpuc_ctx *ctx;
     gpuc_rmodule *module;
+    uint32_t first;        /* the functions before have their types */
     const gpuc_rexpr *at;  /* what is being inferred, for messages */
     gpuc_relay_span place; /* the same where it is no expression */
     gpuc_ptrs ready;       /* expressions that waited for holes that are known now */
     gpuc_map waiting;      /* expression -> itself, while it waits */
     gpuc_map done;         /* expression -> itself, once it was visited */
+    gpuc_map inside;       /* type parameters of the functions that the walk is inside of */
+    int64_t work;          /* parts of types that were looked at for this expression */
     gpuc_ptrs visited;     /* in order */
 } gpuc_relay_solver;
 
@@ -20,9 +23,11 @@ typedef struct gpuc_relay_solver {
 const gpuc_rtype *gpuc_relay_find(const gpuc_rtype *t);
 /* The type without holes that are known. */
 const gpuc_rtype *gpuc_relay_resolve(gpuc_relay_solver *s, const gpuc_rtype *t);
-/* Makes both the same, and returns that; NULL: they differ. Where one has an unknown extent, so has the result. */
+/* Makes both the same, and returns that; NULL: they differ. Where one has an unknown extent, so has the result. Of
+ * functions with type parameters, b may be more general than a, what is wanted. */
 const gpuc_rtype *gpuc_relay_unify(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b);
-/* A function type with new holes for its type parameters, which are listed in args (NULL: not wanted). */
+/* A function type with new holes for its type parameters, which are listed in args (NULL: not wanted). Inside of a
+ * function whose type has holes they stand for themselves. */
 const gpuc_rtype *gpuc_relay_instantiate(gpuc_relay_solver *s, const gpuc_rtype *t, gpuc_ptrs *args);
 /* The expression is visited again when the hole is known. */
 void gpuc_relay_wait(gpuc_relay_solver *s, const gpuc_rtype *hole, gpuc_rexpr *e);
@@ -31,5 +36,7 @@ GPUC_NORETURN void gpuc_relay_type_fail(gpuc_relay_solver *s, const char *fmt, .
 /* Types of the variables of all clauses, from that of the value; checks that some clause fits every value. */
 void gpuc_relay_infer_patterns(gpuc_relay_solver *s, const gpuc_rmatch *m);
 void gpuc_relay_check_exhaustive(gpuc_relay_solver *s, const gpuc_rmatch *m);
+/* Type parameters stand inside of the functions that have them. */
+void gpuc_relay_check_type_params(gpuc_relay_solver *s, gpuc_rexpr *function);
 
 #endif

@@ -10,6 +10,10 @@ static void add_inside(gpuc_ctx *ctx, gpuc_rtype *t, const gpuc_rtype *inside)
     if (!inside) return;
     t->open |= inside->open;
     t->varies |= inside->varies;
+    t->unknown |= inside->unknown;
+    t->size += inside->size;
+    if (t->size > GPUC_RELAY_TYPE_SIZE)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a type has more than %d parts", GPUC_RELAY_TYPE_SIZE);
     if (inside->depth >= t->depth) t->depth = inside->depth + 1;
     if (t->depth > GPUC_RELAY_TYPE_DEPTH)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a type has more than %d levels", GPUC_RELAY_TYPE_DEPTH);
@@ -20,6 +24,7 @@ static gpuc_rtype *make(gpuc_ctx *ctx, gpuc_rtype_kind kind, int n, const gpuc_r
     gpuc_rtype *t = gpuc_new(ctx, gpuc_rtype);
     t->kind = kind;
     t->n = n;
+    t->size = 1;
     t->at = n ? gpuc_ctx_memdup(ctx, at, sizeof(const gpuc_rtype *) * (size_t)n) : NULL;
     for (int i = 0; i < n; i++) add_inside(ctx, t, at[i]);
     return t;
@@ -33,6 +38,7 @@ const gpuc_rtype *gpuc_relay_rtype_tensor(gpuc_ctx *ctx, gpuc_dtype dtype, int n
         .ndim = ndim,
         .dims = ndim ? gpuc_ctx_memdup(ctx, dims, sizeof(gpuc_expr) * (size_t)ndim) : NULL,
     };
+    for (int i = 0; i < ndim; i++) t->unknown |= gpuc_relay_is_any_dim(dims[i]);
     return t;
 }
 
@@ -92,17 +98,36 @@ const gpuc_rtype *gpuc_relay_rtype_hole(gpuc_ctx *ctx)
 
 /* ---- Rebuilding ---- */
 
-typedef const gpuc_rtype *leaf_fn(gpuc_ctx *ctx, const gpuc_rtype *leaf, void *arg);
+typedef struct substitution {
+    int n; /* -1: of every `?` by a new one */
+    const gpuc_rtype *const *vars, *const *by;
+} substitution;
 
-/* The type with its tensors and VARs replaced; itself where nothing changes. */
-static const gpuc_rtype *rebuild(gpuc_ctx *ctx, const gpuc_rtype *t, leaf_fn *leaf, void *arg)
+static const gpuc_rtype *fresh_dims(gpuc_ctx *ctx, const gpuc_rtype *t)
 {
-    if (!t || t->kind == GPUC_RTYPE_HOLE) return t;
-    if (t->kind == GPUC_RTYPE_TENSOR || t->kind == GPUC_RTYPE_VAR) return leaf(ctx, t, arg);
+    gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, t->tensor.ndim);
+    for (int i = 0; i < t->tensor.ndim; i++)
+        dims[i] = gpuc_relay_is_any_dim(t->tensor.dims[i]) ? gpuc_relay_any_dim(ctx) : t->tensor.dims[i];
+    return gpuc_relay_rtype_tensor(ctx, t->tensor.dtype, t->tensor.ndim, dims);
+}
+
+static const gpuc_rtype *replace_var(const gpuc_rtype *t, const substitution *s)
+{
+    for (int i = 0; i < s->n; i++)
+        if (t == s->vars[i]) return s->by[i];
+    return t;
+}
+
+/* Looks only where something may change: parts are shared, a type has more of them than memory. */
+static const gpuc_rtype *rebuild(gpuc_ctx *ctx, const gpuc_rtype *t, const substitution *s)
+{
+    if (!t || !(s->n < 0 ? t->unknown : t->varies)) return t;
+    if (t->kind == GPUC_RTYPE_TENSOR) return fresh_dims(ctx, t);
+    if (t->kind == GPUC_RTYPE_VAR) return replace_var(t, s);
     const gpuc_rtype **at = gpuc_new_array(ctx, const gpuc_rtype *, t->n + 1);
-    const gpuc_rtype *ret = rebuild(ctx, t->ret, leaf, arg);
+    const gpuc_rtype *ret = rebuild(ctx, t->ret, s);
     bool same = ret == t->ret;
-    for (int i = 0; i < t->n; i++) same &= (at[i] = rebuild(ctx, t->at[i], leaf, arg)) == t->at[i];
+    for (int i = 0; i < t->n; i++) same &= (at[i] = rebuild(ctx, t->at[i], s)) == t->at[i];
     if (same) return t;
     if (t->kind == GPUC_RTYPE_FUNC)
         return gpuc_relay_rtype_scheme(ctx, t->num_params, t->params, t->n, at, ret);
@@ -110,25 +135,11 @@ static const gpuc_rtype *rebuild(gpuc_ctx *ctx, const gpuc_rtype *t, leaf_fn *le
                                      : gpuc_relay_rtype_tuple(ctx, t->n, at);
 }
 
-typedef struct substitution {
-    int n;
-    const gpuc_rtype *const *vars, *const *by;
-} substitution;
-
-static const gpuc_rtype *replace_var(gpuc_ctx *ctx, const gpuc_rtype *t, void *arg)
-{
-    const substitution *s = arg;
-    (void)ctx;
-    for (int i = 0; i < s->n; i++)
-        if (t == s->vars[i]) return s->by[i];
-    return t;
-}
-
 const gpuc_rtype *gpuc_relay_rtype_substitute(gpuc_ctx *ctx, const gpuc_rtype *t, int n,
                                               const gpuc_rtype *const *vars, const gpuc_rtype *const *by)
 {
     substitution s = {n, vars, by};
-    return n ? rebuild(ctx, t, replace_var, &s) : t;
+    return rebuild(ctx, t, &s);
 }
 
 gpuc_expr gpuc_relay_any_dim(gpuc_ctx *ctx)
@@ -148,21 +159,9 @@ bool gpuc_relay_is_any_dim(gpuc_expr dim)
     return dim->flags & GPUC_TIR_HAS_VAR && !gpuc_tir_visit((gpuc_ctx *)dim->ctx, dim, is_known, NULL);
 }
 
-static const gpuc_rtype *fresh_dims(gpuc_ctx *ctx, const gpuc_rtype *t, void *arg)
-{
-    bool any = false;
-    (void)arg;
-    for (int i = 0; i < t->tensor.ndim; i++) any |= gpuc_relay_is_any_dim(t->tensor.dims[i]);
-    if (!any) return t;
-    gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, t->tensor.ndim);
-    for (int i = 0; i < t->tensor.ndim; i++)
-        dims[i] = gpuc_relay_is_any_dim(t->tensor.dims[i]) ? gpuc_relay_any_dim(ctx) : t->tensor.dims[i];
-    return gpuc_relay_rtype_tensor(ctx, t->tensor.dtype, t->tensor.ndim, dims);
-}
-
 const gpuc_rtype *gpuc_relay_rtype_fresh(gpuc_ctx *ctx, const gpuc_rtype *t)
 {
-    return rebuild(ctx, t, fresh_dims, NULL);
+    return rebuild(ctx, t, &(substitution){.n = -1});
 }
 
 bool gpuc_relay_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b)

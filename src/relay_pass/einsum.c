@@ -372,9 +372,13 @@ static void next_pair(const maker *m, int *a, int *b)
 
 /* ---- Calls ---- */
 
-/* Whether each dimension is known to be that of its label, or 1: others a run may broadcast. */
+/* Whether each dimension is known to be that of its label, or 1: others a run may broadcast. Products in between may
+ * have all labels, each of which is a letter. */
 static bool is_clear(const gpuc_op_contraction *c, const gpuc_op_call *call)
 {
+    int labels = 0;
+    for (int i = 0; i < GPUC_OP_LABELS; i++) labels += c->extent[i] != NULL;
+    if (labels > GPUC_OP_LETTERS) return false;
     for (int i = 0; i < c->operands; i++)
         for (int k = 0; k < c->in[i].n; k++) {
             if (c->in[i].n > GPUC_OP_LETTERS) return false;

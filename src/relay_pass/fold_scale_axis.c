@@ -17,8 +17,10 @@ static bool is_weight(const gpuc_rexpr *e)
 static int channel_axis(const gpuc_rexpr *e)
 {
     const gpuc_op *op = gpuc_relay_call_op(e);
-    if (!op || (strncmp(op->name, "nn.conv", 7) && strcmp(op->name, "nn.dense"))) return -1;
-    return is_weight(gpuc_as_rcall(e)->args[1]) ? 1 : -1;
+    bool dense = op && !strcmp(op->name, "nn.dense");
+    if (!op || (strncmp(op->name, "nn.conv", 7) && !dense)) return -1;
+    if (!is_weight(gpuc_as_rcall(e)->args[1])) return -1;
+    return dense ? gpuc_relay_tensor_type(e)->ndim - 1 : 1;
 }
 
 /* Whether c is constant, with one value per channel at axis when broadcast against a tensor of rank ndim. */

@@ -37,7 +37,7 @@ static bool cut_axes(const gpuc_rexpr *e, int *weight_axis, int *out_axis)
     int out_rank = gpuc_relay_tensor_type(e)->ndim;
     if (gpuc_relay_is_op(e, "nn.dense")) {
         *weight_axis = 0;
-        *out_axis = 1;
+        *out_axis = out_rank - 1;
         return true;
     }
     if (gpuc_relay_is_op(e, "nn.matmul")) {

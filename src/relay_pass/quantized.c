@@ -3,6 +3,8 @@
  * dequantize and quantize, which are fused with it. Products stay products of integers, without their zero points. */
 #include "relay_pass/quantized.h"
 
+#include "relay/infer.h"
+
 static gpuc_rexpr *dequantized(gpuc_ctx *ctx, gpuc_rexpr *q, gpuc_rexpr *scale, gpuc_rexpr *zero,
                                int64_t axis)
 {
@@ -18,12 +20,17 @@ static gpuc_rexpr *quantized(gpuc_ctx *ctx, const gpuc_rcall *c, gpuc_rexpr *y)
     return gpuc_relay_op(ctx, "qnn.quantize", gpuc_attrs_int(ctx, a, "axis", 0), 3, args);
 }
 
-static bool is_zero(const gpuc_rexpr *e)
+/* Whether a zero point is known to be of -max to max. */
+static bool is_within(const gpuc_rexpr *zero, int64_t max)
 {
-    if (e->kind != GPUC_REXPR_CONSTANT) return false;
-    const gpuc_const_data *data = gpuc_as_rconstant((gpuc_rexpr *)e)->data;
-    for (size_t i = 0; i < data->size; i++)
-        if (((const char *)data->bytes)[i]) return false;
+    gpuc_dtype t = gpuc_relay_tensor_type(zero)->dtype;
+    if (t.bits == 8 && max > UINT8_MAX) return true;
+    if (zero->kind != GPUC_REXPR_CONSTANT) return false;
+    const gpuc_const_data *data = gpuc_as_rconstant((gpuc_rexpr *)zero)->data;
+    for (size_t i = 0; i < data->size; i += gpuc_dtype_bytes(t)) {
+        int64_t v = gpuc_relay_read_integer((const char *)data->bytes + i, t);
+        if (v < -max || v > max) return false;
+    }
     return true;
 }
 
@@ -31,9 +38,9 @@ static bool is_zero(const gpuc_rexpr *e)
 static gpuc_rexpr *centered(gpuc_ctx *ctx, gpuc_rexpr *x, gpuc_rexpr *zero, int axis)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(x), *z = gpuc_relay_tensor_type(zero);
-    gpuc_dtype wide = t->dtype.bits == 8 ? GPUC_INT16 : GPUC_INT32;
+    gpuc_dtype wide = t->dtype.bits == 8 && is_within(zero, INT16_MAX - UINT8_MAX) ? GPUC_INT16 : GPUC_INT32;
     gpuc_expr dims[GPUC_OP_MAX_DIMS];
-    if (is_zero(zero)) return x;
+    if (is_within(zero, 0)) return x;
     zero = gpuc_relay_pass_cast(ctx, zero, wide);
     if (z->ndim && !gpuc_tir_is_const(z->dims[0], 1)) {
         for (int i = 0; i < t->ndim; i++) dims[i] = i == axis ? z->dims[0] : gpuc_int(ctx, 1);

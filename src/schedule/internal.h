@@ -7,6 +7,7 @@
 
 #include "arith/arith.h"
 #include "te/te.h"
+#include "tir/intern.h"
 
 typedef struct gpuc_pragma {
     const char *key;
@@ -129,20 +130,90 @@ void gpuc_schedule_pass_up_mark(const gpuc_stage *st, gpuc_map *marks);
 
 /* ---- Tensorize ---- */
 
+enum { GPUC_TENSOR_AXES = 8 };
+
+/* A read of an input of the pattern: index [d] is sum(scale[d][x] * axis x) + offset[d]. */
+typedef struct gpuc_tensor_intrin_read {
+    gpuc_expr read;
+    int64_t scale[GPUC_TENSOR_AXES][GPUC_TENSOR_AXES], offset[GPUC_TENSOR_AXES];
+} gpuc_tensor_intrin_read;
+
+/* How the distance of elements along a dimension of a tensor follows from those along an axis of the pattern, once the
+ * steps before are known. */
+typedef struct gpuc_tensor_step {
+    int dim, axis;
+    const gpuc_tensor_intrin_read *read;
+} gpuc_tensor_step;
+
+/* A tensor of the pattern: an input, or an output, whose one read is at its axes. */
+typedef struct gpuc_tensor_operand {
+    gpuc_tensor *tensor;
+    gpuc_ptrs reads; /* gpuc_tensor_intrin_read */
+    int num_steps;
+    gpuc_tensor_step steps[GPUC_TENSOR_AXES];
+} gpuc_tensor_operand;
+
 struct gpuc_tensor_intrin {
     const char *name;
     const gpuc_te_op *pattern;
     int num_inputs;
-    gpuc_tensor **inputs;
-    gpuc_tensor_emit emit;
-    void *arg;
+    gpuc_tensor_operand *inputs, output; /* outputs are alike */
+    gpuc_tensor_parts parts;
 };
 
-/* One run of the intrinsic for the element that e describes, in the place of these loops with their
- * variables. Raises unless the computation is the pattern's. */
-gpuc_stmt gpuc_tensor_intrin_run(gpuc_analyzer *a, const gpuc_stage *st, const gpuc_tensor_intrin *intrin,
-                                 const gpuc_te_emit *e, int n, const gpuc_iter *const *loops,
-                                 const gpuc_expr *vars);
+static inline int gpuc_tensor_intrin_rank(const gpuc_tensor_intrin *t)
+{
+    return t->pattern->num_axes + t->pattern->num_reduce;
+}
+static inline const gpuc_iter *gpuc_tensor_intrin_axis(const gpuc_tensor_intrin *t, int i)
+{
+    const gpuc_te_op *p = t->pattern;
+    return i < p->num_axes ? p->axes[i] : p->reduce[i - p->num_axes];
+}
+
+/* A computation that is the pattern's: what stands for each of its reads. */
+typedef struct gpuc_tensor_match {
+    gpuc_ctx *ctx;
+    const gpuc_tensor_intrin *intrin;
+    unsigned swaps; /* bit i: the operands of commutative operator i are taken the other way round */
+    int operators, steps;
+    gpuc_ptrs pattern, found; /* READs */
+    const char *differs;      /* the first difference */
+} gpuc_tensor_match;
+/* Matches op over all orders of the operands of commutative operators. `fits` (or NULL) may refuse a match: it returns why,
+ * NULL if it does not. Returns NULL, or the difference of what comes nearest. */
+const char *gpuc_tensor_intrin_find_match(gpuc_ctx *ctx, const gpuc_tensor_intrin *t, const gpuc_te_op *op,
+                                          const char *(*fits)(const gpuc_tensor_match *m, void *arg),
+                                          void *arg, gpuc_tensor_match *m);
+
+/* Where the pattern's tensors lie for the loops that an intrinsic stands for. */
+typedef struct gpuc_tensor_binding {
+    gpuc_ctx *ctx;
+    gpuc_analyzer *analyzer;
+    const gpuc_stage *stage;
+    const gpuc_tensor_intrin *intrin;
+    const gpuc_te_emit *emit;
+    int rank;                             /* of the axes that have loops: those of the output come first */
+    gpuc_expr var[GPUC_TENSOR_AXES];      /* loop variable of each axis */
+    const gpuc_tensor_region **in, **out; /* in: NULL without the reduce axes */
+} gpuc_tensor_binding;
+/* The region of a tensor whose read number r stands for an element at index[r], of one index per dimension of the buffer;
+ * NULL, and why, where the elements do not lie as the pattern reads them. name: of what lies there. */
+const gpuc_tensor_region *gpuc_tensor_intrin_region(const gpuc_tensor_binding *b,
+                                                    const gpuc_tensor_operand *t, const char *name,
+                                                    const gpuc_tir_buffer *buffer,
+                                                    const gpuc_expr *const *index, const char **why);
+const gpuc_tir_buffer *gpuc_tensor_region_buffer(const gpuc_tensor_region *r);
+
+/* Binds the loops with their variables, for the element that e describes. whole: the loops are those of all axes; binds the
+ * inputs too, and raises unless the computation is the pattern's. Else they are those of the output's axes. */
+void gpuc_tensor_intrin_bind(gpuc_tensor_binding *b, gpuc_analyzer *a, const gpuc_stage *st,
+                             const gpuc_tensor_intrin *intrin, const gpuc_te_emit *e, bool whole, int n,
+                             const gpuc_iter *const *loops, const gpuc_expr *vars);
+/* Whether a tensor lies in that scope. */
+bool gpuc_tensor_intrin_touches(const gpuc_tensor_binding *b, gpuc_scope scope);
+/* The statement of a part, which is not NULL; what: its name in messages. */
+gpuc_stmt gpuc_tensor_intrin_emit(const gpuc_tensor_binding *b, gpuc_tensor_part part, const char *what);
 
 /* intrins_coopmat.c: those on cooperative matrices. NULL: none has that name. */
 gpuc_tensor_intrin *gpuc_tensor_intrin_coopmat(gpuc_ctx *ctx, const char *name);

@@ -128,6 +128,16 @@ static void guard_store(emitter *e, gpuc_ptrs *list)
     gpuc_schedule_lowering_predicate(e->l, n, &e->value, list);
 }
 
+/* Adds the guards of an element, in all loops of the nest. */
+static void all_guards(emitter *e, gpuc_ptrs *guards)
+{
+    const gpuc_nest *n = e->n;
+    gpuc_schedule_pass_up_guards(e->l->ctx, e->l->analyzer, n->stage, &n->dom, &e->value, guards);
+    gpuc_schedule_lowering_guard_threads(e->l, n, n->loops, n->num_loops, guards);
+    guard_domain(e, guards);
+    guard_store(e, guards);
+}
+
 static gpuc_expr all_of(gpuc_ctx *ctx, const gpuc_ptrs *list)
 {
     gpuc_expr cond = NULL;
@@ -271,34 +281,123 @@ static int intrin_level(const gpuc_nest *n)
     return i;
 }
 
-static gpuc_stmt run_intrin(emitter *e, int level, const gpuc_ptrs *guards)
+/* The loops that an intrinsic stands for, in one of the places where they run. */
+typedef struct tile {
+    const emitter *e;
+    const gpuc_tensor_intrin *intrin;
+    const gpuc_nest_loop *loops;
+    int first, end;
+    gpuc_ptrs partial; /* guards that leave out some of their iterations */
+    gpuc_expr whole;   /* when none of these does; NULL: always */
+    gpuc_tensor_binding binding;
+} tile;
+
+static void check_tile(const tile *t)
 {
-    const gpuc_nest *n = e->n;
-    gpuc_ctx *ctx = e->l->ctx;
-    const gpuc_tensor_intrin *intrin = n->loops[level].note.intrin;
-    gpuc_expr *vars = gpuc_new_array(ctx, gpuc_expr, n->num_loops);
-    const gpuc_iter **loops = gpuc_new_array(ctx, const gpuc_iter *, n->num_loops);
-    for (int i = level; i < n->num_loops; i++) {
-        const gpuc_nest_loop *loop = &n->loops[i];
+    const gpuc_nest *n = t->e->n;
+    for (int i = t->first; i < t->end; i++) {
+        const gpuc_nest_loop *loop = &t->loops[i];
         const char *name = gpuc_schedule_iter_name(loop->iter);
-        vars[i - level] = loop->var;
-        loops[i - level] = loop->iter;
         if (loop->inside.count) gpuc_stage_fail(n->stage, "tensorize: '%s' has stages computed in it", name);
         if (loop->opened || loop->note.kind == GPUC_LOOP_THREAD)
             gpuc_stage_fail(n->stage, "tensorize: '%s' is bound to a thread", name);
-        for (size_t k = 0; k < guards->count; k++)
-            if (gpuc_tir_uses_var(ctx, guards->at[k], loop->var))
-                gpuc_stage_fail(
-                    n->stage,
-                    "tensorize: %s runs for all of '%s', of which some is left out (%s); split by a "
-                    "factor that divides, or align_bounds",
-                    intrin->name, name, gpuc_expr_text(ctx, guards->at[k]));
-        if (!gpuc_arith_prove_equal(e->l->analyzer, loop->extent, loop->iter->extent))
+        if (!gpuc_arith_prove_equal(t->e->l->analyzer, loop->extent, loop->iter->extent))
             gpuc_stage_fail(n->stage, "tensorize: %s needs all of '%s', of which %s are computed",
-                            intrin->name, name, gpuc_expr_text(ctx, loop->extent));
+                            t->intrin->name, name, gpuc_expr_text(t->e->l->ctx, loop->extent));
     }
-    return gpuc_tensor_intrin_run(e->l->analyzer, n->stage, intrin, &e->emit, n->num_loops - level, loops,
-                                  vars);
+}
+
+/* The condition under which one of them holds in all iterations of the tile's loops: where it is linear it is hardest at an
+ * end of each. NULL: it is not. */
+static gpuc_expr always(const tile *t, gpuc_expr cond)
+{
+    gpuc_ctx *ctx = t->e->l->ctx;
+    gpuc_analyzer *a = t->e->l->analyzer;
+    if (cond->kind != GPUC_EXPR_OP) return NULL;
+    const gpuc_tir_opexpr_node *op = gpuc_as_op(cond);
+    gpuc_expr var[GPUC_TENSOR_AXES], scale[GPUC_TENSOR_AXES], with[GPUC_TENSOR_AXES], rest;
+    int n = t->end - t->first;
+    for (int i = 0; i < n; i++) var[i] = t->loops[t->first + i].var;
+    if (op->op != GPUC_TIR_LT && op->op != GPUC_TIR_LE) return NULL;
+    gpuc_expr room = gpuc_arith_simplify(a, gpuc_sub(ctx, op->a[1], op->a[0]));
+    if (!gpuc_arith_linear(a, room, n, var, scale, &rest)) return NULL;
+    for (int i = 0; i < n; i++) {
+        int64_t by;
+        if (!gpuc_expr_is_int(scale[i], &by)) return NULL;
+        gpuc_expr last = gpuc_sub(ctx, t->loops[t->first + i].extent, gpuc_int(ctx, 1));
+        with[i] = gpuc_cast(ctx, var[i]->dtype, by < 0 ? last : gpuc_int(ctx, 0));
+    }
+    return gpuc_arith_simplify(a, gpuc_tir_substitute(ctx, cond, n, var, with));
+}
+
+/* The loop of the tile that a guard depends on; -1: on none. */
+static int guarded_loop(const tile *t, gpuc_expr cond)
+{
+    for (int i = t->first; i < t->end; i++)
+        if (gpuc_tir_uses_var(t->e->l->ctx, cond, t->loops[i].var)) return i;
+    return -1;
+}
+
+static void add_partial(tile *t, gpuc_expr cond, int loop)
+{
+    gpuc_ctx *ctx = t->e->l->ctx;
+    const char *name = gpuc_schedule_iter_name(t->loops[loop].iter), *why = NULL;
+    gpuc_expr whole = always(t, cond);
+    bool reduces = false;
+    for (int i = t->first; i < t->end; i++)
+        reduces |= is_reduce(&t->loops[i]) && gpuc_tir_uses_var(ctx, cond, t->loops[i].var);
+    if (!whole)
+        why = "no guard tells from whole parts";
+    else if (reduces && t->intrin->parts.finalise)
+        why = "the finalise part does not know";
+    else if (gpuc_tensor_intrin_touches(&t->binding, GPUC_SCOPE_COOPMAT))
+        why = "cooperative matrices do not have";
+    if (why)
+        gpuc_stage_fail(
+            t->e->n->stage,
+            "tensorize: %s runs for all of '%s', of which some is left out (%s), which %s; split by a "
+            "factor that divides, or align_bounds",
+            t->intrin->name, name, gpuc_expr_text(ctx, cond), why);
+    gpuc_ptrs_push(ctx, &t->partial, (void *)(uintptr_t)cond);
+    if (!gpuc_arith_prove(t->e->l->analyzer, whole))
+        t->whole = t->whole ? gpuc_and(ctx, t->whole, whole) : whole;
+}
+
+/* The tile of loops from first to before end, and takes the guards that leave out some of it. */
+static void make_tile(tile *t, const emitter *e, const gpuc_nest_loop *loops, int first, int end,
+                      gpuc_ptrs *guards)
+{
+    gpuc_ctx *ctx = e->l->ctx;
+    gpuc_expr *vars = gpuc_new_array(ctx, gpuc_expr, end);
+    const gpuc_iter **iters = gpuc_new_array(ctx, const gpuc_iter *, end);
+    gpuc_ptrs others = {0};
+    *t = (tile){.e = e, .loops = loops, .first = first, .end = end};
+    t->intrin = e->n->loops[intrin_level(e->n)].note.intrin;
+    check_tile(t);
+    for (int i = first; i < end; i++) {
+        vars[i - first] = loops[i].var;
+        iters[i - first] = loops[i].iter;
+    }
+    gpuc_tensor_intrin_bind(&t->binding, e->l->analyzer, e->n->stage, t->intrin, &e->emit,
+                            loops == e->n->loops, end - first, iters, vars);
+    for (size_t k = 0; k < guards->count; k++) {
+        int loop = guarded_loop(t, guards->at[k]);
+        if (loop < 0)
+            gpuc_ptrs_push(ctx, &others, guards->at[k]);
+        else
+            add_partial(t, guards->at[k], loop);
+    }
+    *guards = others;
+}
+
+/* A part in the place of the tile; where some of the tile is left out, `plain` in its loops. Either may be NULL. */
+static gpuc_stmt run_tile(const tile *t, gpuc_tensor_part part, const char *what, gpuc_stmt plain)
+{
+    gpuc_lowering *l = t->e->l;
+    gpuc_stmt s = part ? tidy(l, gpuc_tensor_intrin_emit(&t->binding, part, what)) : NULL;
+    if (part && !t->whole) return s;
+    plain = close_loops(l, t->loops, t->first, t->end, &t->partial, plain);
+    return part ? gpuc_tir_if_(l->ctx, t->whole, s, plain) : plain;
 }
 
 static gpuc_stmt emit_plain(gpuc_lowering *l, const gpuc_nest *n)
@@ -306,15 +405,18 @@ static gpuc_stmt emit_plain(gpuc_lowering *l, const gpuc_nest *n)
     emitter e;
     gpuc_ptrs guards = {0};
     start(&e, l, n, n->loops, n->num_loops);
-    gpuc_schedule_pass_up_guards(l->ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
-    gpuc_schedule_lowering_guard_threads(l, n, n->loops, n->num_loops, &guards);
-    guard_domain(&e, &guards);
-    guard_store(&e, &guards);
+    all_guards(&e, &guards);
     int level = intrin_level(n);
-    gpuc_stmt body =
-        level < n->num_loops ? run_intrin(&e, level, &guards) : gpuc_te_emit_plain(l->ctx, &e.emit);
-    return close_loops(l, n->loops, 0, level, &guards, tidy(l, body));
+    gpuc_stmt body = tidy(l, gpuc_te_emit_plain(l->ctx, &e.emit));
+    if (level < n->num_loops) {
+        tile t;
+        make_tile(&t, &e, n->loops, level, n->num_loops, &guards);
+        body = run_tile(&t, t.intrin->parts.body, "body", body);
+    }
+    return close_loops(l, n->loops, 0, level, &guards, body);
 }
+
+/* ---- Reductions ------------------------------------------------------------------------------------- */
 
 /* The data loops from first on, with variables of their own and nothing computed inside. */
 static gpuc_nest_loop *init_loops(gpuc_lowering *l, const gpuc_nest *n, int first, int *out_count)
@@ -360,44 +462,128 @@ static gpuc_ptrs take_common(gpuc_lowering *l, const gpuc_nest *n, int common, g
     return both;
 }
 
+/* The data loops from the common ones on, once more: for what runs before or after the updates of an element. */
+typedef struct data_half {
+    emitter e;
+    const gpuc_nest_loop *loops;
+    int num_loops;
+    gpuc_ptrs guards;
+} data_half;
+
+static void start_half(data_half *h, gpuc_lowering *l, const gpuc_nest *n, int common, bool in_domain)
+{
+    *h = (data_half){0};
+    h->loops = init_loops(l, n, common, &h->num_loops);
+    start(&h->e, l, n, h->loops, h->num_loops);
+    gpuc_schedule_pass_up_guards(l->ctx, l->analyzer, n->stage, &n->dom, &h->e.value, &h->guards);
+    gpuc_schedule_lowering_guard_threads(l, n, h->loops, h->num_loops, &h->guards);
+    if (in_domain) guard_domain(&h->e, &h->guards);
+    guard_store(&h->e, &h->guards);
+}
+
+/* The number of data loops outside of those that an intrinsic stands for. */
+static int num_outside(const gpuc_nest *n, int level)
+{
+    int count = 0;
+    for (int i = 0; i < level; i++) count += !is_reduce(&n->loops[i]);
+    return count;
+}
+
+/* Init and update of an intrinsic, without the loops outside of the tile. */
+typedef struct halves {
+    gpuc_stmt init, update;
+} halves;
+
+static halves run_halves(const gpuc_nest *n, int level, data_half *h, const emitter *e, gpuc_ptrs *guards)
+{
+    gpuc_ctx *ctx = e->l->ctx;
+    tile first, t;
+    make_tile(&t, e, n->loops, level, n->num_loops, guards);
+    make_tile(&first, &h->e, h->loops, num_outside(n, level), h->num_loops, &h->guards);
+    halves r = {.init = tidy(e->l, gpuc_te_emit_init(ctx, &h->e.emit)),
+                .update = tidy(e->l, gpuc_te_emit_update(ctx, &e->emit))};
+    const gpuc_tensor_parts *parts = &t.intrin->parts;
+    r.init = run_tile(&first, parts->init, "init", r.init);
+    r.update = run_tile(&t, parts->update, "update", r.update);
+    if (n->scope == GPUC_SCOPE_COOPMAT) r.init = gpuc_tir_attr(ctx, "coopmat", NULL, NULL, NULL, r.init);
+    return r;
+}
+
+/* The finalise part, without the loops around that it has in common with the updates. both: guards there. */
+static gpuc_stmt emit_finalise(gpuc_lowering *l, const gpuc_nest *n, int common, int level,
+                               const gpuc_ptrs *both)
+{
+    data_half h;
+    tile t;
+    gpuc_ptrs guards = {0};
+    start_half(&h, l, n, common, true);
+    make_tile(&t, &h.e, h.loops, num_outside(n, level), h.num_loops, &h.guards);
+    for (size_t i = 0; i < h.guards.count; i++) {
+        bool around = false;
+        for (size_t k = 0; k < both->count; k++) around |= both->at[k] == h.guards.at[i];
+        if (!around) gpuc_ptrs_push(l->ctx, &guards, h.guards.at[i]);
+    }
+    gpuc_stmt s = run_tile(&t, t.intrin->parts.finalise, "finalise", NULL);
+    return close_loops(l, h.loops, common, num_outside(n, level), &guards, s);
+}
+
+/* The body of an intrinsic that has all of the reduction in its loops; init and update of what is left out. */
+static gpuc_stmt emit_whole(gpuc_lowering *l, const gpuc_nest *n, int level)
+{
+    data_half h;
+    emitter e;
+    tile first, t;
+    gpuc_ptrs guards = {0};
+    start_half(&h, l, n, level, false);
+    start(&e, l, n, n->loops, n->num_loops);
+    all_guards(&e, &guards);
+    make_tile(&t, &e, n->loops, level, n->num_loops, &guards);
+    make_tile(&first, &h.e, h.loops, level, h.num_loops, &h.guards);
+    gpuc_ptrs both = take_common(l, n, level, &h.guards, &guards);
+    gpuc_stmt init = run_tile(&first, NULL, "init", tidy(l, gpuc_te_emit_init(l->ctx, &h.e.emit)));
+    gpuc_stmt update = run_tile(&t, NULL, "update", tidy(l, gpuc_te_emit_update(l->ctx, &e.emit)));
+    init = guarded(l->ctx, &h.guards, init);
+    gpuc_stmt plain = gpuc_tir_seq2(l->ctx, init, update);
+    gpuc_stmt s = tidy(l, gpuc_tensor_intrin_emit(&t.binding, t.intrin->parts.body, "body"));
+    for (size_t i = 0; i < guards.count; i++) gpuc_ptrs_push(l->ctx, &both, guards.at[i]);
+    if (t.whole) s = gpuc_tir_if_(l->ctx, t.whole, s, plain);
+    return close_loops(l, n->loops, 0, level, &both, s);
+}
+
 static gpuc_stmt emit_reduction(gpuc_lowering *l, const gpuc_nest *n)
 {
     gpuc_ctx *ctx = l->ctx;
-    int common = 0, num_init;
-    while (common < n->num_loops && !is_reduce(&n->loops[common]) && !n->loops[common].note.intrin) common++;
-    const gpuc_nest_loop *loops = init_loops(l, n, common, &num_init);
+    int common = 0, level = intrin_level(n);
+    bool tiled = level < n->num_loops;
+    const gpuc_tensor_parts *parts = tiled ? &n->loops[level].note.intrin->parts : NULL;
+    while (common < n->num_loops && common < level && !is_reduce(&n->loops[common])) common++;
+    if (tiled && common == level && parts->body) return emit_whole(l, n, level);
+    if (tiled && !parts->update)
+        gpuc_stage_fail(n->stage,
+                        "tensorize: %s has no update part, so that all of the reduction must be in it",
+                        n->loops[level].note.intrin->name);
 
+    data_half h;
     emitter e;
-    gpuc_ptrs init_guards = {0}, guards = {0};
-    start(&e, l, n, loops, num_init);
-    gpuc_schedule_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &init_guards);
-    gpuc_schedule_lowering_guard_threads(l, n, loops, num_init, &init_guards);
-    guard_store(&e, &init_guards);
-    gpuc_stmt init = tidy(l, gpuc_te_emit_init(ctx, &e.emit));
-
+    gpuc_ptrs guards = {0};
+    /* What an init part or a finalise part leaves to plain loops must be what the update leaves to them. */
+    start_half(&h, l, n, common, tiled && parts->finalise);
     start(&e, l, n, n->loops, n->num_loops);
-    gpuc_schedule_pass_up_guards(ctx, l->analyzer, n->stage, &n->dom, &e.value, &guards);
-    gpuc_schedule_lowering_guard_threads(l, n, n->loops, n->num_loops, &guards);
-    guard_domain(&e, &guards);
-    guard_store(&e, &guards);
-    int level = intrin_level(n);
-    gpuc_stmt update =
-        level < n->num_loops ? run_intrin(&e, level, &guards) : gpuc_te_emit_update(ctx, &e.emit);
-    update = tidy(l, update);
+    all_guards(&e, &guards);
+    halves s;
+    if (tiled)
+        s = run_halves(n, level, &h, &e, &guards);
+    else
+        s = (halves){tidy(l, gpuc_te_emit_init(ctx, &h.e.emit)), tidy(l, gpuc_te_emit_update(ctx, &e.emit))};
 
-    gpuc_ptrs both = take_common(l, n, common, &init_guards, &guards);
-    int whole = num_init;
-    if (n->scope == GPUC_SCOPE_COOPMAT && level < n->num_loops) {
-        for (int i = level; i < n->num_loops; i++) whole -= !is_reduce(&n->loops[i]);
-        gpuc_ptrs none = {0};
-        init = gpuc_tir_attr(ctx, "coopmat", NULL, NULL, NULL,
-                             close_loops(l, loops, whole, num_init, &none, init));
-    }
-    init = close_loops(l, loops, common, whole, &init_guards, init);
-    update = close_loops(l, n->loops, common, level > common ? level : common, &guards, update);
-    if (init) init = gpuc_tir_attr(ctx, "reduce_init", NULL, NULL, NULL, init);
-    if (update) update = gpuc_tir_attr(ctx, "reduce_update", NULL, NULL, NULL, update);
-    return close_loops(l, n->loops, 0, common, &both, gpuc_tir_seq2(ctx, init, update));
+    gpuc_ptrs both = take_common(l, n, common, &h.guards, &guards);
+    s.init = close_loops(l, h.loops, common, num_outside(n, level), &h.guards, s.init);
+    s.update = close_loops(l, n->loops, common, level > common ? level : common, &guards, s.update);
+    if (s.init) s.init = gpuc_tir_attr(ctx, "reduce_init", NULL, NULL, NULL, s.init);
+    if (s.update) s.update = gpuc_tir_attr(ctx, "reduce_update", NULL, NULL, NULL, s.update);
+    gpuc_stmt all = gpuc_tir_seq2(ctx, s.init, s.update);
+    if (tiled && parts->finalise) all = gpuc_tir_seq2(ctx, all, emit_finalise(l, n, common, level, &both));
+    return close_loops(l, n->loops, 0, common, &both, all);
 }
 
 /* ---- Reductions over threads -------------------------------------------------------------------- */

@@ -238,6 +238,13 @@ static void check_loops(const gpuc_nest *n, int level)
     }
 }
 
+/* t is computed in the loop, just before it is read. */
+static bool is_made_inside(const gpuc_lowering *l, const gpuc_nest *n, int level, const gpuc_tensor *t)
+{
+    const gpuc_nest *m = gpuc_map_get(&l->of_op, t->op);
+    return m && m->parent == n && m->parent_loop >= level;
+}
+
 static gpuc_stmt prefetch(gpuc_lowering *l, const gpuc_nest *n, int level, const gpuc_prefetch *p)
 {
     gpuc_ctx *ctx = l->ctx;
@@ -248,6 +255,12 @@ static gpuc_stmt prefetch(gpuc_lowering *l, const gpuc_nest *n, int level, const
     check_loops(n, level);
     if (!place || !reads(n->op, t))
         gpuc_stage_fail(n->stage, "prefetch: it does not read '%s' at '%s' any more", t->name, name);
+    if (is_made_inside(l, n, level, t))
+        gpuc_stage_fail(
+            n->stage,
+            "prefetch: '%s' is computed in '%s', where the iterations ahead have none of it yet; compute "
+            "it outside, or prefetch what it reads",
+            t->name, name);
     if (place->buffer->scope != GPUC_SCOPE_GLOBAL)
         gpuc_stage_fail(n->stage, "prefetch: '%s' is in scope %s; what can be asked for is in global memory",
                         t->name, gpuc_scope_name(place->buffer->scope));

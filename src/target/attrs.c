@@ -116,6 +116,23 @@ gpuc_status gpuc_target_check_parameters(const gpuc_target_value *v)
     return gpuc_target_check_count(v);
 }
 
+static gpuc_status check_version(const gpuc_target_value *v, int64_t least, const char *what)
+{
+    if (v->i >= least) return NULL;
+    return gpuc_fail(GPUC_INVALID_ARGUMENT, "it must be at least %" PRId64 ": kernels are for %s", least,
+                     what);
+}
+
+gpuc_status gpuc_target_check_vulkan(const gpuc_target_value *v)
+{
+    return check_version(v, 1 << 22 | 1 << 12, "Vulkan 1.1");
+}
+
+gpuc_status gpuc_target_check_spirv(const gpuc_target_value *v)
+{
+    return check_version(v, 0x10300, "SPIR-V 1.3");
+}
+
 gpuc_status gpuc_target_check_command(const gpuc_target_value *v)
 {
     if (*v->s) return NULL;

@@ -11,6 +11,14 @@
      .about = what,                                                                                          \
      .list = items,                                                                                          \
      .kept = true},
+#define GPUC_TARGET_TOLD(text, of, test, number, what)                                                       \
+    {.name = text,                                                                                           \
+     .type = GPUC_TARGET_##of,                                                                               \
+     .i = (number),                                                                                          \
+     .s = "",                                                                                                \
+     .check = (test),                                                                                        \
+     .about = what,                                                                                          \
+     .kept = true},
 #define ROW(text, of, test, what, value)                                                                     \
     {.name = text,                                                                                           \
      .type = GPUC_TARGET_##of,                                                                               \

@@ -29,6 +29,8 @@ gpuc_status gpuc_target_check_vector_bits(const gpuc_target_value *v);
 gpuc_status gpuc_target_check_parameters(const gpuc_target_value *v);
 gpuc_status gpuc_target_check_block(const gpuc_target_value *v);
 gpuc_status gpuc_target_check_mcpu(const gpuc_target_value *v);
+gpuc_status gpuc_target_check_vulkan(const gpuc_target_value *v);
+gpuc_status gpuc_target_check_spirv(const gpuc_target_value *v);
 gpuc_status gpuc_target_check_command(const gpuc_target_value *v);
 
 /* ---- Attributes ---- */

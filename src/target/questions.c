@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions about a target that passes and schedules ask. */
 #include "abi/kernel.h"
+#include "base/element.h"
 #include "target/private.h"
 
 bool gpuc_target_is_software(const gpuc_target *t)
@@ -13,9 +14,12 @@ bool gpuc_target_is_cpu(const gpuc_target *t)
     return t->language->ahead || (t->simd_lanes > 0 && t->thread_warp_size <= 1);
 }
 
+/* Kernels compute their indices in int32, and small floats in float32 where they have no arithmetic of their own. */
 bool gpuc_target_computes(const gpuc_target *t, gpuc_dtype dtype)
 {
-    return t->float64 || dtype.code != GPUC_DTYPE_FLOAT || dtype.bits != 64;
+    if (!t->int32 || !gpuc_is_float(dtype)) return t->int32;
+    if (dtype.bits == 64) return t->float64;
+    return t->float32 || (t->float16 && gpuc_dtype_equal(gpuc_dtype_with_lanes(dtype, 1), GPUC_FLOAT16));
 }
 
 bool gpuc_target_runs(const gpuc_target *t, const char *op)

@@ -33,8 +33,15 @@ static gpuc_iter *axis_of(gpuc_ctx *ctx, gpuc_expr min, gpuc_expr extent, const 
                           gpuc_iter_kind kind)
 {
     const char *owner = name ? name : "axis";
-    min = min ? gpuc_te_check_start(ctx, min, owner) : gpuc_int(ctx, 0);
-    return axis_make(ctx, min, gpuc_te_check_dim(ctx, extent, owner, 0), name, kind);
+    int64_t first, n, end;
+    min = min ? gpuc_te_check_place(ctx, min, owner, "the minimum") : gpuc_int(ctx, 0);
+    extent = gpuc_te_check_dim(ctx, extent, owner, 0);
+    if (gpuc_expr_is_int(min, &first) && gpuc_expr_is_int(extent, &n) &&
+        __builtin_add_overflow(first, n, &end))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "'%s': it runs from %lld on, and its %lld iterations pass 2^63", owner, (long long)first,
+                   (long long)n);
+    return axis_make(ctx, min, extent, name, kind);
 }
 
 gpuc_iter *gpuc_te_axis(gpuc_ctx *ctx, gpuc_expr extent, const char *name)

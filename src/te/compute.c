@@ -214,5 +214,6 @@ gpuc_tensor *gpuc_te_compute(gpuc_ctx *ctx, const char *name, int ndim, gpuc_ite
 
 gpuc_tensor *gpuc_te_const(gpuc_ctx *ctx, gpuc_dtype dtype, double value)
 {
+    gpuc_te_check_dtype(ctx, dtype, "a constant");
     return gpuc_te_compute(ctx, "constant", 0, NULL, gpuc_imm(ctx, dtype, value));
 }

@@ -144,8 +144,53 @@ gpuc_stmt gpuc_te_emit_update(gpuc_ctx *ctx, const gpuc_te_emit *e)
 
 typedef struct swap_buffers {
     gpuc_tir_mapper m;
-    gpuc_map to; /* buffer -> gpuc_te_place */
+    const gpuc_te_op *op;
+    gpuc_map to;      /* buffer -> gpuc_te_place */
+    gpuc_map strided; /* buffers whose strides the body asks for */
 } swap_buffers;
+
+static bool find_stride(gpuc_expr e, void *arg)
+{
+    swap_buffers *s = arg;
+    if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->fn == GPUC_TIR_CALL_STRIDE)
+        gpuc_map_set(&s->strided, gpuc_as_call(e)->buffer, s);
+    return true;
+}
+
+static GPUC_NORETURN void fail_call(const swap_buffers *s, const gpuc_tir_call_node *c, const char *why)
+{
+    gpuc_raise(s->m.ctx, GPUC_INVALID_ARGUMENT, "extern '%s': its body calls '%s' on '%s', %s", s->op->name,
+               gpuc_tir_intrins[c->fn].text, c->buffer->name, why);
+}
+
+static gpuc_expr swap_address(const swap_buffers *s, const gpuc_tir_call_node *c, const gpuc_te_place *p)
+{
+    gpuc_ctx *ctx = s->m.ctx;
+    if ((p->view || p->buffer->strides) && !gpuc_map_has(&s->strided, c->buffer))
+        fail_call(s, c,
+                  "whose rows are not stored side by side, and does not ask for its strides ('stride')");
+    return gpuc_tir_call(ctx, GPUC_INT64, c->fn, NULL, p->buffer, p->buffer->ndim,
+                         place_index(ctx, p, c->n, c->args));
+}
+
+static gpuc_expr swap_stride(const swap_buffers *s, const gpuc_tir_call_node *c, const gpuc_te_place *p)
+{
+    int64_t dim;
+    if (c->n != 1 || !gpuc_expr_is_int(c->args[0], &dim) || dim < 0 || dim >= c->buffer->ndim)
+        fail_call(s, c, "with what is none of its dimensions");
+    if (p->view) return gpuc_cast(s->m.ctx, GPUC_INT64, p->view->strides[dim]);
+    return gpuc_tir_stride(s->m.ctx, p->buffer, (int)dim);
+}
+
+static gpuc_expr swap_call(const swap_buffers *s, gpuc_expr e, const gpuc_te_place *p)
+{
+    const gpuc_tir_call_node *c = gpuc_as_call(e);
+    if (p->layout || p->rolling) fail_call(s, c, "which is stored in blocks, or as a ring");
+    if (c->fn == GPUC_TIR_CALL_STRIDE) return swap_stride(s, c, p);
+    if (c->fn == GPUC_TIR_CALL_ADDRESS || c->fn == GPUC_TIR_CALL_CONST_ADDRESS) return swap_address(s, c, p);
+    if (p->view) fail_call(s, c, "whose elements are not stored row by row");
+    return gpuc_tir_call(s->m.ctx, e->dtype, c->fn, c->name, p->buffer, c->n, c->args);
+}
 
 static gpuc_expr swap_expr(gpuc_tir_mapper *m, gpuc_expr e)
 {
@@ -157,13 +202,8 @@ static gpuc_expr swap_expr(gpuc_tir_mapper *m, gpuc_expr e)
         return p ? load_element(m->ctx, p, l->n, l->index) : e;
     }
     if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->buffer) {
-        const gpuc_tir_call_node *c = gpuc_as_call(e);
-        const gpuc_te_place *p = gpuc_map_get(&s->to, c->buffer);
-        if (p && (p->view || p->layout))
-            gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT,
-                       "an extern body calls '%s' on '%s', whose elements are not stored row by row",
-                       gpuc_tir_intrins[c->fn].text, c->buffer->name);
-        return p ? gpuc_tir_call(m->ctx, e->dtype, c->fn, c->name, p->buffer, c->n, c->args) : e;
+        const gpuc_te_place *p = gpuc_map_get(&s->to, gpuc_as_call(e)->buffer);
+        return p ? swap_call(s, e, p) : e;
     }
     return e;
 }
@@ -181,7 +221,10 @@ gpuc_stmt gpuc_te_emit_extern(gpuc_ctx *ctx, const gpuc_map *places, const gpuc_
 {
     swap_buffers s;
     gpuc_tir_mapper_init(&s.m, ctx, swap_expr, swap_stmt);
+    s.op = op;
     gpuc_map_init(&s.to, ctx);
+    gpuc_map_init(&s.strided, ctx);
+    if (op->extern_body) gpuc_tir_visit_stmt(ctx, op->extern_body, NULL, find_stride, &s);
     for (int i = 0; i < op->num_inputs; i++)
         gpuc_map_set(&s.to, op->input_buffers[i], (void *)place_of(places, op->inputs[i]));
     for (int i = 0; i < op->num_outputs; i++)

@@ -24,8 +24,6 @@ void gpuc_te_check_reads(gpuc_ctx *ctx, const gpuc_te_op *op);
 
 /* A dimension as an expression of type GPUC_INDEX; raises for other types and negative constants. */
 gpuc_expr gpuc_te_check_dim(gpuc_ctx *ctx, gpuc_expr dim, const char *owner, int number);
-/* The same for where an axis begins, which may be negative. */
-gpuc_expr gpuc_te_check_start(gpuc_ctx *ctx, gpuc_expr min, const char *owner);
 /* Raises unless elements may be of the type. who: "placeholder 'A'". */
 void gpuc_te_check_dtype(gpuc_ctx *ctx, gpuc_dtype dtype, const char *who);
 gpuc_te_op *gpuc_te_op_make(gpuc_ctx *ctx, gpuc_te_op_kind kind, const char *name, int num_outputs);

@@ -31,6 +31,15 @@ gpuc_expr gpuc_te_reduce(gpuc_ctx *ctx, const char *reducer, gpuc_expr value, in
     return gpuc_tir_reduce(ctx, r, &value, num_axes, axes, NULL, 0);
 }
 
+static void need_type(gpuc_ctx *ctx, gpuc_expr e, gpuc_dtype t, const char *who, const char *what)
+{
+    char have[24], want[24];
+    gpuc_te_need_expr(ctx, e, who, what);
+    if (!gpuc_dtype_equal(e->dtype, t))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: the %s is of type %s; wanted is %s", who, what,
+                   gpuc_dtype_name(e->dtype, have), gpuc_dtype_name(t, want));
+}
+
 void gpuc_te_reduce_n(gpuc_ctx *ctx, const gpuc_tir_reducer *reducer, const gpuc_expr *values, int num_axes,
                       gpuc_iter *const *axes, gpuc_expr condition, gpuc_expr *outs)
 {
@@ -39,8 +48,9 @@ void gpuc_te_reduce_n(gpuc_ctx *ctx, const gpuc_tir_reducer *reducer, const gpuc
     gpuc_te_need_expr(ctx, reducer->lhs[0], who, "reducer");
     gpuc_te_need(ctx, values, who, "list of values");
     gpuc_te_need(ctx, outs, who, "place for the parts");
-    for (int i = 0; i < reducer->count; i++) gpuc_te_need_expr(ctx, values[i], who, "value");
-    if (condition) gpuc_te_need_expr(ctx, condition, who, "condition");
+    for (int i = 0; i < reducer->count; i++)
+        need_type(ctx, values[i], reducer->lhs[i]->dtype, who, gpuc_ctx_printf(ctx, "value %d", i));
+    if (condition) need_type(ctx, condition, GPUC_BOOL, who, "condition");
     check_axes(ctx, reducer->name, num_axes, axes);
     const gpuc_expr *own = gpuc_ctx_memdup(ctx, values, (size_t)reducer->count * sizeof *values);
     gpuc_iter *const *over = gpuc_ctx_memdup(ctx, axes, (size_t)num_axes * sizeof *axes);

@@ -23,7 +23,7 @@ static void check_one(const scan *s, int k)
     gpuc_tensor *all[] = {s->init[k], s->update[k], s->state[k]};
     static const char *const names[] = {"init", "update", "state"};
     for (int i = 0; i < 3; i++) {
-        gpuc_te_need_tensor(ctx, all[i], s->who);
+        gpuc_te_need_tensor(ctx, all[i], gpuc_ctx_printf(ctx, "%s: %s %d", s->who, names[i], k));
         char a[24], b[24];
         if (all[i]->ndim < 1 || all[i]->ndim != s->state[k]->ndim)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
@@ -44,9 +44,12 @@ static void check_one(const scan *s, int k)
     if (s->state[k]->op->kind != GPUC_TE_PLACEHOLDER || s->state[k]->view)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: state %d is no plain placeholder", s->who, k);
     for (int i = 0; i < k; i++)
-        if (s->state[i] == s->state[k])
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: '%s' is state %d and %d", s->who, s->state[k]->name,
-                       i, k);
+        for (int w = 1; w < 3; w++) {
+            gpuc_tensor *const *list = w == 1 ? s->update : s->state;
+            if (list[i] == list[k])
+                gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: '%s' is %s %d and %d", s->who, list[k]->name,
+                           names[w], i, k);
+        }
 }
 
 static void add_input(scan *s, gpuc_tensor *t)
@@ -54,6 +57,20 @@ static void add_input(scan *s, gpuc_tensor *t)
     for (size_t i = 0; i < s->inputs.count; i++)
         if (s->inputs.at[i] == t) return;
     gpuc_ptrs_push(s->ctx, &s->inputs, t);
+}
+
+/* First rows are computed before any step. */
+static void need_known_before(const scan *s)
+{
+    for (int k = 0; k < s->n; k++) {
+        gpuc_ptrs ops = {0};
+        gpuc_te_post_order(s->ctx, 1, &s->init[k], &ops);
+        for (size_t i = 0; i < ops.count; i++)
+            if (gpuc_map_has(&s->of_step, ops.at[i]))
+                gpuc_raise(s->ctx, GPUC_INVALID_ARGUMENT,
+                           "%s: init %d, '%s', is computed from the state '%s'", s->who, k, s->init[k]->name,
+                           ((const gpuc_te_op *)ops.at[i])->name);
+    }
 }
 
 /* Which operations run in each step, and what they read from outside. */
@@ -80,6 +97,7 @@ static void find_inside(scan *s)
         gpuc_ptrs_push(ctx, &s->inside, op);
     }
     for (int k = 0; k < s->n; k++) add_input(s, s->init[k]);
+    need_known_before(s);
     for (size_t i = 0; i < s->inside.count; i++) {
         const gpuc_te_op *op = s->inside.at[i];
         for (int k = 0; k < op->num_inputs; k++)
@@ -202,16 +220,14 @@ void gpuc_te_scan(gpuc_ctx *ctx, const char *name, int num_states, gpuc_tensor *
     s.init = init;
     s.update = update;
     s.state = state;
-    gpuc_te_need_tensor(ctx, init[0], s.who);
-    gpuc_te_need_tensor(ctx, state[0], s.who);
+    gpuc_te_need_tensor(ctx, init[0], gpuc_ctx_printf(ctx, "%s: init 0", s.who));
+    for (int k = 0; k < num_states; k++)
+        gpuc_te_need_tensor(ctx, state[k], gpuc_ctx_printf(ctx, "%s: state %d", s.who, k));
     if (init[0]->ndim > 0) s.first = init[0]->shape[0];
     if (state[0]->ndim > 0) s.rows = state[0]->shape[0];
     if (s.first && s.rows) s.steps = gpuc_sub(ctx, s.rows, s.first);
     s.a = gpuc_arith_analyzer_create(ctx);
-    for (int k = 0; k < num_states; k++) {
-        gpuc_te_need_tensor(ctx, state[k], s.who);
-        check_one(&s, k);
-    }
+    for (int k = 0; k < num_states; k++) check_one(&s, k);
     s.t = gpuc_var(ctx, "t", GPUC_INDEX);
     gpuc_map_init(&s.of_step, ctx);
     gpuc_map_init(&s.places, ctx);

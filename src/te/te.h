@@ -51,6 +51,11 @@ struct gpuc_te_tensor {
 gpuc_te_op *gpuc_te_extern_make(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor *const *inputs,
                                 int num_outputs, const int *ndims, const gpuc_expr *const *shapes,
                                 const gpuc_dtype *dtypes);
+/* Raises, with `who` at the front, where the statement of a user uses a buffer that is none of these and not allocated in it,
+ * stores to an input, or reads tensors. */
+void gpuc_te_check_body(gpuc_ctx *ctx, const char *who, gpuc_stmt body, int num_inputs,
+                        const gpuc_tir_buffer *const *inputs, int num_outputs,
+                        const gpuc_tir_buffer *const *outputs);
 /* A compute over axes that the caller chose (they may be another operation's); bodies are not checked. */
 gpuc_te_op *gpuc_te_op_of(gpuc_ctx *ctx, const char *name, int num_axes, gpuc_iter *const *axes,
                           int num_reduce, gpuc_iter *const *reduce, int count, const gpuc_expr *bodies);
@@ -64,6 +69,9 @@ gpuc_te_op *gpuc_te_replace_inputs(gpuc_ctx *ctx, gpuc_te_op *op, int n, gpuc_te
 gpuc_expr gpuc_te_inlined(gpuc_ctx *ctx, const gpuc_te_op *op, const gpuc_tir_read_node *read);
 /* t itself; raises if it is NULL or of another context. who: "cache_read". */
 gpuc_tensor *gpuc_te_need_tensor(gpuc_ctx *ctx, gpuc_tensor *t, const char *who);
+/* What is known before any loop runs, an integer of constants and symbols, as GPUC_INDEX; raises for others. owner:
+ * a name, what: "extent 2" of it. */
+gpuc_expr gpuc_te_check_place(gpuc_ctx *ctx, gpuc_expr e, const char *owner, const char *what);
 /* Operations that the outputs depend on, producers first. */
 void gpuc_te_post_order(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs, gpuc_ptrs *ops);
 

@@ -50,25 +50,26 @@ static bool check_extent(gpuc_expr e, void *arg)
 {
     const dim_check *c = arg;
     if (e->kind == GPUC_EXPR_VAR && gpuc_te_axis_find(c->ctx, e))
-        gpuc_raise(c->ctx, GPUC_INVALID_ARGUMENT,
-                   "'%s': %s is %s, which depends on the axis '%s'; extents are made of constants and "
-                   "symbols: take the largest extent, and mask what is beyond with gpuc_if_then_else",
-                   c->owner, c->what, gpuc_expr_text(c->ctx, c->dim), gpuc_as_var(e)->name);
+        gpuc_raise(
+            c->ctx, GPUC_INVALID_ARGUMENT,
+            "'%s': %s is %s, which depends on the axis '%s'; it is made of constants and symbols: take "
+            "the largest extent, and mask what is beyond with gpuc_if_then_else",
+            c->owner, c->what, gpuc_expr_text(c->ctx, c->dim), gpuc_as_var(e)->name);
     if (e->flags & (GPUC_TIR_HAS_TE | GPUC_TIR_HAS_LOAD))
         gpuc_raise(c->ctx, GPUC_INVALID_ARGUMENT,
-                   "'%s': %s is %s, which is read from memory; extents are made of constants and symbols",
-                   c->owner, c->what, gpuc_expr_text(c->ctx, c->dim));
+                   "'%s': %s is %s, which is read from memory; it is made of constants and symbols", c->owner,
+                   c->what, gpuc_expr_text(c->ctx, c->dim));
     return true;
 }
 
-static gpuc_expr check_place(gpuc_ctx *ctx, gpuc_expr e, const char *owner, const char *what)
+gpuc_expr gpuc_te_check_place(gpuc_ctx *ctx, gpuc_expr e, const char *owner, const char *what)
 {
     if (!e) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s': %s is NULL", owner, what);
     if (e->ctx != ctx) fail_foreign(ctx, gpuc_ctx_printf(ctx, "'%s'", owner), what);
     gpuc_dtype t = e->dtype;
     if (t.lanes != 1 || (t.code != GPUC_DTYPE_INT && t.code != GPUC_DTYPE_UINT)) {
         char name[24];
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s': %s is of type %s; extents are integers", owner, what,
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s': %s is of type %s; wanted is an integer", owner, what,
                    gpuc_dtype_name(t, name));
     }
     e = gpuc_cast(ctx, GPUC_INDEX, e);
@@ -77,19 +78,19 @@ static gpuc_expr check_place(gpuc_ctx *ctx, gpuc_expr e, const char *owner, cons
     return e;
 }
 
-gpuc_expr gpuc_te_check_start(gpuc_ctx *ctx, gpuc_expr min, const char *owner)
+static gpuc_expr check_size_of(gpuc_ctx *ctx, gpuc_expr e, const char *owner, const char *what)
 {
-    return check_place(ctx, min, owner, "the minimum");
+    int64_t value;
+    e = gpuc_te_check_place(ctx, e, owner, what);
+    if (gpuc_expr_is_int(e, &value) && value < 0)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s': %s is %lld; it must not be negative", owner, what,
+                   (long long)value);
+    return e;
 }
 
 gpuc_expr gpuc_te_check_dim(gpuc_ctx *ctx, gpuc_expr dim, const char *owner, int number)
 {
-    int64_t value;
-    dim = check_place(ctx, dim, owner, gpuc_ctx_printf(ctx, "extent %d", number));
-    if (gpuc_expr_is_int(dim, &value) && value < 0)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s': extent %d is %lld; extents are not negative", owner,
-                   number, (long long)value);
-    return dim;
+    return check_size_of(ctx, dim, owner, gpuc_ctx_printf(ctx, "extent %d", number));
 }
 
 /* Bytes are counted in int64, whatever the symbols are. */
@@ -192,9 +193,9 @@ gpuc_tensor *gpuc_te_placeholder_strided(gpuc_ctx *ctx, const char *name, int nd
     gpuc_te_view *v = gpuc_new(ctx, gpuc_te_view);
     gpuc_expr *own = gpuc_new_array(ctx, gpuc_expr, ndim);
     for (int i = 0; i < ndim; i++)
-        own[i] = check_place(ctx, strides[i], t->name, gpuc_ctx_printf(ctx, "stride %d", i));
-    v->size = gpuc_te_check_dim(ctx, size, t->name, 0);
-    v->offset = check_place(ctx, offset, t->name, "the offset");
+        own[i] = gpuc_te_check_place(ctx, strides[i], t->name, gpuc_ctx_printf(ctx, "stride %d", i));
+    v->size = check_size_of(ctx, size, t->name, "the size of its array");
+    v->offset = gpuc_te_check_place(ctx, offset, t->name, "the offset");
     v->strides = own;
     t->view = v;
     check_view(ctx, t);

@@ -510,6 +510,14 @@ gpuc_expr gpuc_tir_call(gpuc_ctx *ctx, gpuc_dtype dtype, gpuc_tir_intrin fn, con
     return gpuc_tir_intern(ctx, &node.base, sizeof node);
 }
 
+gpuc_expr gpuc_tir_stride(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int dim)
+{
+    if (b->strides) return gpuc_cast(ctx, GPUC_INT64, b->strides[dim]);
+    gpuc_expr n = gpuc_imm_int(ctx, GPUC_INT64, 1);
+    for (int i = dim + 1; i < b->ndim; i++) n = gpuc_mul(ctx, n, gpuc_cast(ctx, GPUC_INT64, b->shape[i]));
+    return n;
+}
+
 gpuc_expr gpuc_tir_read(gpuc_ctx *ctx, gpuc_dtype dtype, struct gpuc_te_tensor *t, int n,
                         const gpuc_expr *index)
 {

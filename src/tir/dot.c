@@ -68,7 +68,10 @@ gpuc_expr gpuc_tir_expand(gpuc_ctx *ctx, gpuc_expr e)
 {
     if (e->kind != GPUC_EXPR_CALL) return e;
     const gpuc_tir_call_node *n = gpuc_as_call(e);
+    int64_t dim;
     if (n->fn == GPUC_TIR_CALL_EXACT) return n->args[0];
+    if (n->fn == GPUC_TIR_CALL_STRIDE)
+        return gpuc_expr_is_int(n->args[0], &dim) ? gpuc_tir_stride(ctx, n->buffer, (int)dim) : e;
     if (gpuc_tir_is_words(e)) return gpuc_tir_words(ctx, e->dtype, n->args[0]->dtype, n->args[0]);
     const gpuc_tir_dot *dot = gpuc_tir_dot_of(n->fn);
     if (!dot) return e;

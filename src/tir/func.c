@@ -3,6 +3,7 @@
 #include <ctype.h>
 
 #include "tir/tir.h"
+#include "tir/validate.h"
 
 static void check_identifier(gpuc_ctx *ctx, const char *name)
 {
@@ -43,6 +44,6 @@ gpuc_tir_func *gpuc_tir_func_make(gpuc_ctx *ctx, const char *name, int num_buffe
     gpuc_tir_func *f = gpuc_tir_func_new(
         ctx, name, num_buffers, gpuc_ctx_memdup(ctx, buffers, sizeof *buffers * (size_t)num_buffers),
         num_scalars, gpuc_ctx_memdup(ctx, scalars, sizeof *scalars * (size_t)num_scalars), body);
-    gpuc_tir_validate(ctx, f, "gpuc_tir_func_make");
+    gpuc_tir_validate_given(ctx, f);
     return f;
 }

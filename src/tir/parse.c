@@ -16,6 +16,7 @@ void gpuc_tir_parse_fail(gpuc_tir_parser *p, const gpuc_tir_token *at, const cha
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
     p->located = true;
+    p->wrong = *at;
     gpuc_raise(p->ctx, GPUC_INVALID_DATA, "%s:%d:%d: %s", p->origin, at->line, at->column, text);
 }
 

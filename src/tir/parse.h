@@ -20,7 +20,8 @@ typedef struct gpuc_tir_parser {
     gpuc_ptrs aliases;    /* %1 is at 0 */
     int depth, blocks;    /* expressions and blocks being parsed */
     int brackets;         /* open () and []: inside, lines do not end anything */
-    bool located;         /* the error on its way has its place already */
+    bool located;         /* the error on its way has its place already, */
+    gpuc_tir_token wrong; /* which is this */
 } gpuc_tir_parser;
 
 /* Bounds recursion: of expressions, and of blocks (lets and allocs open none). */

@@ -126,6 +126,8 @@ gpuc_dtype gpuc_tir_call_default_type(gpuc_tir_intrin fn, const gpuc_tir_buffer 
                                       const gpuc_expr *args)
 {
     if (fn == GPUC_TIR_CALL_EXTERN) return GPUC_INT32;
+    if (fn == GPUC_TIR_CALL_ADDRESS || fn == GPUC_TIR_CALL_CONST_ADDRESS || fn == GPUC_TIR_CALL_STRIDE)
+        return GPUC_INT64;
     if (buffer && (fn == GPUC_TIR_CALL_TEXTURE2D_LOAD || fn == GPUC_TIR_CALL_TEXTURE2D_STORE)) {
         int channels = gpuc_tir_image_channels(buffer);
         return gpuc_dtype_with_lanes(buffer->dtype, channels ? channels : 1);

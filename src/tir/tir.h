@@ -12,6 +12,8 @@ gpuc_expr gpuc_tir_make(gpuc_ctx *ctx, gpuc_tir_op op, gpuc_expr a, gpuc_expr b,
 gpuc_expr gpuc_tir_load1(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_expr index);
 gpuc_expr gpuc_tir_call(gpuc_ctx *ctx, gpuc_dtype dtype, gpuc_tir_intrin fn, const char *name,
                         const gpuc_tir_buffer *buffer, int n, const gpuc_expr *args);
+/* The distance of neighbours along a dimension, in elements: int64. */
+gpuc_expr gpuc_tir_stride(gpuc_ctx *ctx, const gpuc_tir_buffer *b, int dim);
 gpuc_expr gpuc_tir_read(gpuc_ctx *ctx, gpuc_dtype dtype, struct gpuc_te_tensor *t, int n,
                         const gpuc_expr *index);
 gpuc_expr gpuc_tir_reduce(gpuc_ctx *ctx, const gpuc_tir_reducer *r, const gpuc_expr *source, int num_axes,
@@ -119,7 +121,7 @@ bool gpuc_tir_is_words(gpuc_expr e);
 /* The words that REINTERPRET makes, by arithmetic. a has the lanes of `from`; its type may be wider than
  * from's and hold the same values. */
 gpuc_expr gpuc_tir_words(gpuc_ctx *ctx, gpuc_dtype to, gpuc_dtype from, gpuc_expr a);
-/* Replaces a dot product, words, or the demand for an exact result by plain arithmetic, which the evaluator
+/* Replaces a dot product, words, the demand for an exact result or a stride by plain arithmetic, which the evaluator
  * computes exactly; returns e if it is none of these. */
 gpuc_expr gpuc_tir_expand(gpuc_ctx *ctx, gpuc_expr e);
 

@@ -368,7 +368,7 @@ static void free_text(void *buf)
     gpuc_buf_deinit(buf);
 }
 
-static void raise_listing(gpuc_tir_validator *v, const char *after_pass)
+static void raise_listing(gpuc_tir_validator *v, gpuc_code code, const char *after)
 {
     gpuc_tir_printer p;
     gpuc_buf buf;
@@ -377,18 +377,27 @@ static void raise_listing(gpuc_tir_validator *v, const char *after_pass)
     gpuc_tir_printer_init(&p, v->ctx, &buf, false);
     p.notes = &v->notes;
     gpuc_tir_printer_func(&p, v->func);
-    gpuc_raise(v->ctx, GPUC_INTERNAL,
-               "the loop IR of '%s' is not valid%s%s (%d complaint%s, marked with ^):\n%s",
-               v->func->name ? v->func->name : "?", after_pass ? " after " : "", after_pass ? after_pass : "",
-               v->complaints, v->complaints == 1 ? "" : "s", gpuc_buf_cstr(&buf));
+    gpuc_raise(v->ctx, code, "the loop IR of '%s' is not valid%s%s (%d complaint%s, marked with ^):\n%s",
+               v->func->name ? v->func->name : "?", after ? " after " : "", after ? after : "", v->complaints,
+               v->complaints == 1 ? "" : "s", gpuc_buf_cstr(&buf));
 }
 
-void gpuc_tir_validate(gpuc_ctx *ctx, const gpuc_tir_func *f, const char *after_pass)
+static void validate(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_code code, const char *after)
 {
     gpuc_tir_validator v;
     init(&v, ctx, f);
     check_params(&v, f);
     check_threads(&v, f);
     if (f->body) check_stmt(&v, f->body);
-    if (v.complaints) raise_listing(&v, after_pass);
+    if (v.complaints) raise_listing(&v, code, after);
+}
+
+void gpuc_tir_validate(gpuc_ctx *ctx, const gpuc_tir_func *f, const char *after_pass)
+{
+    validate(ctx, f, GPUC_INTERNAL, after_pass);
+}
+
+void gpuc_tir_validate_given(gpuc_ctx *ctx, const gpuc_tir_func *f)
+{
+    validate(ctx, f, GPUC_INVALID_ARGUMENT, NULL);
 }

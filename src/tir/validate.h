@@ -53,4 +53,7 @@ int gpuc_tir_validate_access(gpuc_tir_validator *v, const gpuc_tir_buffer *b, in
  * text tells; NULL: there is none. */
 gpuc_expr gpuc_tir_divergent(gpuc_tir_validator *v, gpuc_tir_team team);
 
+/* gpuc_tir_validate of what a caller has made: complaints are INVALID_ARGUMENT. */
+void gpuc_tir_validate_given(gpuc_ctx *ctx, const gpuc_tir_func *f);
+
 #endif

@@ -138,6 +138,39 @@ static void check_prefetch(gpuc_tir_validator *v, const gpuc_tir_call_node *n)
             gpuc_tir_complain(v, "the index of 'prefetch' has type %s", type(v, n->args[i]->dtype));
 }
 
+/* What belongs to a call of a C function, and to nothing else. */
+static bool is_address(gpuc_expr e)
+{
+    return e->kind == GPUC_EXPR_CALL && (gpuc_as_call(e)->fn == GPUC_TIR_CALL_ADDRESS ||
+                                         gpuc_as_call(e)->fn == GPUC_TIR_CALL_CONST_ADDRESS);
+}
+
+static void check_address(gpuc_tir_validator *v, const gpuc_tir_call_node *n)
+{
+    const char *name = gpuc_tir_intrins[n->fn].text;
+    if (!n->buffer) {
+        gpuc_tir_complain(v, "'%s' has no buffer", name);
+        return;
+    }
+    int lanes = gpuc_tir_validate_access(v, n->buffer, n->n, n->args);
+    if (lanes > 1) gpuc_tir_complain(v, "'%s' of '%s' has %d lanes", name, n->buffer->name, lanes);
+    if (!gpuc_dtype_equal(n->base.dtype, GPUC_INT64))
+        gpuc_tir_complain(v, "'%s' has type %s, not int64", name, type(v, n->base.dtype));
+}
+
+static void check_stride(gpuc_tir_validator *v, const gpuc_tir_call_node *n)
+{
+    int64_t dim;
+    check_count(v, n, 1);
+    if (!n->buffer || v->func->stage != GPUC_TIR_STAGE_NESTED)
+        gpuc_tir_complain(v, n->buffer ? "'stride' after storage_flatten" : "'stride' has no buffer");
+    else if (n->n && (!gpuc_expr_is_int(n->args[0], &dim) || dim < 0 || dim >= n->buffer->ndim))
+        gpuc_tir_complain(v, "'stride' of '%s': %s is none of its %d dimensions", n->buffer->name,
+                          text(v, n->args[0]), n->buffer->ndim);
+    if (!gpuc_dtype_equal(n->base.dtype, GPUC_INT64))
+        gpuc_tir_complain(v, "'stride' has type %s, not int64", type(v, n->base.dtype));
+}
+
 static void check_atomic(gpuc_tir_validator *v, const gpuc_tir_call_node *n, int operands)
 {
     const char *name = gpuc_tir_intrins[n->fn].text;
@@ -232,6 +265,9 @@ static void check_call(gpuc_tir_validator *v, gpuc_expr e)
     case GPUC_TIR_CALL_ATOMIC_EXCHANGE: check_atomic(v, n, 2); return;
     case GPUC_TIR_CALL_ATOMIC_CAS: check_atomic(v, n, 3); return;
     case GPUC_TIR_CALL_PREFETCH: check_prefetch(v, n); return;
+    case GPUC_TIR_CALL_ADDRESS:
+    case GPUC_TIR_CALL_CONST_ADDRESS: check_address(v, n); return;
+    case GPUC_TIR_CALL_STRIDE: check_stride(v, n); return;
     case GPUC_TIR_CALL_THREAD_DECIDES:
         check_count(v, n, 0);
         if (!gpuc_dtype_equal(e->dtype, GPUC_BOOL))
@@ -264,9 +300,20 @@ static void check_vector(gpuc_tir_validator *v, gpuc_expr e)
     }
 }
 
+static void check_whose(gpuc_tir_validator *v, gpuc_expr e)
+{
+    gpuc_tir_operands operands;
+    if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->fn == GPUC_TIR_CALL_EXTERN) return;
+    gpuc_tir_operands_get(v->ctx, e, &operands);
+    for (int i = 0; i < operands.n; i++)
+        if (is_address(operands.at[i]))
+            gpuc_tir_complain(v, "%s is no argument of a C function", text(v, operands.at[i]));
+}
+
 static bool check_node(gpuc_expr e, void *arg)
 {
     gpuc_tir_validator *v = arg;
+    if (e->flags & GPUC_TIR_HAS_EFFECT) check_whose(v, e);
     if (!lanes_exist(v->func->stage, e))
         gpuc_tir_complain(v, "%s has %d lanes, which stage %s does not know", text(v, e), e->dtype.lanes,
                           v->func->stage == GPUC_TIR_STAGE_TARGET ? "target" : "before target");
@@ -314,5 +361,6 @@ static bool check_node(gpuc_expr e, void *arg)
 
 void gpuc_tir_validate_expr(gpuc_tir_validator *v, gpuc_expr e)
 {
+    if (is_address(e)) gpuc_tir_complain(v, "%s is no argument of a C function", text(v, e));
     gpuc_tir_visit(v->ctx, e, check_node, v);
 }

@@ -158,6 +158,9 @@ void gpuc_ev_call(ev_machine *m, const ev_ins *ins)
     case GPUC_TIR_CALL_TEXTURE2D_LOAD:
     case GPUC_TIR_CALL_TEXTURE2D_STORE:
     case GPUC_TIR_CALL_EXTERN:
+    case GPUC_TIR_CALL_ADDRESS:
+    case GPUC_TIR_CALL_CONST_ADDRESS:
+    case GPUC_TIR_CALL_STRIDE:
     case GPUC_TIR_INTRIN_COUNT: break;
     }
     gpuc_ev_fail(m, ins->stmt, "a call that the evaluator does not know");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tiles on CPUs as loops: tails are shifted back instead of guarded, rounded-up copies are left out, and the lines of a
- * window's column are unrolled, so that lines of the tile share what is loaded. */
+ * window's column are unrolled, so that lines of the tile share what is loaded. Sums are in vectors. */
 #include "../te/protect.h"
 
 #include <string.h>
@@ -142,6 +142,39 @@ static void check_lines(gpuc_ctx *ctx)
         fail_msg("%s: data beyond the caches are read across many lines:\n%s", small, text);
 }
 
+/* The sum of A over these axes. */
+static gpuc_tensor *sum_over(gpuc_ctx *ctx, int ndim, const int64_t *dims, const bool *over,
+                             gpuc_tensor **args)
+{
+    gpuc_expr shape[3], at[3];
+    gpuc_iter *axes[3], *reduced[3];
+    int n = 0, m = 0;
+    for (int i = 0; i < ndim; i++) shape[i] = gpuc_int(ctx, dims[i]);
+    args[0] = gpuc_te_placeholder(ctx, "A", ndim, shape, GPUC_FLOAT32);
+    for (int i = 0; i < ndim; i++) {
+        gpuc_iter *axis =
+            over[i] ? gpuc_te_reduce_axis(ctx, shape[i], "k") : gpuc_te_axis(ctx, shape[i], "i");
+        if (over[i]) reduced[m++] = axis;
+        if (!over[i]) axes[n++] = axis;
+        at[i] = gpuc_iter_var(axis);
+    }
+    gpuc_expr sum = gpuc_te_reduce(ctx, "sum", gpuc_te_read(ctx, args[0], ndim, at), m, reduced);
+    return args[1] = gpuc_te_compute(ctx, "S", n, axes, sum);
+}
+
+/* Parts of a whole matrix are runs of memory, and rows of a part are not fused where that takes divisions. */
+static void check_sums(gpuc_ctx *ctx)
+{
+    gpuc_tensor *args[2];
+    const char *all = loops_of(
+        ctx, cpus[0], sum_over(ctx, 2, (int64_t[]){1000, 1000}, (bool[]){true, true}, args), 2, args);
+    if (!strstr(all, "vectorize")) fail_msg("the parts of a sum are not in vectors:\n%s", all);
+    const char *some =
+        loops_of(ctx, cpus[0],
+                 sum_over(ctx, 3, (int64_t[]){100, 101, 103}, (bool[]){true, false, true}, args), 2, args);
+    if (!strstr(some, "vectorize") || strstr(some, "//")) fail_msg("rows of a sum are fused:\n%s", some);
+}
+
 static void tails_are_shifted_back(void **state)
 {
     (void)state;
@@ -166,13 +199,18 @@ static void lines_are_few_beyond_caches(void **state)
     run_ok(check_lines);
 }
 
+static void sums_are_in_vectors(void **state)
+{
+    (void)state;
+    run_ok(check_sums);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tails_are_shifted_back),
-        cmocka_unit_test(rounded_copies_are_left_out),
-        cmocka_unit_test(lines_share_loads),
-        cmocka_unit_test(lines_are_few_beyond_caches),
+        cmocka_unit_test(tails_are_shifted_back), cmocka_unit_test(rounded_copies_are_left_out),
+        cmocka_unit_test(lines_share_loads),      cmocka_unit_test(lines_are_few_beyond_caches),
+        cmocka_unit_test(sums_are_in_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -84,13 +84,12 @@ static const char guarded[] =
     "    }\n  }\n}\n";
 
 /* Lowering clamps what is converted, so that the conversion itself need not saturate. */
-static const char casts[] =
-    "func casts(A: float32[64] global, C: uint8[64] global, D: int8[64] global) {\n"
-    "  for i in 0..8 bind blockIdx.x {\n"
-    "    for j in 0..8 vectorized {\n"
-    "      C[i*8 + j] = uint8(A[i*8 + j])\n"
-    "      D[i*8 + j] = int8(A[i*8 + j])\n"
-    "    }\n  }\n}\n";
+static const char casts[] = "func casts(A: float32[64] global, C: uint8[64] global, D: int8[64] global) {\n"
+                            "  for i in 0..8 bind blockIdx.x {\n"
+                            "    for j in 0..8 vectorized {\n"
+                            "      C[i*8 + j] = uint8(A[i*8 + j])\n"
+                            "      D[i*8 + j] = int8(A[i*8 + j])\n"
+                            "    }\n  }\n}\n";
 
 static const struct {
     const char *file, *target, *text;
@@ -104,6 +103,7 @@ static const struct {
     {"vector_add_even.c", "c", vector_add_even},
     {"vector_add_even.cl", "opencl", vector_add_even},
     {"vector_add_even.spvasm", "vulkan", vector_add_even},
+    {"vector_add_even_uniform.spvasm", "vulkan -storage_buffer_class=0", vector_add_even},
     {"tile.c", "c -vector_bits=256", register_tile},
     {"tile.cl", "opencl", register_tile},
     {"tile.spvasm", "vulkan", register_tile},
@@ -195,7 +195,8 @@ static void check_golden(gpuc_ctx *ctx, void *arg)
     const gpuc_target *t = gpuc_target_parse(ctx, a->target, NULL);
     gpuc_tir_program *p = gpuc_lower(ctx, gpuc_tir_parse(ctx, a->text ? a->text : vector_add, a->file), t);
     assert_int_equal(p->num_kernels, 1);
-    if (spirv && t->kind != &gpuc_target_builtin[GPUC_TARGET_VULKAN]) t = gpuc_target_parse(ctx, "vulkan", NULL);
+    if (spirv && t->kind != &gpuc_target_builtin[GPUC_TARGET_VULKAN])
+        t = gpuc_target_parse(ctx, "vulkan", NULL);
     gpuc_kernel_code code = run_emit(ctx, t, p->kernels[0]);
 #ifdef GPUC_SPIRV_DIS
     if (spirv) {
@@ -250,7 +251,8 @@ static void link_twice(gpuc_ctx *ctx, void *arg)
         assert_int_equal(a.modules[i].size, b.modules[i].size);
         assert_memory_equal(a.modules[i].bytes, b.modules[i].bytes, a.modules[i].size);
     }
-    if (t->kind != &gpuc_target_builtin[GPUC_TARGET_VULKAN]) assert_true(a.num_files > 1); /* shards, programs */
+    if (t->kind != &gpuc_target_builtin[GPUC_TARGET_VULKAN])
+        assert_true(a.num_files > 1); /* shards, programs */
     for (int i = 0; i < MANY; i++) assert_true(a.kernel_module[i] < (uint32_t)a.num_modules);
 }
 

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <gpuc/build.h>
+#include <gpuc/topi.h>
 
 enum { MAX = 48, STEPS = 40 };
 
@@ -28,6 +29,7 @@ typedef struct misuse {
     gpuc_stage *stages[MAX];
     int num_stages, noted;
     gpuc_tir_func *f;
+    gpuc_stage_group *group;
     int refused, lowered, printed;
 } misuse;
 
@@ -153,8 +155,14 @@ static void placeholder(gpuc_ctx *ctx, misuse *m)
 
 static void new_axis(gpuc_ctx *ctx, misuse *m)
 {
-    gpuc_iter *i = below(m, 3) ? gpuc_te_axis(ctx, some_extent(m), some_name(m))
-                               : gpuc_te_reduce_axis(ctx, some_extent(m), some_name(m));
+    gpuc_expr min = seldom(m) ? some_expr(m) : gpuc_int(ctx, below(m, 5) - 2);
+    gpuc_iter *i = NULL;
+    switch (below(m, 6)) {
+    case 0: i = gpuc_te_axis_from(ctx, min, some_extent(m), some_name(m)); break;
+    case 1: i = gpuc_te_reduce_axis_from(ctx, min, some_extent(m), some_name(m)); break;
+    case 2: i = gpuc_te_reduce_axis(ctx, some_extent(m), some_name(m)); break;
+    default: i = gpuc_te_axis(ctx, some_extent(m), some_name(m)); break;
+    }
     add_iter(m, i);
     add_expr(m, gpuc_iter_var(i));
 }
@@ -201,6 +209,95 @@ static void compute(gpuc_ctx *ctx, misuse *m)
     if (seldom(m)) ndim = below(m, 4) - 1;
     gpuc_te_compute_n(ctx, some_name(m), ndim, axes, count, bodies, outs);
     for (int i = 0; i < count; i++) add_tensor(m, outs[i]);
+}
+
+static void view(gpuc_ctx *ctx, misuse *m)
+{
+    gpuc_expr dims[2], strides[2];
+    for (int i = 0; i < 2; i++) {
+        dims[i] = some_extent(m);
+        strides[i] = seldom(m) ? some_expr(m) : gpuc_int(ctx, some_number(m));
+    }
+    gpuc_expr size = seldom(m) ? some_expr(m) : gpuc_int(ctx, below(m, 300));
+    add_tensor(m,
+               gpuc_te_placeholder_strided(ctx, some_name(m), below(m, 3), dims, some_type(m), size, strides,
+                                           seldom(m) ? some_expr(m) : gpuc_int(ctx, below(m, 4))));
+}
+
+/* Operators by name and as functions. */
+static void operate(gpuc_ctx *ctx, misuse *m)
+{
+    static const char *const names[] = {"abs",         "add",    "sum",      "nn.softmax",
+                                        "transpose",   "einsum", "nn.dense", "cast",
+                                        "concatenate", "abss",   "",         NULL};
+    static const char *const attrs[] = {
+        NULL,     "axis=[0]",         "axis=1, keepdims=1", "equation=\"ij,ij->j\"", "dtype=\"int8\"",
+        "axis=[", "equation=\"ij->\""};
+    gpuc_tensor *in[] = {some_tensor(m), some_tensor(m), some_tensor(m)};
+    int64_t numbers[3][MAX];
+    for (int i = 0; i < 3 * MAX; i++) numbers[i / MAX][i % MAX] = some_number(m);
+    switch (below(m, 8)) {
+    case 0:
+        add_tensor(m,
+                   gpuc_topi_multiply(ctx, in[0], gpuc_te_const(ctx, some_type(m), (double)numbers[0][0])));
+        break;
+    case 1:
+        add_tensor(m, gpuc_topi_max(ctx, in[0], below(m, 3), seldom(m) ? NULL : numbers[0], below(m, 2)));
+        break;
+    case 2: add_tensor(m, gpuc_topi_strided_slice(ctx, in[0], numbers[0], numbers[1], numbers[2])); break;
+    case 3:
+        add_tensor(m, gpuc_topi_expand_dims(ctx, in[0], below(m, 4) - 2, seldom(m) ? numbers[0][0] : 1));
+        break;
+    case 4:
+        add_tensor(m, gpuc_topi_broadcast_to(ctx, in[0], below(m, 3),
+                                             (gpuc_expr[]){some_extent(m), some_extent(m)}));
+        break;
+    case 5: add_tensor(m, gpuc_topi_cast(ctx, in[0], some_type(m))); break;
+    default:
+        add_tensor(m,
+                   gpuc_topi(ctx, names[below(m, seldom(m) ? 12 : 9)], in, below(m, 4), attrs[below(m, 7)]));
+        break;
+    }
+}
+
+static gpuc_stmt copy_first(gpuc_ctx *ctx, const gpuc_tir_buffer *const *in,
+                            const gpuc_tir_buffer *const *out, void *arg)
+{
+    gpuc_expr zero[64];
+    int n = gpuc_tir_buffer_get(out[0]).ndim;
+    for (int i = 0; i < 64; i++) zero[i] = gpuc_int(ctx, 0);
+    gpuc_expr value = *(const int *)arg ? gpuc_tir_load(ctx, in[0], gpuc_tir_buffer_get(in[0]).ndim, zero)
+                                        : gpuc_int(ctx, 1);
+    return gpuc_tir_store(ctx, out[0], n, zero, value);
+}
+
+static void whole(gpuc_ctx *ctx, misuse *m)
+{
+    gpuc_tensor *in[] = {some_tensor(m), some_tensor(m)}, *state[] = {some_tensor(m)}, *outs[2] = {0};
+    gpuc_expr dims[] = {some_extent(m), some_extent(m)}, l = some_expr(m), r = some_expr(m);
+    const gpuc_expr *shapes[] = {seldom(m) ? NULL : dims, dims};
+    gpuc_dtype types[] = {some_type(m), some_type(m)};
+    int ranks[] = {below(m, 3), below(m, 3)}, count = 1 + seldom(m), inputs = below(m, 3);
+    gpuc_iter *over = some_iter(m);
+    switch (below(m, 3)) {
+    case 0:
+        gpuc_te_extern(ctx, some_name(m), inputs, in, count, ranks, shapes, types,
+                       seldom(m) ? NULL : copy_first, &inputs, outs);
+        break;
+    case 1: gpuc_te_scan(ctx, some_name(m), 1, in, in + 1, state, outs); break;
+    case 2: {
+        gpuc_expr a = gpuc_var(ctx, "a", GPUC_FLOAT32), b = gpuc_var(ctx, "b", GPUC_FLOAT32), part = NULL,
+                  body = below(m, 2)   ? gpuc_max(ctx, a, b)
+                         : below(m, 2) ? gpuc_add(ctx, a, b)
+                                       : l,
+                  zero = below(m, 4) ? gpuc_imm(ctx, GPUC_FLOAT32, below(m, 2) ? 0 : -1e30) : r;
+        const gpuc_tir_reducer *own =
+            gpuc_te_comm_reducer(ctx, some_name(m), 1, seldom(m) ? &l : &a, &b, &body, &zero);
+        gpuc_te_reduce_n(ctx, own, &l, 1, &over, seldom(m) ? r : NULL, &part);
+        outs[0] = gpuc_te_compute(ctx, "own", 0, NULL, part);
+    }
+    }
+    add_tensor(m, outs[0]);
 }
 
 /* One that is right: without it most programs would end before their schedules. */
@@ -268,17 +365,78 @@ static void places(gpuc_ctx *ctx, misuse *m)
     }
 }
 
+static void around(gpuc_ctx *ctx, misuse *m)
+{
+    gpuc_stage *st = some_stage(m), *to = some_stage(m);
+    const char *threads[] = {some_word(m), some_word(m)};
+    int64_t extents[] = {some_number(m), some_number(m)};
+    gpuc_tensor *from = some_tensor(m), *last = some_tensor(m);
+    gpuc_iter *out[2] = {0}, *leaf = some_leaf(m, st);
+    switch (below(m, 6)) {
+    case 0: gpuc_stage_env_threads(st, 1 + seldom(m), threads, seldom(m) ? NULL : extents, out); break;
+    case 1:
+        gpuc_stage_set_store_predicate(
+            st, seldom(m) || !leaf ? some_expr(m)
+                                   : gpuc_lt(ctx, gpuc_iter_var(leaf), gpuc_int(ctx, some_number(m))));
+        break;
+    case 2: gpuc_stage_prefetch(st, from, leaf, some_number(m)); break;
+    case 3: gpuc_stage_rolling_buffer(st); break;
+    case 4: m->group = gpuc_schedule_create_group(m->s, 1, &last, 1, &from, below(m, 2)); break;
+    case 5:
+        if (m->group && below(m, 3))
+            gpuc_stage_group_compute_at(m->group, to, some_leaf(m, to));
+        else if (m->group)
+            gpuc_stage_group_compute_root(m->group);
+        break;
+    }
+    for (int k = 0; k < 2; k++) add_iter(m, out[k]);
+}
+
 static void add_stage(misuse *m, gpuc_tensor *t)
 {
     add_tensor(m, t);
     if (m->num_stages < MAX) m->stages[m->num_stages++] = gpuc_schedule_stage(m->s, t);
 }
 
+/* A part that does not know its regions. */
+static gpuc_stmt some_part(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
+                           const gpuc_tensor_region *const *out, void *arg)
+{
+    misuse *m = arg;
+    const gpuc_tensor_region *from = in && !seldom(m) ? in[0] : NULL, *to = seldom(m) ? NULL : out[0];
+    const gpuc_expr index[8] = {gpuc_int(ctx, 0), gpuc_int(ctx, 0)};
+    switch (below(m, 5)) {
+    case 0: return gpuc_tensor_region_store_at(ctx, to, index, gpuc_tensor_region_load_at(ctx, to, index));
+    case 1:
+        return gpuc_tensor_region_store_at(
+            ctx, to, index,
+            gpuc_tensor_region_load_vector(ctx, from, seldom(m) ? NULL : index, below(m, 5) - 1));
+    case 2: return gpuc_tir_eval(ctx, gpuc_tensor_region_stride(ctx, to, below(m, 5) - 1));
+    case 3: return gpuc_tir_eval(ctx, gpuc_tensor_region_address(ctx, from, below(m, 2)));
+    default: return NULL;
+    }
+}
+
+static void tensorize(gpuc_ctx *ctx, misuse *m, gpuc_stage *st)
+{
+    gpuc_tensor *inputs[2] = {some_tensor(m), some_tensor(m)};
+    const gpuc_tensor_parts parts = {.body = below(m, 3) ? some_part : NULL,
+                                     .init = below(m, 2) ? NULL : some_part,
+                                     .update = below(m, 2) ? some_part : NULL,
+                                     .finalise = below(m, 3) ? NULL : some_part,
+                                     .arg = m};
+    gpuc_tensor *pattern = st && !seldom(m) ? gpuc_stage_tensor(st, 0) : some_tensor(m);
+    gpuc_stage_tensorize(st, some_leaf(m, st),
+                         gpuc_tensor_intrin_declare_parts(ctx, some_word(m), pattern, below(m, 4) - 1,
+                                                          seldom(m) ? NULL : inputs,
+                                                          seldom(m) ? NULL : &parts));
+}
+
 static void dataflow(gpuc_ctx *ctx, misuse *m)
 {
     gpuc_stage *readers[2] = {some_stage(m), seldom(m) ? NULL : some_stage(m)};
     gpuc_tensor *t = some_tensor(m);
-    switch (below(m, 5)) {
+    switch (below(m, 6)) {
     case 0:
         add_stage(m, gpuc_cache_read(m->s, t, some_word(m), below(m, 3), seldom(m) ? NULL : readers));
         break;
@@ -288,6 +446,7 @@ static void dataflow(gpuc_ctx *ctx, misuse *m)
     case 4:
         gpuc_stage_tensorize(readers[0], some_leaf(m, readers[0]), gpuc_tensor_intrin_find(ctx, "dot_i8"));
         break;
+    case 5: tensorize(ctx, m, readers[0]); break;
     }
 }
 
@@ -388,10 +547,10 @@ static void symbols(gpuc_ctx *ctx, misuse *m)
 
 static void run_program(misuse *m)
 {
-    static step_fn *const definitions[] = {placeholder, new_axis,      new_axis,     arithmetic,
-                                           arithmetic,  read_tensor,   read_tensor,  compute,
-                                           compute,     plain_compute, plain_compute};
-    static step_fn *const primitives[] = {loops, loops, loops, places, places, dataflow};
+    static step_fn *const definitions[] = {placeholder, new_axis, new_axis,      arithmetic,    arithmetic,
+                                           read_tensor, compute,  plain_compute, plain_compute, read_tensor,
+                                           compute,     view,     operate,       operate,       whole};
+    static step_fn *const primitives[] = {loops, loops, loops, places, places, dataflow, around, around};
     gpuc_ctx *own, *other;
     assert_null(gpuc_ctx_create(NULL, &own));
     assert_null(gpuc_ctx_create(NULL, &other));
@@ -400,13 +559,13 @@ static void run_program(misuse *m)
     m->ctx = other;
     if (seldom(m)) attempt(m, foreign);
     m->ctx = own;
-    for (int i = 0; i < STEPS; i++) attempt(m, definitions[below(m, 11)]);
+    for (int i = 0; i < STEPS; i++) attempt(m, definitions[below(m, 15)]);
     attempt(m, plain_compute);
     if (seldom(m)) attempt(m, make_schedule);
     m->num_stages = 0;
     if (attempt(m, keep_related))
         for (m->noted = 0; m->noted < m->num_tensors; m->noted++) attempt(m, note_stage);
-    for (int i = 0; i < STEPS / 2 && m->num_stages > 0; i++) attempt(m, primitives[below(m, 6)]);
+    for (int i = 0; i < STEPS / 2 && m->num_stages > 0; i++) attempt(m, primitives[below(m, 8)]);
     m->lowered = m->num_stages > 0 && attempt(m, lower);
     m->printed = m->lowered && attempt(m, print_code);
     gpuc_ctx_destroy(own);

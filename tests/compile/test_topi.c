@@ -322,6 +322,13 @@ static void networks(gpuc_ctx *ctx, void *arg)
                 *b = input(&p, 10, 10, DIMS(2));
     EXPECT(&p, gpuc_topi_nn_dense(ctx, x, w, NULL), 14, 32, 32, 77);
     EXPECT(&p, gpuc_topi_nn_dense(ctx, x, w, b), 24, 52, 42, 97);
+    gpuc_expr deep[] = {gpuc_int(ctx, 2), gpuc_int(ctx, 1), gpuc_int(ctx, 3)}, flat = deep[2];
+    gpuc_tensor *rows = gpuc_topi_nn_dense(ctx, gpuc_topi_reshape(ctx, x, 3, deep), w, b);
+    assert_int_equal(gpuc_te_ndim(rows), 3);
+    EXPECT(&p, rows, 24, 52, 42, 97);
+    gpuc_tensor *first =
+        gpuc_topi_strided_slice(ctx, x, (int64_t[]){0, 0}, (int64_t[]){1, 3}, (int64_t[]){1, 1});
+    EXPECT(&p, gpuc_topi_nn_dense(ctx, gpuc_topi_reshape(ctx, first, 1, &flat), w, b), 24, 52);
     EXPECT(&p, gpuc_topi_nn_matmul(ctx, x, w, true, false), 17, 22, 27, 22, 29, 36, 27, 36, 45);
     EXPECT(&p, gpuc_topi_nn_softmax(ctx, x, 1), 0.0900306, 0.2447285, 0.6652410, 0.0900306, 0.2447285,
            0.6652410);
@@ -446,6 +453,46 @@ static void no_strides(gpuc_ctx *ctx, gpuc_tensor *x)
 {
     gpuc_topi_nn_max_pool2d(ctx, x, NULL, NULL, NULL);
 }
+static void wrong_size(gpuc_ctx *ctx, gpuc_tensor *x)
+{
+    gpuc_topi_reshape(ctx, x, 2, (gpuc_expr[]){gpuc_int(ctx, 3), gpuc_var(ctx, "q", GPUC_FLOAT32)});
+}
+static void size_of_axis(gpuc_ctx *ctx, gpuc_tensor *x)
+{
+    gpuc_expr size = gpuc_iter_var(gpuc_te_axis(ctx, gpuc_int(ctx, 3), "i"));
+    gpuc_topi_broadcast_to(ctx, x, 1, &size);
+}
+static void no_type(gpuc_ctx *ctx, gpuc_tensor *x)
+{
+    gpuc_topi_cast(ctx, x, (gpuc_dtype){0});
+}
+static void vector_type(gpuc_ctx *ctx, gpuc_tensor *x)
+{
+    gpuc_topi_cast(ctx, x, (gpuc_dtype){GPUC_DTYPE_FLOAT, 32, 4});
+}
+/* A placeholder of many dimensions. */
+static gpuc_tensor *deep(gpuc_ctx *ctx, int ndim)
+{
+    gpuc_expr dims[80];
+    for (int i = 0; i < ndim; i++) dims[i] = gpuc_int(ctx, 1);
+    return gpuc_te_placeholder(ctx, "deep", ndim, dims, GPUC_FLOAT32);
+}
+static void many_labels(gpuc_ctx *ctx, gpuc_tensor *x)
+{
+    (void)x;
+    gpuc_tensor *in[] = {deep(ctx, 40), deep(ctx, 26)};
+    gpuc_topi(ctx, "einsum", in, 2, "equation=\"...,abcdefghijklmnopqrstuvwxyz->\"");
+}
+static void many_loops(gpuc_ctx *ctx, gpuc_tensor *x)
+{
+    gpuc_iter *axes[40], *over[26];
+    for (int i = 0; i < 40; i++) axes[i] = gpuc_te_axis(ctx, gpuc_int(ctx, 2), "i");
+    for (int i = 0; i < 26; i++) over[i] = gpuc_te_reduce_axis(ctx, gpuc_int(ctx, 2), "k");
+    gpuc_expr at[] = {gpuc_iter_var(axes[39]), gpuc_iter_var(over[25])};
+    gpuc_expr body = gpuc_te_reduce(ctx, "sum", gpuc_te_read(ctx, x, 2, at), 26, over);
+    gpuc_tensor *y = gpuc_te_compute(ctx, "y", 40, axes, body);
+    gpuc_topi_schedule(ctx, run_target(ctx), NULL, 1, &y);
+}
 static void folded(gpuc_ctx *ctx, gpuc_tensor *x)
 {
     gpuc_topi(ctx, "shape_of", &x, 1, NULL);
@@ -480,12 +527,50 @@ static void mistakes(gpuc_ctx *ctx, void *arg)
         {"sum: axis is NULL", no_axes},
         {"newshape is NULL", no_shape},
         {"pool_size is NULL", no_strides},
+        {"'reshape': entry 1 of newshape is of type float32", wrong_size},
+        {"'broadcast_to': entry 0 of shape is i, which depends on the axis 'i'", size_of_axis},
+        {"cast: attribute 'dtype' is no type, must be an element type", no_type},
+        {"cast: attribute 'dtype' is float32x4, must be an element type", vector_type},
+        {"einsum: names 66 different dimensions; it takes up to 64", many_labels},
+        {"'y' has 40 axes and 26 that it reduces over", many_loops},
         {"make it an input", folded},
         {"use gpuc_topi_call", several},
         {"room for 1", no_room},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         run_refused(gpuc_ctx_protect(ctx, attempt, (void *)&rows[i]), rows[i].words);
+}
+
+static void add_other(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_topi_add(ctx, gpuc_te_const(ctx, GPUC_FLOAT32, 1), arg);
+}
+
+static void foreign(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_ctx *other;
+    (void)arg;
+    run_ok(gpuc_ctx_create(NULL, &other));
+    gpuc_tensor *x = gpuc_te_placeholder(ctx, "x", 0, NULL, GPUC_FLOAT32);
+    run_refused(gpuc_ctx_protect(other, add_other, x),
+                "add: operand 1: the tensor 'x' was made in another context");
+    gpuc_ctx_destroy(other);
+}
+
+/* Entries as large as there are: what is beyond the tensor changes nothing. */
+static void far_slices(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    program p = {.ctx = ctx};
+    gpuc_tensor *x = input(&p, 0, 1, DIMS(2, 4));
+    const int64_t far[] = {INT64_MAX, INT64_MAX}, before[] = {-INT64_MAX, -INT64_MAX},
+                  down[] = {-INT64_MAX, -1};
+    EXPECT(&p, gpuc_topi_strided_slice(ctx, x, before, far, far), 0);
+    EXPECT(&p, gpuc_topi_strided_slice(ctx, x, far, before, down), 7, 6, 5, 4);
+    const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "begin", 2, (int64_t[]){1, 2});
+    a = gpuc_attrs_string(ctx, gpuc_attrs_ints(ctx, a, "end", 2, far), "slice_mode", "size");
+    gpuc_topi_call(ctx, "strided_slice", a, 1, &x, 1, &p.out);
+    EXPECT(&p, p.out, 6, 7);
 }
 
 #define TEST(name)                                                                                           \
@@ -504,6 +589,8 @@ TEST(names)
 TEST(results)
 TEST(symbols)
 TEST(mistakes)
+TEST(foreign)
+TEST(far_slices)
 
 int main(int argc, char **argv)
 {
@@ -512,7 +599,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_unary),      cmocka_unit_test(test_binary),  cmocka_unit_test(test_choices),
         cmocka_unit_test(test_reductions), cmocka_unit_test(test_shapes),  cmocka_unit_test(test_networks),
         cmocka_unit_test(test_names),      cmocka_unit_test(test_results), cmocka_unit_test(test_symbols),
-        cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_mistakes),   cmocka_unit_test(test_foreign), cmocka_unit_test(test_far_slices),
     };
     return run_end(cmocka_run_group_tests(tests, NULL, NULL));
 }

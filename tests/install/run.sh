@@ -66,7 +66,7 @@ for header in "$root"/include/gpuc/*.h; do
 done
 
 programs='run_model:gpuc-runtime:runtime use:gpuc-runtime:runtime streams:gpuc-runtime:runtime slices:gpuc-runtime:runtime'
-[ "$has_compiler" = 1 ] && programs="$programs vector_add:gpuc:gpuc export:gpuc:gpuc"
+[ "$has_compiler" = 1 ] && programs="$programs vector_add:gpuc:gpuc export:gpuc:gpuc custom_reducer:gpuc:gpuc"
 
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 for entry in $programs; do
@@ -116,6 +116,13 @@ if [ "$has_compiler" = 1 ]; then
         "$work/app/build/streams-runtime"; do
         LD_LIBRARY_PATH=$libdir "$program" "$work/add.gpuc-lib" >"$work/out" || fail "$program: $(cat "$work/out")"
         grep -q 'cpu *ok' "$work/out" || fail "$program: $(cat "$work/out")"
+    done
+fi
+# Reducers of one's own, on every device that is here.
+if [ "$has_compiler" = 1 ]; then
+    for program in "$work/custom_reducer" "$work/custom_reducer-static" "$work/app/build/custom_reducer-gpuc"; do
+        LD_LIBRARY_PATH=$libdir "$program" >"$work/out" || fail "$program: $(cat "$work/out")"
+        grep -q '^c  *37 of 37 rows are right' "$work/out" || fail "$program: $(cat "$work/out")"
     done
 fi
 # A network in slices, beside frames.

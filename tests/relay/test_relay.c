@@ -268,9 +268,9 @@ static void shared_by_branches(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr *i = gpuc_relay_if(ctx, c, fx_op2(ctx, "add", e, a), fx_op2(ctx, "subtract", e, a));
     gpuc_relay_infer_node(ctx, NULL, i);
     fx_expect_text(fx_text(ctx, fx_op2(ctx, "multiply", a, i)),
-                   "%0 = abs(%x);"
-                   "%1 = if (%c) { %2 = exp(%x); add(%2, %0) } else { %3 = exp(%x); subtract(%3, %0) };"
-                   "multiply(%0, %1)");
+                   "%0 = abs(%x); %1 = exp(%x);"
+                   "%2 = if (%c) { add(%1, %0) } else { subtract(%1, %0) };"
+                   "multiply(%0, %2)");
 }
 
 static void a_long_chain_of_lets(gpuc_ctx *ctx, void *arg)

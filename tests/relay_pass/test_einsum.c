@@ -71,6 +71,29 @@ static void may_broadcast(gpuc_ctx *ctx, void *arg)
     assert_int_equal(count_op(ctx, now, "einsum"), 1);
 }
 
+/* Products in between may have as many dimensions as there are letters; beyond them the equation stays. */
+static void many_labels(gpuc_ctx *ctx, void *arg)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    (void)arg;
+    for (int dots = 0; dots < 2; dots++) {
+        gpuc_expr dims[GPUC_OP_MAX_DIMS], open = gpuc_var(ctx, "n", GPUC_INDEX);
+        int ndims[] = {26, 26 + dots, 26, 26};
+        gpuc_rexpr *in[4];
+        for (int k = 0; k < GPUC_OP_MAX_DIMS; k++) dims[k] = open;
+        for (int k = 0; k < 4; k++)
+            in[k] = gpuc_relay_var(ctx, gpuc_ctx_printf(ctx, "x%d", k),
+                                   gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, ndims[k], dims));
+        const char *text =
+            gpuc_ctx_printf(ctx, "equation=\"%.26s,%s%s,%.26s,%s->%s\"", letters, dots ? "..." : "",
+                            letters + 26, letters, letters + 26, dots ? "..." : "");
+        gpuc_rexpr *e = fx_op(ctx, "einsum", text, 4, in);
+        gpuc_rexpr *now = body_of(run_pass(ctx, fx_module(ctx, e, 4, in), gpuc_relay_pass_einsum, NULL));
+        if (!dots) assert_true(count_op(ctx, now, "nn.matmul") > 0);
+        if (dots) assert_int_equal(gpuc_as_rcall(now)->n, 4);
+    }
+}
+
 static void by_axes(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -85,6 +108,7 @@ static void by_axes(gpuc_ctx *ctx, void *arg)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {fx_test(equations), fx_test(may_broadcast), fx_test(by_axes)};
+    const struct CMUnitTest tests[] = {fx_test(equations), fx_test(may_broadcast), fx_test(many_labels),
+                                       fx_test(by_axes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

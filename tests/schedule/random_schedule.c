@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "random_intrin.h"
 #include "schedule/internal.h"
 
 const char *const random_primitive_names[RANDOM_PRIMITIVE_COUNT] = {
@@ -31,6 +32,7 @@ const char *const random_primitive_names[RANDOM_PRIMITIVE_COUNT] = {
     [RANDOM_CACHE_WRITE] = "cache_write",
     [RANDOM_RFACTOR] = "rfactor",
     [RANDOM_TENSORIZE] = "tensorize",
+    [RANDOM_TENSORIZE_OWN] = "tensorize_own",
     [RANDOM_ENV_THREADS] = "env_threads",
     [RANDOM_SET_STORE_PREDICATE] = "set_store_predicate",
     [RANDOM_PREFETCH] = "prefetch",
@@ -121,6 +123,9 @@ static void run_call(gpuc_ctx *ctx, void *arg)
     case RANDOM_RFACTOR: c->tensor = gpuc_rfactor(st->schedule, c->t, c->a); break;
     case RANDOM_TENSORIZE:
         gpuc_stage_tensorize(st, c->a, gpuc_tensor_intrin_find(st->schedule->ctx, c->text));
+        break;
+    case RANDOM_TENSORIZE_OWN:
+        gpuc_stage_tensorize(st, c->a, random_intrin_make(ctx, st, c->n, (unsigned)c->x));
         break;
     case RANDOM_ENV_THREADS: gpuc_stage_env_threads(st, 1, &c->text, &c->x, c->made); break;
     case RANDOM_SET_STORE_PREDICATE:
@@ -590,6 +595,24 @@ static bool is_lowered(gpuc_ctx *ctx, random_schedule *r)
     return ok;
 }
 
+/* Some of the innermost loops, which are few iterations together. */
+static void tensorize_own(maker *m, gpuc_stage *st, random_schedule *r)
+{
+    int at = st->num_leaves, most = 1 + below(m, 4);
+    for (int64_t all = 1, extent; at > 0 && st->num_leaves - at < most; at--) {
+        if (!gpuc_expr_is_int(st->leaves[at - 1]->extent, &extent) || extent < 1 || all * extent > 256) break;
+        if (gpuc_stage_note(st, st->leaves[at - 1]).intrin) return;
+        all *= extent;
+    }
+    if (at == st->num_leaves || !chance(m, 50)) return;
+    call c = {.p = RANDOM_TENSORIZE_OWN, .st = st, .a = st->leaves[at], .n = at};
+    c.x = below(m, RANDOM_INTRIN_KINDS);
+    if (apply(m, &c) && !is_lowered(m->ctx, r)) {
+        gpuc_stage_note_make(st, c.a)->intrin = NULL;
+        m->counts->used[RANDOM_TENSORIZE_OWN]--;
+    }
+}
+
 /* Whether these can be lowered depends on the parts that are computed: what is refused is taken back. */
 static void try_late(maker *m, gpuc_stage *st, random_schedule *r)
 {
@@ -599,6 +622,7 @@ static void try_late(maker *m, gpuc_stage *st, random_schedule *r)
             m->counts->used[RANDOM_ROLLING_BUFFER]--;
         }
     }
+    tensorize_own(m, st, r);
     gpuc_iter *a = any_leaf(m, st);
     if (!a || st->op->num_inputs == 0 || !chance(m, 20)) return;
     call c = {.p = RANDOM_PREFETCH, .st = st, .a = a, .x = 1 + below(m, 3)};

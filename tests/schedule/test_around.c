@@ -267,6 +267,13 @@ static void ahead_of_shared(around *x)
     gpuc_stage_prefetch(x->c, gpuc_stage_tensor(copy, 0), n, 1);
 }
 
+static void ahead_of_made(around *x)
+{
+    gpuc_stage *t = stage(x, "T");
+    gpuc_stage_compute_at(t, x->c, axis_of(x->c, 0));
+    gpuc_stage_prefetch(x->c, gpuc_stage_tensor(t, 0), axis_of(x->c, 0), 1);
+}
+
 static void split_after_prefetch(around *x)
 {
     rows_ahead(x);
@@ -343,6 +350,7 @@ static const case_of refused[] = {
     {"prefetch", "transpose", ahead_by_nothing, "prefetch: 'A' is asked for 0 iterations of 'i' ahead"},
     {"prefetch", "add_prime", ahead_in_vectors, "stage 'C': prefetch: 'i.inner' is vectorized"},
     {"prefetch", "add_prime", ahead_of_shared, "stage 'C': prefetch: 'A.shared' is in scope shared"},
+    {"prefetch", "stencils", ahead_of_made, "stage 'C': prefetch: 'T' is computed in 'j'"},
     {"prefetch", "transpose", split_after_prefetch, "stage 'C': split: 'i' is annotated"},
     {"ring", "stencils", ring_at_root, "stage 'T': rolling_buffer: it is computed at root"},
     {"ring", "stencils", ring_in_parallel, "rolling_buffer: the iterations of 'j' of stage 'C'"},

@@ -53,6 +53,13 @@ static void dots_body(gpuc_ctx *ctx, void *arg)
         assert_non_null(strstr(lowered(&x), gpuc_ctx_printf(ctx, "%s(C[", names[n])));
         compare_with_definition(&x.g, x.s);
     }
+    /* 24 = 18 + 6 = 4 * 4 + 2 + 4 + 2: the last runs of both parts would go past the end. */
+    sched x;
+    gpuc_iter *in, *out;
+    make(ctx, "dot_u8i8", 18, &x);
+    gpuc_stage_split(x.c, x.ki, 4, &out, &in);
+    gpuc_stage_tensorize(x.c, in, gpuc_tensor_intrin_find(ctx, "dot_u8i8"));
+    compare_with_definition(&x.g, x.s);
     assert_null(gpuc_tensor_intrin_find(ctx, "dot_f32"));
 }
 
@@ -165,31 +172,20 @@ static void split_after(gpuc_ctx *ctx, void *arg)
     gpuc_stage_split(refused->c, refused->ki, 2, NULL, NULL);
 }
 
-static void lower(gpuc_ctx *ctx, void *arg)
-{
-    (void)ctx;
-    (void)arg;
-    gpuc_schedule_lower(refused->s, "f", refused->g.num_args, refused->g.args);
-}
-
 static void refusals_body(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     sched x;
     refused = &x;
     make(ctx, "dot_u8i8", 4, &x);
-    expect_error(ctx, "tensorize|does not compute what dot_i8 does", other_types, NULL);
+    expect_error(ctx,
+                 "tensorize|does not compute what dot_i8 does|A(i, k) is of type uint8, and b(k) of int8",
+                 other_types, NULL);
     expect_error(ctx, "tensorize|2 loops|dot_u8i8 has 1", other_extent, NULL);
     gpuc_stage_tensorize(x.c, x.ki, gpuc_tensor_intrin_find(ctx, "dot_u8i8"));
     expect_error(ctx, "split|tensorized", split_after, NULL);
     make(ctx, "dot_u8i8", 4, &x);
     expect_error(ctx, "'i' of extent 7|fits no axis", data_loop, NULL);
-    /* 24 = 5 * 5 - 1: the last run would go past the end. */
-    make(ctx, "dot_u8i8", 20, &x);
-    gpuc_iter *in, *out;
-    gpuc_stage_split(x.c, x.ki, 4, &out, &in);
-    gpuc_stage_tensorize(x.c, in, gpuc_tensor_intrin_find(ctx, "dot_u8i8"));
-    expect_error(ctx, "tensorize|left out|factor that divides", lower, NULL);
 }
 
 typedef struct bad_pattern {
@@ -209,8 +205,16 @@ static void declarations_body(gpuc_ctx *ctx, void *arg)
     bad_pattern b = {.g = {.ctx = ctx}};
     b.in = input(&b.g, "a", GPUC_FLOAT32, 1, EXPRS(num(&b.g, 8)));
     gpuc_iter *i = axis(&b.g, num(&b.g, 4), "i"), *n = axis(&b.g, symbol(&b.g, "n", 3), "n");
-    b.c = gpuc_te_compute(ctx, "c", 1, &i, AT1(&b.g, b.in, gpuc_mul(ctx, V(i), num(&b.g, 2))));
-    expect_error(ctx, "'bad'|dimension 0 of 'a'|axis of its own", declare_bad, &b);
+    b.c = gpuc_te_compute(ctx, "c", 1, &i, AT1(&b.g, b.in, gpuc_mul(ctx, V(i), V(i))));
+    expect_error(ctx, "'bad'|reads 'a' at i*i in dimension 0|no sum of multiples", declare_bad, &b);
+    gpuc_tensor *square = input(&b.g, "s", GPUC_FLOAT32, 2, EXPRS(num(&b.g, 4), num(&b.g, 4)));
+    b.in = square;
+    b.c = gpuc_te_compute(ctx, "c", 1, &i, AT2(&b.g, square, V(i), V(i)));
+    expect_error(ctx, "'bad'|dimension 0 of 's'|axis of its own", declare_bad, &b);
+    b.in = b.g.args[0];
+    b.c = gpuc_te_compute(ctx, "c", 1, &i,
+                          gpuc_mul(ctx, AT1(&b.g, b.in, V(i)), gpuc_cast(ctx, GPUC_FLOAT32, V(i))));
+    expect_error(ctx, "'bad'|uses the axis 'i' as a value", declare_bad, &b);
     b.c = gpuc_te_compute(ctx, "c", 1, &n, AT1(&b.g, b.in, V(n)));
     expect_error(ctx, "'bad'|extent of axis 'n'|not constant", declare_bad, &b);
     gpuc_tensor *other = input(&b.g, "o", GPUC_FLOAT32, 1, EXPRS(num(&b.g, 8)));

@@ -533,7 +533,7 @@ static void test_errors(void **state)
         {wrong_index_count, "'A' has 1 dimensions and is read with 0 indices"},
         {float_index, "index 0 is of type float32"},
         {negative_extent, "extent 0 is -4"},
-        {float_extent, "extents are integers"},
+        {float_extent, "wanted is an integer"},
         {reduce_inside, "must be the whole body"},
         {reduce_data_axis, "'i', which is not a reduce axis"},
         {data_axis_reduces, "'k' is a reduce axis"},

@@ -140,6 +140,32 @@ static void wrong_scan(gpuc_ctx *ctx, void *arg)
     gpuc_te_scan(ctx, "S", wrong == 3 ? 0 : 1, &init, &update, wrong == 4 ? &update : &state, &out);
 }
 
+/* Two states. arg: which mistake */
+static void wrong_states(gpuc_ctx *ctx, void *arg)
+{
+    int wrong = *(const int *)arg;
+    gpuc_expr n = num(ctx, 5), one = num(ctx, 1), zero = num(ctx, 0);
+    gpuc_iter *t = gpuc_te_axis_from(ctx, one, num(ctx, 4), "t"), *o = gpuc_te_axis(ctx, one, "o");
+    gpuc_tensor *init[2], *state[2], *update[2], *out[2];
+    for (int k = 0; k < 2; k++) {
+        gpuc_expr at = gpuc_sub(ctx, gpuc_iter_var(t), one);
+        state[k] = gpuc_te_placeholder(ctx, "S", 1, &n, GPUC_FLOAT32);
+        init[k] = gpuc_te_compute(ctx, "first", 1, &o,
+                                  wrong == 1 ? gpuc_te_read(ctx, state[0], 1, &zero) : real(ctx, 0));
+        update[k] = gpuc_te_compute(ctx, "next", 1, &t, gpuc_te_read(ctx, state[k], 1, &at));
+    }
+    if (wrong == 0) update[1] = update[0];
+    if (wrong == 2) update[1] = NULL;
+    if (wrong == 3) state[1] = NULL;
+    gpuc_te_scan(ctx, "S", 2, init, update, state, out);
+}
+
+static void endless(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_te_axis_from(ctx, num(ctx, INT64_MAX), num(ctx, 5), "i");
+}
+
 /* ---- Reducers ----------------------------------------------------------------------------------------- */
 
 typedef struct law {
@@ -210,6 +236,36 @@ static gpuc_stmt goes_beyond(gpuc_ctx *ctx, const gpuc_tir_buffer *const *in,
     return gpuc_tir_store(ctx, out[0], 1, &at, gpuc_tir_load(ctx, in[0], 1, &zero));
 }
 
+static gpuc_stmt loops_twice(gpuc_ctx *ctx, const gpuc_tir_buffer *const *in,
+                             const gpuc_tir_buffer *const *out, void *arg)
+{
+    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), zero = gpuc_int(ctx, 0), n = gpuc_var(ctx, "n", GPUC_INDEX);
+    gpuc_stmt s = gpuc_tir_store(ctx, out[0], 1, &i, gpuc_tir_load(ctx, in[0], 1, &i));
+    s = gpuc_tir_for_(ctx, i, zero, n, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, s);
+    if (*(const bool *)arg) s = gpuc_tir_for_(ctx, i, zero, n, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, s);
+    return s;
+}
+
+/* A body of one loop over a symbol; again: there is another around it, with the same variable. */
+static void with_loops(gpuc_ctx *ctx, void *again)
+{
+    gpuc_expr n = num(ctx, 4);
+    const gpuc_expr *shape = &n;
+    gpuc_dtype t = GPUC_FLOAT32;
+    int ndim = 1;
+    gpuc_tensor *a = gpuc_te_placeholder(ctx, "A", 1, &n, t), *out;
+    gpuc_te_extern(ctx, "an E", 1, &a, 1, &ndim, &shape, &t, loops_twice, again, &out);
+}
+
+static gpuc_stmt allocates_output(gpuc_ctx *ctx, const gpuc_tir_buffer *const *in,
+                                  const gpuc_tir_buffer *const *out, void *arg)
+{
+    gpuc_expr zero = gpuc_int(ctx, 0);
+    (void)arg;
+    return gpuc_tir_alloc(ctx, out[0],
+                          gpuc_tir_store(ctx, out[0], 1, &zero, gpuc_tir_load(ctx, in[0], 1, &zero)));
+}
+
 static void with_body(gpuc_ctx *ctx, void *arg)
 {
     gpuc_expr n = num(ctx, 4);
@@ -222,6 +278,29 @@ static void with_body(gpuc_ctx *ctx, void *arg)
     run(ctx, 2, args, (gpuc_tir_arg[]){{in, sizeof in}, {out, sizeof out}});
 }
 
+/* Arguments of a wrong type. arg: which mistake */
+static void wrong_types(gpuc_ctx *ctx, void *arg)
+{
+    int wrong = *(const int *)arg;
+    gpuc_expr lhs[2], rhs[2], sum[2], zero[2] = {real(ctx, 0), real(ctx, 0)}, parts[2], n = num(ctx, 4);
+    for (int i = 0; i < 2; i++) {
+        lhs[i] = gpuc_var(ctx, "a", GPUC_FLOAT32);
+        rhs[i] = gpuc_var(ctx, "b", GPUC_FLOAT32);
+        sum[i] = gpuc_add(ctx, lhs[i], rhs[i]);
+    }
+    const gpuc_tir_reducer *two = gpuc_te_comm_reducer(ctx, "two", 2, lhs, rhs, sum, zero);
+    gpuc_iter *k = gpuc_te_reduce_axis(ctx, n, "k");
+    gpuc_expr values[] = {real(ctx, 1), wrong == 0 ? num(ctx, 1) : wrong == 1 ? NULL : real(ctx, 1)};
+    if (wrong < 3) gpuc_te_reduce_n(ctx, two, values, 1, &k, wrong == 2 ? n : NULL, parts);
+    const gpuc_expr *shape = &n, *shapes[] = {shape, wrong == 3 ? NULL : shape};
+    const gpuc_dtype vector = {GPUC_DTYPE_FLOAT, 32, 4},
+                     types[] = {GPUC_FLOAT32, wrong == 4 ? vector : GPUC_FLOAT32};
+    gpuc_tensor *in = NULL, *out[2];
+    if (wrong < 6)
+        gpuc_te_extern(ctx, "E", wrong == 5, &in, 2, (int[]){1, 1}, shapes, types, uses_another, NULL, out);
+    gpuc_te_const(ctx, vector, 1);
+}
+
 /* ---- Tests -------------------------------------------------------------------------------------------- */
 
 static void test_starts(void **state)
@@ -229,6 +308,8 @@ static void test_starts(void **state)
     (void)state;
     protected_ok(starts, NULL);
     protected_error("reads 'A' out of bounds: index 0 is i + 1, which goes to 5", beyond_start, NULL);
+    protected_error("'i': it runs from 9223372036854775807 on, and its 5 iterations pass 2^63", endless,
+                    NULL);
 }
 
 static void test_strides(void **state)
@@ -250,6 +331,10 @@ static void test_scans(void **state)
                                         "scan 'S': "};
     protected_ok(sums, NULL);
     for (int i = 0; i < 5; i++) protected_error(words[i], wrong_scan, &i);
+    static const char *const of_states[] = {
+        "scan 'S': 'next' is update 0 and 1", "scan 'S': init 0, 'first', is computed from the state 'S'",
+        "scan 'S': update 1: the tensor is NULL", "scan 'S': state 1: the tensor is NULL"};
+    for (int i = 0; i < 4; i++) protected_error(of_states[i], wrong_states, &i);
 }
 
 static void test_reducers(void **state)
@@ -257,6 +342,14 @@ static void test_reducers(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof laws / sizeof laws[0]; i++)
         protected_error(laws[i].words, reducer, (void *)(uintptr_t)&laws[i]);
+    static const char *const words[] = {"reduction 'two': the value 1 is of type int64; wanted is float32",
+                                        "reduction 'two': the value 1 is NULL",
+                                        "reduction 'two': the condition is of type int64; wanted is bool",
+                                        "extern 'E': output 1: the shape is NULL",
+                                        "extern 'E': output 1 is of type float32x4",
+                                        "extern 'E': input 0: the tensor is NULL",
+                                        "a constant is of type float32x4"};
+    for (int i = 0; i < 7; i++) protected_error(words[i], wrong_types, &i);
 }
 
 static void test_bodies(void **state)
@@ -267,6 +360,10 @@ static void test_bodies(void **state)
     protected_error("extern 'E': its body uses the buffer 'other'", with_body,
                     &(gpuc_te_extern_body){uses_another});
     protected_error("extern 'E': the body is NULL", with_body, &(gpuc_te_extern_body){NULL});
+    protected_error("extern 'E': its body allocates 'E'", with_body,
+                    &(gpuc_te_extern_body){allocates_output});
+    protected_ok(with_loops, &(bool){false});
+    protected_error("the loop IR of 'an E' is not valid (1 complaint", with_loops, &(bool){true});
     protected_error("index 0 of 'E' is 9", with_body, &(gpuc_te_extern_body){goes_beyond});
 }
 

@@ -237,7 +237,7 @@ static void test_bad(void **state)
     in_ctx(bad_name, "'a b' cannot name a function");
     in_ctx(bad_buffer, "a buffer is NULL");
     in_ctx(bad_scalar, "a scalar is no variable");
-    in_ctx(unknown_buffer, "not valid after gpuc_tir_func_make");
+    in_ctx(unknown_buffer, "the loop IR of 'f' is not valid (1 complaint");
     in_ctx(bad_intrinsic, "no intrinsic 'barier'");
 }
 

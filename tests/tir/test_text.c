@@ -142,6 +142,7 @@ static const char everything[] =
     "  }\n"
     "  I[k] = atomic_add(&I, 3, k) + reinterpret<int32>(s) + subgroup_shuffle(k, k - 1)\n"
     "  extern<float32>(\"foo\", A[0, 0])\n"
+    "  extern(\"bar\", address(&A, 1, n), stride(&A, 0), const_address(&I, 2))\n"
     "  A[0, 0] = if_then_else(n != 0 && !(s < 2.0), A[n, 1], float32(n) / 3.0)\n"
     "}\n";
 

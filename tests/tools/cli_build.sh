@@ -49,6 +49,8 @@ expect 0 'add\(%y, 1\) /\* ty=int32 \*/$' opt --types p.rly
 expect 1 'passes run on loop IR only' opt --pass lower p.rly
 printf 'def @main(%%x: int32) { %%z }\n' > q.rly
 expect 1 "q.rly:1:24: unknown variable '%z'" opt q.rly
+printf 'def @main() { 1 }\n\0def @f() { 2 }\n' > q.rly
+expect 1 'q.rly: byte 18 is 0' opt q.rly
 
 expect 1 "did you mean 'vulkan'" build sum.onnx --target vulcan -o bad.gpuc
 expect 1 "did you mean 'max_num_threads'" build sum.onnx --target 'vulkan -max_num_thread=1' -o bad.gpuc

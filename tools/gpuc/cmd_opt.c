@@ -77,6 +77,9 @@ static gpuc_status opt(opt_args *a)
     gpuc_status status = cli_runtime_init(&r, &(cli_runtime_options){.no_devices = true});
     if (!status) status = read_text(a->path, &text);
     a->text = cli_text_get(&text);
+    if (!status && strlen(a->text) < text.size)
+        status =
+            gpuc_fail(GPUC_INVALID_DATA, "%s: byte %zu is 0, which no text has", a->path, strlen(a->text));
     if (!status) status = cli_ctx_create(&r, &ctx);
     if (!status) status = gpuc_ctx_protect(ctx, run_passes, a);
     gpuc_ctx_destroy(ctx);

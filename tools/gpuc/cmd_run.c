@@ -6,9 +6,21 @@
 
 #include "cli.h"
 #include "inputs.h"
+#include "interpret.h"
 #include "json.h"
 
-enum { OPT_FORMAT = CLI_LONG, OPT_REPEAT, OPT_CHECK, OPT_THREADS, OPT_VALIDATION, OPT_STAGING, OPT_JSON };
+enum {
+    OPT_FORMAT = CLI_LONG,
+    OPT_REPEAT,
+    OPT_CHECK,
+    OPT_THREADS,
+    OPT_VALIDATION,
+    OPT_STAGING,
+    OPT_JSON,
+    OPT_INTERPRET,
+    OPT_ENTRY,
+    OPT_MEMORY
+};
 
 static const cli_option options[] = {
     {"device", 'd', "D",
@@ -25,6 +37,10 @@ static const cli_option options[] = {
     {"staging", OPT_STAGING, NULL,
      "Vulkan: copy as to a card with memory of its own, even where memory is unified"},
     {"json", OPT_JSON, NULL, "print the summary as JSON"},
+    {"interpret", OPT_INTERPRET, NULL,
+     "the file is a Relay program: walk it slowly, print the result as JSON; inputs are .json, .npy or .pb"},
+    {"entry", OPT_ENTRY, "NAME", "with --interpret: the function to call; default main"},
+    {"memory", OPT_MEMORY, "SIZE", "with --interpret: what values may take together; default 4G"},
     {"verbose", 'v', NULL, "say more"},
 };
 
@@ -32,8 +48,10 @@ typedef struct run_options {
     const char *package, *device, *output, *format;
     cli_input_options inputs;
     int repeat;
-    bool check, json;
+    bool check, json, interpret;
     cli_runtime_options runtime;
+    const char *entry;
+    uint64_t memory;
 } run_options;
 
 static void print_fallback(gpuc_model *model)
@@ -207,16 +225,42 @@ static void parse(const cli_command *c, int argc, char **argv, run_options *o)
         case OPT_VALIDATION: o->runtime.validation = true; break;
         case OPT_STAGING: o->runtime.staging = true; break;
         case OPT_JSON: o->json = true; break;
+        case OPT_INTERPRET: o->interpret = true; break;
+        case OPT_ENTRY: o->entry = value; break;
+        case OPT_MEMORY: o->memory = (uint64_t)cli_bytes(c, "--memory", value); break;
         case 'v': o->runtime.verbose = true; break;
         }
     }
     o->package = cli_only_operand(c, argc, argv, "package");
+    if (!o->interpret && (o->entry || o->memory)) cli_usage(c, "--entry and --memory need --interpret");
+}
+
+static int run_interpreter(const run_options *o)
+{
+#ifdef GPUC_CLI_COMPILER
+    cli_interpret i = {.program = o->package,
+                       .entry = o->entry ? o->entry : "main",
+                       .inputs = &o->inputs.files,
+                       .output = o->output,
+                       .memory = o->memory};
+    return cli_report(cli_interpret_run(&i));
+#else
+    (void)o;
+    cli_error("--interpret needs the compiler, which this gpuc was built without (GPUC_COMPILER=OFF)");
+    return 2;
+#endif
 }
 
 static int run(const cli_command *c, int argc, char **argv)
 {
     run_options o = {.format = "npy", .repeat = 1};
     parse(c, argc, argv, &o);
+    if (o.interpret) {
+        int result = run_interpreter(&o);
+        cli_strings_free(&o.inputs.files);
+        cli_shapes_free(&o.inputs.shapes);
+        return result;
+    }
     cli_runtime r;
     gpuc_status status = cli_runtime_init(&r, &o.runtime);
     cli_progress progress;
@@ -234,9 +278,14 @@ const cli_command cli_run_command = {
     .name = "run",
     .operands = "PKG [--device D] [--input NAME=FILE]... [--inputs DIR|X.npz] [--random SEED] [--output DIR]",
     .about = "run a package",
-    .details = "Random inputs come from splitmix64, one step per element, input J starting at\n"
-               "SEED + J * 0xd1342543de82ef95: floats uniform in [-1, 1), integers in 0..7, bools 0 or 1.\n"
-               "names.json is the list of the outputs' names.\n",
+    .details =
+        "Random inputs come from splitmix64, one step per element, input J starting at\n"
+        "SEED + J * 0xd1342543de82ef95: floats uniform in [-1, 1), integers in 0..7, bools 0 or 1.\n"
+        "names.json is the list of the outputs' names.\n"
+        "With --interpret: JSON has a tuple as an array, data as {\"Constructor\": [fields]}, a list as\n"
+        "{\"List\": [elements]}, a scalar as a number, a tensor as \"file.npy\" or arrays of numbers. DIR "
+        "gets\n"
+        "result.json and output_J.npy.\n",
     .options = options,
     .num_options = CLI_COUNT(options),
     .run = run,

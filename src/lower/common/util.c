@@ -294,11 +294,14 @@ static bool access_expr(gpuc_expr e, void *arg)
         v->fn(&access, v->arg);
     } else if (e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->buffer) {
         const gpuc_tir_call_node *n = gpuc_as_call(e);
-        bool texture = gpuc_tir_is_texture_call(e), element = !texture && n->fn != GPUC_TIR_CALL_EXTERN;
+        bool address = n->fn == GPUC_TIR_CALL_ADDRESS || n->fn == GPUC_TIR_CALL_CONST_ADDRESS;
+        bool texture = gpuc_tir_is_texture_call(e);
+        bool element = !texture && !address && n->fn != GPUC_TIR_CALL_EXTERN;
         gpuc_lower_access access = {
             .buffer = n->buffer,
             .index = element && n->n > 0 ? n->args[0] : NULL,
-            .write = n->fn != GPUC_TIR_CALL_TEXTURE2D_LOAD && n->fn != GPUC_TIR_CALL_PREFETCH,
+            .write = n->fn != GPUC_TIR_CALL_TEXTURE2D_LOAD && n->fn != GPUC_TIR_CALL_PREFETCH &&
+                     n->fn != GPUC_TIR_CALL_CONST_ADDRESS,
             .read = n->fn != GPUC_TIR_CALL_TEXTURE2D_STORE,
             .atomic = element,
         };

@@ -9,25 +9,31 @@
 static void infer_dense(gpuc_op_call *call)
 {
     const gpuc_tensor_type *x = &call->in[0], *w = &call->in[1];
-    if (x->ndim != 2 || w->ndim != 2)
-        gpuc_topi_fail(call, "takes matrices, not %d and %d dimensions", x->ndim, w->ndim);
+    gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
+    if (x->ndim < 1 || w->ndim != 2)
+        gpuc_topi_fail(call,
+                       "takes data of at least one dimension and a weight of two, not %d and %d dimensions",
+                       x->ndim, w->ndim);
     gpuc_dtype out = gpuc_topi_product_type(call);
-    gpuc_topi_same_dim(call, x->dims[1], w->dims[1], "inner dimensions");
-    gpuc_expr dims[] = {x->dims[0], w->dims[0]};
-    gpuc_topi_set_out(call, 0, out, 2, dims);
+    gpuc_topi_same_dim(call, x->dims[x->ndim - 1], w->dims[1], "inner dimensions");
+    memcpy(dims, x->dims, sizeof *dims * (size_t)x->ndim);
+    dims[x->ndim - 1] = w->dims[0];
+    gpuc_topi_set_out(call, 0, out, x->ndim, dims);
 }
 
 static void dense_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr vars[2];
-    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars),
-              *k = gpuc_te_reduce_axis(ctx, call->in[0].dims[1], "k");
-    gpuc_expr x[] = {vars[0], gpuc_iter_var(k)}, w[] = {vars[1], gpuc_iter_var(k)};
-    gpuc_expr a = gpuc_topi_factor(call, gpuc_te_read(ctx, ins[0], 2, x));
+    gpuc_expr x[GPUC_TOPI_MAX_DIMS];
+    int n = call->out[0].ndim;
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], x),
+              *k = gpuc_te_reduce_axis(ctx, call->in[1].dims[1], "k");
+    gpuc_expr w[] = {x[n - 1], gpuc_iter_var(k)};
+    x[n - 1] = gpuc_iter_var(k);
+    gpuc_expr a = gpuc_topi_factor(call, gpuc_te_read(ctx, ins[0], n, x));
     gpuc_expr product = gpuc_mul(ctx, a, gpuc_topi_factor(call, gpuc_te_read(ctx, ins[1], 2, w)));
     gpuc_expr sum = gpuc_te_reduce(ctx, "sum", product, 1, &k);
-    outs[0] = gpuc_topi_rounded(call, gpuc_topi_compute(ctx, "dense", "matmul", 2, axes, sum));
+    outs[0] = gpuc_topi_rounded(call, gpuc_topi_compute(ctx, "dense", "matmul", n, axes, sum));
 }
 
 /* Whether b is [..., N/b, K, b]: blocks of columns, the last filled up. */

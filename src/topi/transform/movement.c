@@ -421,6 +421,13 @@ static void slice_axis(gpuc_op_written *w, gpuc_expr extent, int64_t begin, int6
     *first = gpuc_int(ctx, span > 0 ? begin : 0);
 }
 
+/* As far as a slice may reach: what is beyond changes nothing, and sums of these fit. */
+static int64_t within_reach(int64_t at)
+{
+    int64_t far = INT64_MAX / 4;
+    return at < -far ? -far : at > far ? far : at;
+}
+
 /* TVM: end (or, with slice_mode "size", a size, of which -1 is all) of each of axes; missing entries take all. */
 static void take_end(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
@@ -451,21 +458,22 @@ static void take_end(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_
     for (int k = 0; k < most && ndim; k++) {
         int64_t axis = n[2] ? (k < n[2] ? at[2][k] : ndim) : k, stride = k < n[1] ? at[1][k] : 1, d = 0;
         if (n[1] == 1) stride = at[1][0];
+        stride = within_reach(stride);
         if (axis < 0) axis += ndim;
         if (axis < 0 || axis >= ndim || stride == 0)
             gpuc_op_written_fail(w, "entry %d has axis %lld of %d and stride %lld", k, (long long)axis, ndim,
                                  (long long)stride);
         if (sizes) stride = 1;
-        int64_t far = INT64_MAX / 4,
-                begin = k < n[0]     ? at[0][k]
-                        : stride > 0 ? 0
-                                     : far,
-                stop = k < ends     ? end[k]
-                       : stride > 0 ? far
-                                    : -far;
+        int64_t far = INT64_MAX,
+                begin = within_reach(k < n[0]     ? at[0][k]
+                                     : stride > 0 ? 0
+                                                  : far),
+                stop = within_reach(k < ends     ? end[k]
+                                    : stride > 0 ? far
+                                                 : -far);
         if (sizes && k < ends) {
             if (begin < 0 && w->in[0].dims[axis] && gpuc_expr_is_int(w->in[0].dims[axis], &d)) begin += d;
-            stop = end[k] < 0 ? far : begin + end[k];
+            stop = stop < 0 ? far : begin + stop;
         }
         slice_axis(w, w->in[0].dims[axis], begin, stop, stride, &first[axis], &size[axis]);
         step[axis] = stride;

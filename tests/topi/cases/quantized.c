@@ -18,6 +18,7 @@
 #define PLAIN "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1]"
 #define PADDED "strides=[1, 1] padding=[1, 1, 1, 1] dilation=[1, 1]"
 #define SCALES " float32[] float32[]"
+#define BYTES GPUC_T_INT8 | GPUC_T_UINT8
 
 const op_case op_cases_quantized[] = {
     MAP("qnn.abs"),
@@ -61,6 +62,10 @@ const op_case op_cases_quantized[] = {
      "T[1, 4, 2, 3] int8[4, 3, 2, 2] T[] int8[] float32[] float32[6]", 1, 9},
     {"qnn.dense", NULL, "T[3, a] T[4, a] int32[] int32[]" SCALES, 1, 9},
     {"qnn.dense", "out_dtype=int64", "T[3, 5] int8[4, 5] T[] int8[4] float32[] float32[4]", 1, 9},
+    {"qnn.dense", NULL, "T[3, 5] int16[4, 5] int32[] int32[]" SCALES, 33000, 40000, .types = BYTES},
+    {"qnn.dense", NULL, "int16[3, 5] T[4, 5] int32[] int32[4]" SCALES, 33000, 40000, .types = BYTES,
+     .constants = true},
+    {"qnn.dense", NULL, "T[2, 3, 5] int8[4, 5] T[] int8[4] float32[] float32[4]", 1, 9},
     {"qnn.dense", NULL, "T[0, 5] T[4, 5] int32[] int32[]" SCALES, 1, 9},
     {"qnn.dense", NULL, "T[2, 0] T[4, 0] int32[] int32[]" SCALES, 1, 9},
     {"qnn.batch_matmul", "transpose_b=1", "T[2, 3, a] T[2, 5, a] int32[] int32[]" SCALES, 1, 9},

@@ -7,12 +7,14 @@
 static void dense(ref_call *c)
 {
     const ref_tensor *x = &c->in[0], *w = &c->in[1];
-    int64_t dims[] = {x->dims[0], w->dims[0]};
-    ref_tensor *y = ref_make(c, 0, ref_dtype(c, "out_dtype", x->dtype), 2, dims);
-    for (int64_t i = 0; i < dims[0]; i++)
-        for (int64_t j = 0; j < dims[1]; j++)
-            for (int64_t k = 0; k < x->dims[1]; k++)
-                y->v[i * dims[1] + j] += x->v[i * x->dims[1] + k] * w->v[j * x->dims[1] + k];
+    int64_t dims[REF_DIMS], n = w->dims[0], inner = w->dims[1], rows = 1;
+    for (int i = 0; i < x->ndim; i++) dims[i] = x->dims[i];
+    for (int i = 0; i < x->ndim - 1; i++) rows *= x->dims[i];
+    dims[x->ndim - 1] = n;
+    ref_tensor *y = ref_make(c, 0, ref_dtype(c, "out_dtype", x->dtype), x->ndim, dims);
+    for (int64_t i = 0; i < rows; i++)
+        for (int64_t j = 0; j < n; j++)
+            for (int64_t k = 0; k < inner; k++) y->v[i * n + j] += x->v[i * inner + k] * w->v[j * inner + k];
 }
 
 /* b as [..., K, columns], if it is in blocks of columns: [..., N/b, K, b]. */

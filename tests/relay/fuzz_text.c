@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any text as a program: what is wrong with it is said with its place; what parses prints to a text that parses, has the same
+ * types, and prints the same. Seeds: tests/relay/corpus. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "relay/relay.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { ALL = GPUC_RELAY_PRINT_VERSION | GPUC_RELAY_PRINT_CONSTANTS | GPUC_RELAY_PRINT_TYPES };
+
+typedef struct input {
+    const char *text, *origin, *printed;
+    const gpuc_rmodule *m;
+} input;
+
+static void *limited(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    size_t *live = user;
+    if (new_size > old_size && *live + new_size - old_size > (size_t)256 << 20) return NULL;
+    *live += new_size - old_size;
+    if (new_size) return realloc(ptr, new_size);
+    free(ptr);
+    return NULL;
+}
+
+static void parse(gpuc_ctx *ctx, void *arg)
+{
+    input *in = arg;
+    in->m = gpuc_relay_parse(ctx, in->text, in->origin, NULL);
+}
+
+static void print(gpuc_ctx *ctx, void *arg)
+{
+    input *in = arg;
+    in->printed = gpuc_relay_text(ctx, in->m, ALL);
+}
+
+/* Raises what bounds an input's size, and those alone. */
+static bool is_bound(const gpuc_status status)
+{
+    const char *message = gpuc_status_message(status);
+    return gpuc_status_code(status) == GPUC_OUT_OF_MEMORY || strstr(message, "blocks inside of each other") ||
+           strstr(message, "nested more than");
+}
+
+static void wrong(const char *what, const char *text, const char *more)
+{
+    fprintf(stderr, "%s\n%s\n%s\n", what, text, more);
+    abort();
+}
+
+static void run(gpuc_ctx *ctx, const char *text)
+{
+    input first = {.text = text, .origin = "fuzz"}, second = {.origin = "printed"};
+    gpuc_status status = gpuc_ctx_protect(ctx, parse, &first);
+    if (status && strncmp(gpuc_status_message(status), "fuzz:", 5) != 0 && !is_bound(status))
+        wrong("the message has no place", text, gpuc_status_message(status));
+    if (!status) {
+        status = gpuc_ctx_protect(ctx, print, &first);
+        if (status && !is_bound(status)) wrong("not printed", text, gpuc_status_message(status));
+    }
+    if (!status) {
+        second.text = first.printed;
+        status = gpuc_ctx_protect(ctx, parse, &second);
+        if (!status) status = gpuc_ctx_protect(ctx, print, &second);
+        if (status && !is_bound(status))
+            wrong("the printed text is wrong", first.printed, gpuc_status_message(status));
+        if (!status && strcmp(first.printed, second.printed) != 0)
+            wrong("another text", first.printed, second.printed);
+    }
+    gpuc_status_release(status);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t live = 0;
+    gpuc_allocator a = {.resize = limited, .user = &live};
+    gpuc_ctx *ctx = NULL;
+    char *text = malloc(size + 1);
+    if (!text) return 0;
+    memcpy(text, data, size);
+    text[size] = 0;
+    gpuc_status status = gpuc_ctx_create(&a, &ctx);
+    if (!status) run(ctx, text);
+    gpuc_status_release(status);
+    gpuc_ctx_destroy(ctx);
+    free(text);
+    if (live) wrong("memory is left", "", "");
+    return 0;
+}

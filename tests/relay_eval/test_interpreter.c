@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Programs in the interpreter: what they give, and what is wrong with them. */
+#include <pthread.h>
+#include <time.h>
+
+#include "../relay/fixture.h"
+
+static gpuc_relay_value *run_with(gpuc_ctx *ctx, const char *text, const gpuc_relay_interpreter_desc *desc)
+{
+    gpuc_rmodule *m = gpuc_relay_parse(ctx, text, "text", NULL);
+    return gpuc_relay_interpret(gpuc_relay_interpreter_create(ctx, m, desc), "main", 0, NULL);
+}
+
+static double element(const gpuc_relay_value *v, int i)
+{
+    assert_int_equal(gpuc_relay_value_get_kind(v), GPUC_RELAY_TENSOR);
+    gpuc_dtype t = gpuc_relay_value_dtype(v);
+    const char *at = (const char *)gpuc_relay_value_data(v) + (size_t)i * gpuc_dtype_bytes(t);
+    if (t.code == GPUC_DTYPE_FLOAT) return gpuc_float_load(t, at);
+    return t.bits == 8    ? *(const int8_t *)at
+           : t.bits == 64 ? (double)*(const int64_t *)at
+                          : *(const int32_t *)at;
+}
+
+/* The number that @main gives. */
+static double number(gpuc_ctx *ctx, const char *text)
+{
+    gpuc_relay_value *v = run_with(ctx, text, NULL);
+    double out = element(v, 0);
+    gpuc_relay_value_release(v);
+    return out;
+}
+
+static const char list_text[] =
+    "type List[A] { Cons(A, List[A]), Nil, }\n"
+    "def @iota(%n: int32, %tail: List[int32]) -> List[int32] {\n"
+    "  if (%n == 0) { %tail } else { @iota(%n - 1, Cons(%n, %tail)) } }\n"
+    "def @map[A, B](%f: fn(A) -> B, %xs: List[A]) -> List[B] {\n"
+    "  match (%xs) { Cons(%x, %rest) => Cons(%f(%x), @map(%f, %rest)), Nil => Nil } }\n"
+    "def @foldl[A, B](%f: fn(A, B) -> A, %acc: A, %xs: List[B]) -> A {\n"
+    "  match (%xs) { Cons(%x, %rest) => @foldl(%f, %f(%acc, %x), %rest), Nil => %acc } }\n"
+    "def @compose[A, B, C](%f: fn(B) -> C, %g: fn(A) -> B) { fn (%x: A) -> C { %f(%g(%x)) } }\n"
+    "def @end[A](%xs: List[A]) -> bool { match (%xs) { Cons(_, %r) => @end(%r), Nil => True } }\n";
+
+static double with_lists(gpuc_ctx *ctx, const char *body)
+{
+    return number(ctx, gpuc_ctx_printf(ctx, "%s%s", list_text, body));
+}
+
+static void scalars(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    assert_true(number(ctx, "def @main() { 1 + 2 * 3 }") == 7);
+    assert_true(number(ctx, "def @main() { if (1f < 2f) { 3f } else { 4f } }") == 3);
+    assert_true(number(ctx, "def @f(%n: int32) -> int32 { if (%n < 1) { 1 } else { %n * @f(%n - 1) } }\n"
+                            "def @main() { @f(10) }") == 3628800);
+    assert_true(number(ctx, "def @main() { ((1, 2f), (3, 4)).1.0 }") == 3);
+}
+
+static void functions(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    /* a closure that calls itself, and holds what is around it */
+    assert_true(
+        number(ctx,
+               "def @main() { let %k = 3; let %f = fn (%n: int32) -> int32 {\n"
+               "  if (%n < 1) { %k } else { let %g = fn (%m: int32) { %f(%n - 1) + %m * %k }; %g(%n) } };\n"
+               "  %f(4) }") == 33);
+    assert_true(number(ctx, "def @even(%n: int32) { if (%n == 0) { True } else { @odd(%n - 1) } }\n"
+                            "def @odd(%n: int32) { if (%n == 0) { False } else { @even(%n - 1) } }\n"
+                            "def @main() { if (@even(1001)) { 1 } else { 2 } }") == 2);
+    assert_true(with_lists(ctx, "def @main() { @compose(fn (%x) { %x * 2f }, fn (%i: int32) { cast(%i, "
+                                "dtype=\"float32\") + 1f })(4) }") == 10);
+    /* functions and constructors as values */
+    assert_true(with_lists(ctx,
+                           "type Box[A] { Box(A), }\n"
+                           "def @open[A](%b: Box[A]) -> A { match (%b) { Box(%a) => %a } }\n"
+                           "def @add(%a: int32, %b: int32) { %a + %b }\n"
+                           "def @main() { @foldl(@add, 0, @map(@open, @map(Box, @iota(10, Nil)))) }") == 55);
+}
+
+static void patterns(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    const char *text = "def @f(%p: (int32, List[(bool, int32)])) -> int32 {\n"
+                       "  match (%p) { (_, Cons((_, %n), Cons((_, %m), _))) => %n * %m, (%k, Cons((_, %n), "
+                       "Nil)) => %n - %k,\n"
+                       "    (%n, %rest) => %n } }\n";
+    const char *const args[] = {"(1, Nil)", "(2, Cons((True, 7), Nil))",
+                                "(2, Cons((True, 7), Cons((False, 8), Nil)))"};
+    static const double want[] = {1, 5, 56};
+    for (int i = 0; i < 3; i++)
+        assert_true(with_lists(ctx, gpuc_ctx_printf(ctx, "%sdef @main() { @f(%s) }", text, args[i])) ==
+                    want[i]);
+}
+
+/* A node that is used twice is computed once, and only where it is needed. */
+static void shared_nodes(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    assert_true(
+        number(ctx, "def @main() { %0 = 1 + 2; if (%0 < 4) { %1 = %0 * %0; %1 + %1 } else { %0 } }") == 18);
+    assert_true(number(ctx,
+                       "def @loop(%n: int32) -> int32 { @loop(%n) }\n"
+                       "def @main() { %0 = @loop(1); %1 = 5; if (%1 == 5) { %1 } else { %0 + %0 } }") == 5);
+    /* 2^60 paths lead to the first node */
+    gpuc_buf text;
+    gpuc_buf_init(&text, ctx->allocator);
+    gpuc_buf_str(&text, "def @main() { %0 = 1i64 + 0i64;");
+    for (int i = 1; i < 61; i++)
+        gpuc_buf_printf(&text, "%%%d = if (%%%d < 5i64) { %%%d + %%%d } else { %%%d - %%%d };", i, i - 1,
+                        i - 1, i - 1, i - 1, i - 1);
+    gpuc_buf_str(&text, "%60 + 1i64 }");
+    double v = number(ctx, gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text)));
+    gpuc_buf_deinit(&text);
+    assert_true(v >= 1);
+}
+
+/* ---- Deep and long ---- */
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* others use the machine, too */
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+#ifdef GPUC_SANITIZED
+enum { STACK = 2 << 20, CALLS = 100000, LENGTH = 20000 };
+#else
+enum { STACK = 256 << 10, CALLS = 1000000, LENGTH = 100000 };
+#endif
+
+static void long_graphs(gpuc_ctx *ctx)
+{
+    enum { N = LENGTH };
+    gpuc_buf text;
+    gpuc_buf_init(&text, ctx->allocator);
+    gpuc_buf_str(&text, "def @main() { %0 = 1 + 0; let %x0 = 0;");
+    for (int i = 1; i <= N; i++) gpuc_buf_printf(&text, "%%%d = %%%d + 1;", i, i - 1);
+    for (int i = 1; i <= N; i++) gpuc_buf_printf(&text, "let %%x%d = %%x%d + 1;", i, i - 1);
+    gpuc_buf_printf(&text, "%%%d + %%x%d }", N, N);
+    double got = number(ctx, gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text)));
+    gpuc_buf_deinit(&text);
+    assert_true(got == 2 * N + 1);
+    /* nodes that two others use, each */
+    gpuc_buf_init(&text, ctx->allocator);
+    gpuc_buf_str(&text, "def @main() { %0 = 1 + 0;");
+    for (int i = 1; i <= N; i++) gpuc_buf_printf(&text, "%%%d = %%%d - %%%d / 2;", i, i - 1, i - 1);
+    gpuc_buf_printf(&text, "%%%d }", N);
+    got = number(ctx, gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&text)));
+    gpuc_buf_deinit(&text);
+    assert_true(got == 1);
+}
+
+/* On a small stack: neither calls nor lists nor graphs are recursion of C. */
+static void deep_and_long(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    assert_true(with_lists(ctx, gpuc_ctx_printf(ctx,
+                                                "def @main() { @foldl(fn (%%a, %%b) { %%a + %%b - %%a }, 0, "
+                                                "@map(fn (%%x) { %%x }, @iota(%d, Nil))) }",
+                                                CALLS)) == CALLS);
+    /* not at the end of the function: frames lie on each other */
+    assert_true(
+        number(ctx, gpuc_ctx_printf(
+                        ctx,
+                        "def @f(%%n: int32) -> int32 { if (%%n == 0) { 0 } else { 1 + @f(%%n - 1) } }\n"
+                        "def @main() { @f(%d) }",
+                        CALLS)) == CALLS);
+    long_graphs(ctx);
+}
+
+static void *run_thread(void *arg)
+{
+    gpuc_ctx *ctx;
+    gpuc_status status = gpuc_ctx_create(NULL, &ctx);
+    if (!status) status = gpuc_ctx_protect(ctx, deep_and_long, NULL);
+    gpuc_ctx_destroy(ctx);
+    *(gpuc_status *)arg = status;
+    return NULL;
+}
+
+static void a_small_stack(gpuc_ctx *ctx, void *arg)
+{
+    pthread_attr_t attr;
+    pthread_t thread;
+    gpuc_status status = NULL;
+    (void)arg;
+    pthread_attr_init(&attr);
+    assert_int_equal(pthread_attr_setstacksize(&attr, STACK), 0);
+    assert_int_equal(pthread_create(&thread, &attr, run_thread, &status), 0);
+    pthread_join(thread, NULL);
+    pthread_attr_destroy(&attr);
+    GPUC_RAISE_IF(ctx, status);
+}
+
+static void speed(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rmodule *m =
+        gpuc_relay_parse(ctx,
+                         gpuc_ctx_printf(ctx,
+                                         "%sdef @main(%%xs: List[int32]) { @end(%%xs) }\n"
+                                         "def @make() { @iota(%d, Nil) }\n"
+                                         "def @loop(%%n: int32) -> int32 { if (%%n < 1) { 7 } else { "
+                                         "@loop(%%n - 1) } }\ndef @two() { @loop(%d) }",
+                                         list_text, CALLS, CALLS),
+                         "text", NULL);
+    gpuc_relay_interpreter *i = gpuc_relay_interpreter_create(ctx, m, NULL);
+    gpuc_relay_value *xs = gpuc_relay_interpret(i, "make", 0, NULL);
+    double begin = seconds();
+    gpuc_relay_value *v = gpuc_relay_interpret(i, "main", 1, &xs);
+    double match = seconds() - begin;
+    assert_true(element(v, 0) == 1);
+    gpuc_relay_value_release(v);
+    gpuc_relay_value_release(xs);
+    begin = seconds();
+    v = gpuc_relay_interpret(i, "two", 0, NULL);
+    double two = seconds() - begin;
+    assert_true(element(v, 0) == 7);
+    gpuc_relay_value_release(v);
+    printf("%d calls: with a match %.2f s, with two scalar operators %.2f s\n", CALLS, match, two);
+#ifndef GPUC_SANITIZED
+    assert_true(match < 4 && two < 12); /* twice what is aimed at */
+#endif
+}
+
+/* ---- Operators ---- */
+
+static void operators(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const char section[] =
+        "\n#[constants]\nTensor[(3, 2), float32] \"AAAAAAAAgD8AAABAAABAQAAAgEAAAKBA\"\n"
+        "Tensor[(2), float32] \"AACAPwAAAEA=\"\n";
+#define X "meta[relay.Constant][0]"
+#define B "meta[relay.Constant][1]"
+    static const struct {
+        const char *expr, *json;
+    } rows[] = {
+        {"nn.bias_add(" X ", " B ")", "[[1, 3], [3, 5], [5, 7]]"}, /* has no definition of its own */
+        {"nn.layer_norm(" X ", " B ", " B ", epsilon=0f)", "[[0, 4], [0, 4], [0, 4]]"},
+        {"nn.dropout(" X ")", "[[0, 1], [2, 3], [4, 5]]"}, /* is its input */
+        {"split(" X ", indices_or_sections=2, axis=1).1", "[[1], [3], [5]]"},
+        {"concatenate((" X ", " X "), axis=1)", "[[0, 1, 0, 1], [2, 3, 2, 3], [4, 5, 4, 5]]"},
+        {"shape_of(" X ", dtype=\"int64\")", "[3, 2]"},
+        {"reshape(" X ", newshape=[2, -1])", "[[0, 1, 2], [3, 4, 5]]"},
+        {"max(" X ")", "5"},
+        {"nn.softmax(zeros_like(" B "))", "[0.5, 0.5]"},
+        {"cast(-1, dtype=\"uint8\")", "255"},
+        {"7 / 2", "3"},
+        {"cast(1f / 3f, dtype=\"float16\")", "0.333251953"},
+        {"left_shift(1, 31)", "-2147483648"},
+        {"maximum(1f, sqrt(-1f))", "\"nan\""},
+        {"where(1 < 2, 3i64, 4i64)", "3"},
+        {"clip(5f, a_min=0f, a_max=2f)", "2"},
+        {"full(3f, shape=[2])", "[3, 3]"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        gpuc_relay_value *v =
+            run_with(ctx, gpuc_ctx_printf(ctx, "def @main() { %s }%s", rows[i].expr, section), NULL);
+        assert_string_equal(gpuc_relay_value_json(ctx, v, NULL, NULL), rows[i].json);
+        gpuc_relay_value_release(v);
+    }
+}
+
+typedef struct values {
+    int n;
+    gpuc_relay_value *at[4];
+} values;
+
+static void release_values(void *arg)
+{
+    values *v = arg;
+    for (int k = 0; k < v->n; k++) gpuc_relay_value_release(v->at[k]);
+}
+
+static const char *call_json(gpuc_ctx *ctx, const char *text, int n, const char *const *args)
+{
+    gpuc_rmodule *m = gpuc_relay_parse(ctx, text, "text", NULL);
+    gpuc_relay_interpreter_desc d = GPUC_RELAY_INTERPRETER_DESC_INIT;
+    d.max_calls = 100000;
+    gpuc_relay_interpreter *i = gpuc_relay_interpreter_create(ctx, m, &d);
+    values *v = gpuc_new(ctx, values);
+    gpuc_ctx_push_cleanup(ctx, release_values, v);
+    for (; v->n < n; v->n++)
+        v->at[v->n] = gpuc_relay_read_json(i, "main", v->n, args[v->n], "args", NULL, NULL);
+    gpuc_relay_value *result = gpuc_relay_interpret(i, "main", n, v->at);
+    const char *json = gpuc_relay_value_json(ctx, result, NULL, NULL);
+    gpuc_relay_value_release(result);
+    gpuc_ctx_pop_cleanup(ctx, true);
+    return json;
+}
+
+/* Sizes that are names, in attributes: known from arguments, inside of closures, too. */
+static void symbols(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const char *const rows[] = {"[[1, 2, 3], [4, 5, 6]]", "[7, 8]"};
+    assert_string_equal(
+        call_json(ctx,
+                  "def @main(%x: Tensor[(n, m), int32], %y: Tensor[(n), int32]) {\n"
+                  "  let %f = fn (%k: int32) { broadcast_to(%k, shape=[m - n, n]) };\n"
+                  "  (broadcast_to(1, shape=[n + 1]), %f(5), split(%x, indices_or_sections=2, axis=0).1) }",
+                  2, rows),
+        "[[1, 1, 1], [[5, 5]], [[4, 5, 6]]]");
+    /* a closure that is made before another branch has its variables */
+    assert_string_equal(
+        call_json(ctx,
+                  "type P { P(Tensor[(k), int32]), N, }\n"
+                  "def @main(%x: Tensor[(n, m), int32], %y: Tensor[(n), int32]) {\n"
+                  "  let %p = N;\n"
+                  "  match (%p) { P(%z) => fn (%k: int32) { broadcast_to(%k, shape=[n]) },\n"
+                  "    N => fn (%k: int32) { fn (%j: int32) { broadcast_to(%k + %j, shape=[m]) }(1) } }(2) }",
+                  2, rows),
+        "[3, 3, 3]");
+    /* one call, several sizes */
+    assert_string_equal(
+        call_json(ctx,
+                  "def @f(%x: Tensor[(?), int32], %n: int32) -> Tensor[(?), int32] {\n"
+                  "  if (%n == 0) { %x } else { @f(concatenate((%x, %x), axis=0), %n - 1) } }\n"
+                  "def @main(%x: Tensor[(?), int32]) { @f(%x, 3) }",
+                  1, (const char *const[]){"[1]"}),
+        "[1, 1, 1, 1, 1, 1, 1, 1]");
+}
+
+/* More sizes than kernels are kept. */
+static void many_sizes(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    assert_true(number(ctx, "def @f(%x: Tensor[(?), int32], %n: int32) -> Tensor[(?), int32] {\n"
+                            "  if (%n == 0) { %x } else { @f(concatenate((%x, reshape(%n, newshape=[1])), "
+                            "axis=0), %n - 1) } }\n"
+                            "def @main() { sum(@f(reshape(5, newshape=[1]), 1200) + 0) }") == 720605);
+}
+
+static void run_text(gpuc_ctx *ctx, void *arg)
+{
+    number(ctx, arg);
+}
+
+static void run_small(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_relay_interpreter_desc d = GPUC_RELAY_INTERPRETER_DESC_INIT;
+    d.max_bytes = 1 << 20;
+    d.max_calls = 50000;
+    run_with(ctx, arg, &d);
+}
+
+static void limits(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    fx_expect(ctx, GPUC_OUT_OF_MEMORY, "text:2:|50000 calls|does the recursion end?|  @f(%n) }\n", run_small,
+              "def @f(%n: int32) -> int32 {\n  @f(%n) }\ndef @main() { @f(1) }");
+    fx_expect(ctx, GPUC_OUT_OF_MEMORY, "text:3:|out of memory|at most 1048576|is a list without end?",
+              run_small,
+              "type L { C(int32, L), E, }\n"
+              "def @f(%l: L) -> L {\n  @f(C(1, %l)) }\ndef @main() { @f(E) }");
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "text:2:|no clause fits the value, made by Nil", run_text,
+              "type List { Cons(int32, List), Nil, }\n"
+              "def @hd(%l: List) -> int32 { match? (%l) { Cons(%x, _) => %x } }\ndef @main() { @hd(Nil) }");
+}
+
+static void call_with(gpuc_ctx *ctx, void *arg)
+{
+    const char *const *texts = arg;
+    call_json(ctx, texts[0], 1, &texts[1]);
+}
+
+static void wrong_values(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    const char *extents[] = {
+        "def @f(%x: Tensor[(3), int32]) { %x }\ndef @main(%x: Tensor[(?), int32]) {\n  @f(%x) }", "[1, 2]"};
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "text:3:|argument 0 of @f: dimension 0 is 2, it must be 3",
+              call_with, extents);
+    const char *names[] = {"def @f(%x: Tensor[(n), int32], %y: Tensor[(n), int32]) { 1 }\n"
+                           "def @main(%x: Tensor[(?), int32]) {\n  @f(%x, reshape(1, newshape=[1])) }",
+                           "[1, 2]"};
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT,
+              "text:3:|argument 1 of @f: dimension 0 is 1, it must be 2, as before for n", call_with, names);
+    const char *sum[] = {"def @main(%x: Tensor[(?), int32]) {\n  %x + reshape(%x + 1, newshape=[1, -1]) +\n"
+                         "    concatenate((%x, %x), axis=0) }",
+                         "[1, 2, 3]"};
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "text:2:|add:", call_with, sum);
+    const char *infinite[] = {
+        "def @main(%x: int32) -> int32 {\n  let %f = fn (%n: int32) -> int32 { 1 + %f(%n) };\n  %f(%x) }",
+        "1"};
+    fx_expect(ctx, GPUC_OUT_OF_MEMORY, "text:2:", call_with, infinite);
+}
+
+/* After an error the interpreter goes on, and nothing is left. */
+static void run_bad(gpuc_ctx *ctx, void *arg)
+{
+    (void)ctx;
+    gpuc_relay_interpret(arg, "bad", 0, NULL);
+}
+
+static void run_make(gpuc_ctx *ctx, void *arg)
+{
+    (void)ctx;
+    gpuc_relay_make_data(arg, "Cons", 1, NULL);
+}
+
+static void the_api(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rmodule *m =
+        gpuc_relay_parse(ctx,
+                         gpuc_ctx_printf(ctx,
+                                         "%sdef @bad() { @deep(Cons(1, Nil)) }\n"
+                                         "def @deep(%%xs: List[int32]) -> int32 { match? (%%xs) {\n"
+                                         "  Cons(_, Cons(%%x, _)) => %%x } + @deep(%%xs) }\n"
+                                         "def @main(%%p: (int32, List[bool])) { %%p.1 }",
+                                         list_text),
+                         "text", NULL);
+    gpuc_relay_interpreter *i = gpuc_relay_interpreter_create(ctx, m, NULL);
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "no clause fits the value, made by Cons", run_bad, i);
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "Cons has 2 fields, not 1", run_make, i);
+    int32_t seven = 7;
+    bool yes = true;
+    gpuc_relay_value *nil = gpuc_relay_make_data(i, "Nil", 0, NULL),
+                     *number_seven = gpuc_relay_make_tensor(i, GPUC_INT32, 0, NULL, &seven),
+                     *truth = gpuc_relay_make_tensor(i, GPUC_BOOL, 0, NULL, &yes);
+    gpuc_relay_value *cell[] = {truth, nil}, *list = gpuc_relay_make_data(i, "Cons", 2, cell);
+    gpuc_relay_value *pair[] = {number_seven, list}, *p = gpuc_relay_make_tuple(i, 2, pair);
+    gpuc_relay_value *v = gpuc_relay_interpret(i, "main", 1, &p);
+    assert_string_equal(gpuc_relay_value_constructor(v), "Cons");
+    assert_int_equal(gpuc_relay_value_num_fields(v), 2);
+    assert_true(element(gpuc_relay_value_field(v, 0), 0) == 1);
+    assert_null(gpuc_relay_value_field(v, 2));
+    assert_null(gpuc_relay_value_data(v));
+    assert_int_equal(gpuc_relay_value_bytes(number_seven), 4);
+    gpuc_relay_value *all[] = {nil, number_seven, truth, list, p, v};
+    for (int k = 0; k < 6; k++) gpuc_relay_value_release(all[k]);
+}
+
+/* Values may be kept longer than the program. */
+static void values_that_stay(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_ctx *other;
+    (void)arg;
+    GPUC_RAISE_IF(ctx, gpuc_ctx_create(NULL, &other));
+    gpuc_relay_value *v = run_with(other, "def @main() { (1, 2f) }", NULL);
+    gpuc_ctx_destroy(other);
+    assert_true(element(gpuc_relay_value_field(v, 1), 0) == 2);
+    gpuc_relay_value *again = gpuc_relay_value_retain(v);
+    gpuc_relay_value_release(v);
+    gpuc_relay_value_release(again);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {fx_test(scalars),         fx_test(functions),     fx_test(patterns),
+                                       fx_test(shared_nodes),    fx_test(a_small_stack), fx_test(speed),
+                                       fx_test(operators),       fx_test(symbols),       fx_test(many_sizes),
+                                       fx_test(limits),          fx_test(wrong_values),  fx_test(the_api),
+                                       fx_test(values_that_stay)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
