@@ -320,17 +320,14 @@ gpuc_status gpuc_runtime_device_api_register(gpuc_driver_entry *entry)
 {
     char name[96];
     gpuc_status status = NULL;
-    size_t i = 0;
-    for (; i < NUM_METHODS + 2 && !status; i++) {
+    gpuc_registry_change *mark = gpuc_registry_begin_changes(entry->runtime);
+    for (size_t i = 0; i < NUM_METHODS + 2 && !status; i++) {
         name_of(entry, i, name, sizeof name);
         status = i < NUM_METHODS ? register_method(entry, name, &methods[i])
                                  : gpuc_registry_set_fn(entry->runtime, name,
                                                         i == NUM_METHODS ? count_devices : give_table, entry,
                                                         NULL, false);
     }
-    for (; status && i > 1; i--) {
-        name_of(entry, i - 2, name, sizeof name);
-        gpuc_registry_remove(entry->runtime, name);
-    }
+    gpuc_registry_end_changes(entry->runtime, mark, status != NULL);
     return status;
 }

@@ -106,16 +106,21 @@ gpuc_status gpuc_driver_register(gpuc_runtime *rt, const gpuc_driver *driver, vo
     return status;
 }
 
-size_t gpuc_driver_count(gpuc_runtime *rt)
+static size_t count_drivers(gpuc_runtime *rt)
 {
     size_t count = 0;
     for (const gpuc_driver_entry *e = atomic_load(&rt->drivers); e; e = e->next) count++;
     return count;
 }
 
+size_t gpuc_driver_count(gpuc_runtime *rt)
+{
+    return count_drivers(rt);
+}
+
 const char *gpuc_driver_name(gpuc_runtime *rt, size_t i)
 {
-    size_t count = gpuc_driver_count(rt);
+    size_t count = count_drivers(rt);
     if (i >= count) return NULL;
     const gpuc_driver_entry *e = atomic_load(&rt->drivers); /* the newest first */
     for (size_t k = count - 1; k > i; k--) e = e->next;

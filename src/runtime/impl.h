@@ -32,9 +32,10 @@ typedef struct gpuc_driver_entry {
 
 /* What an entry of the registry was before it changed, while a plug-in is being loaded. */
 struct gpuc_registry_change {
-    char *name;
-    gpuc_function *before; /* NULL: there was none */
     struct gpuc_registry_change *next;
+    gpuc_function *before; /* NULL: there was none */
+    size_t size;           /* of all of it */
+    char name[];
 };
 
 typedef struct gpuc_plugin {

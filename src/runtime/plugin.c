@@ -35,7 +35,7 @@ static gpuc_status open_library(gpuc_runtime *rt, const char *path, void **out)
     bool is_here = !strchr(path, '/') && access(path, F_OK) == 0;
     size_t size = strlen(path) + sizeof "./";
     char *file = gpuc_mem_alloc(rt->allocator, size);
-    if (!file) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a path");
+    if (!file) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a plug-in");
     snprintf(file, size, "%s%s", is_here ? "./" : "", path);
     struct stat about;
     if (stat(file, &about) == 0 && !S_ISREG(about.st_mode)) {

@@ -32,8 +32,7 @@ static gpuc_status make_room(gpuc_runtime *rt)
     size_t capacity = rt->entry_capacity ? rt->entry_capacity * 2 : 16;
     gpuc_registry_entry *entries = gpuc_mem_resize(
         rt->allocator, rt->entries, rt->entry_capacity * sizeof *entries, capacity * sizeof *entries);
-    if (!entries)
-        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for a registry of %zu functions", capacity);
+    if (!entries) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for %zu functions", capacity);
     rt->entries = entries;
     rt->entry_capacity = capacity;
     return NULL;
@@ -41,44 +40,31 @@ static gpuc_status make_room(gpuc_runtime *rt)
 
 /* ---- Changes that may be undone ---- */
 
-static char *copy_name(const gpuc_runtime *rt, const char *name)
-{
-    size_t size = strlen(name) + 1;
-    char *copy = gpuc_mem_alloc(rt->allocator, size);
-    if (copy) memcpy(copy, name, size);
-    return copy;
-}
-
 /* Before the entry of that name changes. */
 static gpuc_status note_change(gpuc_runtime *rt, const char *name, gpuc_function *before)
 {
     if (!rt->loading) return NULL;
-    gpuc_registry_change *c = gpuc_mem_alloc(rt->allocator, sizeof *c);
-    char *copy = c ? copy_name(rt, name) : NULL;
-    if (!copy) {
-        gpuc_mem_free(rt->allocator, c, sizeof *c);
-        return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the function name '%s'", name);
-    }
-    *c = (gpuc_registry_change){
-        .name = copy, .before = before ? gpuc_function_retain(before) : NULL, .next = rt->changes};
+    size_t length = strlen(name) + 1, size = sizeof(gpuc_registry_change) + length;
+    gpuc_registry_change *c = gpuc_mem_alloc(rt->allocator, size);
+    if (!c) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the name '%s'", name);
+    *c = (gpuc_registry_change){.next = rt->changes, .before = gpuc_function_retain(before), .size = size};
+    memcpy(c->name, name, length);
     rt->changes = c;
     return NULL;
 }
 
-static void drop_change(gpuc_runtime *rt, bool undo)
+static bool remove_entry(gpuc_runtime *rt, const char *name)
 {
-    gpuc_registry_change *c = rt->changes;
-    rt->changes = c->next;
-    int loading = rt->loading;
-    rt->loading = 0;       /* undoing is no change */
-    if (undo && c->before) /* Where there is no memory for it, it is lost. */
-        gpuc_status_release(gpuc_registry_set(rt, c->name, c->before, true));
-    else if (undo)
-        gpuc_registry_remove(rt, c->name);
-    rt->loading = loading;
-    gpuc_function_release(c->before);
-    gpuc_mem_free(rt->allocator, c->name, strlen(c->name) + 1);
-    gpuc_mem_free(rt->allocator, c, sizeof *c);
+    size_t i = lower_bound(rt, name);
+    if (!has_name(rt, i, name)) return false;
+    /* Without memory to note it, it is gone for good. */
+    gpuc_status_release(note_change(rt, name, rt->entries[i].function));
+    gpuc_registry_entry gone = rt->entries[i];
+    memmove(&rt->entries[i], &rt->entries[i + 1], (rt->num_entries - i - 1) * sizeof *rt->entries);
+    rt->num_entries--;
+    gpuc_mem_free(rt->allocator, gone.name, strlen(gone.name) + 1);
+    gpuc_function_release(gone.function);
+    return true;
 }
 
 gpuc_registry_change *gpuc_registry_begin_changes(gpuc_runtime *rt)
@@ -89,9 +75,19 @@ gpuc_registry_change *gpuc_registry_begin_changes(gpuc_runtime *rt)
 
 void gpuc_registry_end_changes(gpuc_runtime *rt, gpuc_registry_change *mark, bool undo)
 {
-    while (undo && rt->changes != mark) drop_change(rt, true);
-    rt->loading--;
-    while (rt->loading == 0 && rt->changes) drop_change(rt, false);
+    int loading = rt->loading - 1;
+    gpuc_registry_change *c, *end = undo || loading == 0 ? mark : rt->changes; /* those of outer ones stay */
+    rt->loading = 0;                                                           /* undoing is no change */
+    while ((c = rt->changes) != end) {
+        rt->changes = c->next;
+        if (undo && c->before) /* where there is no memory for it, it is lost */
+            gpuc_status_release(gpuc_registry_set(rt, c->name, c->before, true));
+        else if (undo)
+            remove_entry(rt, c->name);
+        gpuc_function_release(c->before);
+        gpuc_mem_free(rt->allocator, c, c->size);
+    }
+    rt->loading = loading;
 }
 
 /* ---- Entries ---- */
@@ -117,13 +113,11 @@ gpuc_status gpuc_registry_set(gpuc_runtime *rt, const char *name, gpuc_function 
         return NULL;
     }
     GPUC_TRY(make_room(rt));
-    char *copy = copy_name(rt, name);
-    if (!copy) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the function name '%s'", name);
-    gpuc_status status = note_change(rt, name, NULL);
-    if (status) {
-        gpuc_mem_free(rt->allocator, copy, strlen(copy) + 1);
-        return status;
-    }
+    GPUC_TRY(note_change(rt, name, NULL)); /* undone, too, if there is no memory for the name */
+    size_t size = strlen(name) + 1;
+    char *copy = gpuc_mem_alloc(rt->allocator, size);
+    if (!copy) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory for the name '%s'", name);
+    memcpy(copy, name, size);
     memmove(&rt->entries[i + 1], &rt->entries[i], (rt->num_entries - i) * sizeof *rt->entries);
     rt->entries[i] = (gpuc_registry_entry){.name = copy, .function = gpuc_function_retain(f)};
     rt->num_entries++;
@@ -146,16 +140,7 @@ gpuc_status gpuc_registry_set_fn(gpuc_runtime *rt, const char *name, gpuc_packed
 
 bool gpuc_registry_remove(gpuc_runtime *rt, const char *name)
 {
-    size_t i = lower_bound(rt, name);
-    if (!has_name(rt, i, name)) return false;
-    /* Without memory to note it, it is gone for good. */
-    gpuc_status_release(note_change(rt, name, rt->entries[i].function));
-    gpuc_registry_entry gone = rt->entries[i];
-    memmove(&rt->entries[i], &rt->entries[i + 1], (rt->num_entries - i - 1) * sizeof *rt->entries);
-    rt->num_entries--;
-    gpuc_mem_free(rt->allocator, gone.name, strlen(gone.name) + 1);
-    gpuc_function_release(gone.function);
-    return true;
+    return remove_entry(rt, name);
 }
 
 gpuc_function *gpuc_registry_get(gpuc_runtime *rt, const char *name)
