@@ -146,8 +146,8 @@ static void check_lines(gpuc_ctx *ctx)
 static gpuc_tensor *sum_over(gpuc_ctx *ctx, int ndim, const int64_t *dims, const bool *over,
                              gpuc_tensor **args)
 {
-    gpuc_expr shape[3], at[3];
-    gpuc_iter *axes[3], *reduced[3];
+    gpuc_expr shape[3] = {NULL}, at[3] = {NULL};
+    gpuc_iter *axes[3] = {NULL}, *reduced[3] = {NULL};
     int n = 0, m = 0;
     for (int i = 0; i < ndim; i++) shape[i] = gpuc_int(ctx, dims[i]);
     args[0] = gpuc_te_placeholder(ctx, "A", ndim, shape, GPUC_FLOAT32);
