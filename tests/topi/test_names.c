@@ -212,7 +212,7 @@ static const written calls[] = {
     {"pad", "pad_width=((1, 2), (0, 3)), pad_value=1.5", F "[3, 4]",
      "nn.pad: pad_before=[1, 0] pad_after=[2, 3] value=1.5"},
     {"nn.prelu prelu", "", IMAGE " " F "[3]", NULL, "newshape=[3, 1, 1]"},
-    {"nn.prelu prelu", "axis=3", IMAGE " " F "[9]", "nn.prelu:"},
+    {"nn.prelu prelu", "axis=3", IMAGE " " F "[9]", NULL, "newshape=[1, 9]"},
     {"one_hot", "depth=5, dtype=int8", "int32[3] " F "[] " F "[]", NULL, "int8"},
     {"ones zeros", "shape=[2, 3], dtype=float16", "", "ones: shape=[2, 3] dtype=float16"},
     {"qnn.quantize", "axis=1, out_dtype=int8", IMAGE " " F "[] int8[]"},

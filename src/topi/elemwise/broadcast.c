@@ -259,7 +259,8 @@ static void scalar_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
 }
 
 /* A slope of one dimension lies along an axis of the data, 1 where none is given; slopes of other ranks broadcast as
- * in numpy, and so does one that fits the last dimension only. */
+ * in numpy, and so does one that fits the last dimension only. What is along the last one gets two dimensions, so that the
+ * call says by itself what it does. */
 static void take_axis(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
     int64_t axis = value ? value->i : 1, have, want;
@@ -274,9 +275,12 @@ static void take_axis(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc
     if (known && have != want)
         gpuc_op_written_fail(w, "the slope has %lld elements, dimension %lld of the data %lld",
                              (long long)have, (long long)axis, (long long)want);
-    gpuc_expr dims[GPUC_OP_MAX_DIMS] = {w->in[1].dims[0]};
-    for (int i = 1; i < ndim - axis; i++) dims[i] = gpuc_int(w->ctx, 1);
-    if (ndim - axis > 1) gpuc_op_reshape_input(w, 1, (int)(ndim - axis), dims);
+    gpuc_expr dims[GPUC_OP_MAX_DIMS] = {w->in[1].dims[0]}, one = gpuc_int(w->ctx, 1), last[] = {one, dims[0]};
+    for (int i = 1; i < ndim - axis; i++) dims[i] = one;
+    if (ndim - axis > 1)
+        gpuc_op_reshape_input(w, 1, (int)(ndim - axis), dims);
+    else if (ndim > 2)
+        gpuc_op_reshape_input(w, 1, 2, last);
 }
 
 ATTRS(prelu_attrs, {.name = "axis",
