@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* nn.sparse_dense, nn.sparse_transpose: matrices of few elements, row by row: data, the column of each (indices), and where
+ * each row begins in these (indptr, one entry more than there are rows). Elements of data are numbers (CSR) or blocks of
+ * rows and columns, of which indices and indptr say which (BSR). Columns and positions beyond what is there count as the
+ * nearest. */
+#include "op/rows.h"
+#include "topi/accumulate.h"
+#include "topi/families.h"
+#include "topi/parallel.h"
+
+typedef struct sparse {
+    gpuc_ctx *ctx;
+    const gpuc_tir_buffer *data, *indices, *indptr;
+    gpuc_expr rows, columns; /* of blocks, in a matrix of blocks; columns of the whole matrix */
+    gpuc_expr block[2];      /* rows and columns of a block; NULL: CSR */
+} sparse;
+
+static gpuc_expr one_less(gpuc_ctx *ctx, gpuc_expr n)
+{
+    return gpuc_sub(ctx, n, gpuc_int(ctx, 1));
+}
+
+/* Where block row `row` begins among the elements. */
+static gpuc_expr begin_of(const sparse *s, gpuc_expr row)
+{
+    gpuc_ctx *ctx = s->ctx;
+    gpuc_expr at = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, s->indptr, row));
+    return gpuc_topi_par_clamp(ctx, at, gpuc_int(ctx, 0), s->data->shape[0]);
+}
+
+/* The elements of a row in order, at j. */
+static gpuc_stmt each_of_row(const sparse *s, gpuc_expr row, gpuc_expr j, gpuc_stmt body)
+{
+    gpuc_ctx *ctx = s->ctx;
+    gpuc_expr from = gpuc_var(ctx, "from", GPUC_INDEX);
+    gpuc_expr to = begin_of(s, gpuc_add(ctx, row, gpuc_int(ctx, 1)));
+    gpuc_stmt loop = gpuc_tir_for_(ctx, j, from, gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_sub(ctx, to, from)),
+                                   GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, body);
+    return gpuc_tir_let(ctx, from, begin_of(s, row), loop);
+}
+
+/* ---- nn.sparse_dense ---- */
+
+static bool is_left(const gpuc_op_call *call)
+{
+    return gpuc_attrs_get_int(call->attrs, "sparse_lhs", 0) != 0;
+}
+
+static void infer_sparse_dense(gpuc_op_call *call)
+{
+    gpuc_ctx *ctx = call->ctx;
+    const gpuc_tensor_type *x = &call->in[0], *data = &call->in[1], *indices = &call->in[2],
+                           *indptr = &call->in[3];
+    if (x->ndim != 2)
+        gpuc_topi_fail(call, "input 0, the dense matrix, has %d dimensions, must have 2", x->ndim);
+    if (data->ndim != 1 && data->ndim != 3)
+        gpuc_topi_fail(call, "input 1, the data, has %d dimensions, must have 1 (CSR) or 3 (BSR)",
+                       data->ndim);
+    if (indices->ndim != 1 || indptr->ndim != 1)
+        gpuc_topi_fail(call, "input %d, %s, has %d dimensions, must have 1", indices->ndim != 1 ? 2 : 3,
+                       indices->ndim != 1 ? "the columns" : "where rows begin",
+                       indices->ndim != 1 ? indices->ndim : indptr->ndim);
+    gpuc_topi_require(call, gpuc_eq(ctx, data->dims[0], indices->dims[0]),
+                      "data has %s elements, and indices %s", gpuc_expr_text(ctx, data->dims[0]),
+                      gpuc_expr_text(ctx, indices->dims[0]));
+    gpuc_topi_require(call, gpuc_ge(ctx, indptr->dims[0], gpuc_int(ctx, 1)), "indptr is empty");
+    gpuc_expr rows = one_less(ctx, indptr->dims[0]), dims[2];
+    if (data->ndim == 3) rows = gpuc_mul(ctx, rows, data->dims[1]);
+    dims[is_left(call)] = x->dims[0];
+    dims[!is_left(call)] = rows;
+    gpuc_topi_set_out(call, 0, x->dtype, 2, dims);
+    gpuc_topi_par_count(call, &call->out[0], 2);
+    gpuc_topi_par_countable(call, data->dims[0]);
+}
+
+/* What element j of the sparse matrix, and row `row` of the dense one, add; r: the row in a block. */
+static gpuc_stmt add_element(const sparse *s, const gpuc_tir_buffer *x, gpuc_expr row, gpuc_expr r,
+                             gpuc_expr j, const gpuc_tir_buffer *sum)
+{
+    gpuc_ctx *ctx = s->ctx;
+    gpuc_expr c = gpuc_var(ctx, "c", GPUC_INDEX), at[] = {j, r, c};
+    gpuc_expr column = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, s->indices, j));
+    if (s->block[1]) column = gpuc_add(ctx, gpuc_mul(ctx, column, s->block[1]), c);
+    gpuc_expr place[] = {row, gpuc_topi_par_clamp(ctx, column, gpuc_int(ctx, 0), one_less(ctx, s->columns))};
+    gpuc_dtype t = sum->dtype;
+    gpuc_expr product = gpuc_mul(ctx, gpuc_cast(ctx, t, gpuc_tir_load(ctx, s->data, s->block[0] ? 3 : 1, at)),
+                                 gpuc_cast(ctx, t, gpuc_tir_load(ctx, x, 2, place)));
+    gpuc_stmt add = gpuc_topi_par_set(ctx, sum, gpuc_add(ctx, gpuc_topi_par_get(ctx, sum), product));
+    return s->block[1] ? gpuc_topi_par_serial(ctx, c, s->block[1], add) : add;
+}
+
+static void sparse_dense_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    const gpuc_tensor_type *out = &call->out[0], *data = &call->in[1];
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "sparse_dense", 4, ins, 1, out);
+    gpuc_tir_buffer *const *in = op->input_buffers;
+    sparse s = {.ctx = ctx, .data = in[1], .indices = in[2], .indptr = in[3], .columns = call->in[0].dims[1]};
+    for (int i = 0; i < 2 && data->ndim == 3; i++) s.block[i] = data->dims[1 + i];
+    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), j = gpuc_var(ctx, "j", GPUC_INDEX), at[2];
+    gpuc_topi_par_unravel(ctx, 2, out->dims, i, at);
+    gpuc_expr of_sparse = at[!is_left(call)], of_dense = at[is_left(call)], r = NULL, row = of_sparse;
+    if (s.block[0]) {
+        row = gpuc_floordiv_(ctx, of_sparse, s.block[0]);
+        r = gpuc_floormod_(ctx, of_sparse, s.block[0]);
+    }
+    gpuc_dtype wide = gpuc_topi_accumulator(out->dtype);
+    gpuc_tir_buffer *sum = gpuc_topi_par_cell(ctx, "sum", wide);
+    gpuc_expr empty = gpuc_imm(ctx, wide, 0);
+    gpuc_stmt steps[] = {
+        gpuc_topi_par_set(ctx, sum, empty),
+        each_of_row(&s, row, j, add_element(&s, in[0], of_dense, r, j, sum)),
+        gpuc_tir_store(ctx, op->output_buffers[0], 2, at,
+                       gpuc_cast(ctx, out->dtype, gpuc_topi_par_get(ctx, sum))),
+    };
+    gpuc_stmt body = gpuc_tir_alloc(ctx, sum, gpuc_tir_seq(ctx, 3, steps));
+    op->extern_body = gpuc_topi_par_loop(ctx, i, gpuc_topi_par_count(call, out, 2), body);
+    outs[0] = op->outputs[0];
+}
+
+/* ---- nn.sparse_transpose ---- */
+
+static void infer_sparse_transpose(gpuc_op_call *call)
+{
+    static const char *const names[] = {"the data", "the columns", "where rows begin"};
+    gpuc_ctx *ctx = call->ctx;
+    for (int i = 0; i < 3; i++)
+        if (call->in[i].ndim != 1)
+            gpuc_topi_fail(call, "input %d, %s, has %d dimensions, must have 1", i, names[i],
+                           call->in[i].ndim);
+    gpuc_topi_require(call, gpuc_eq(ctx, call->in[0].dims[0], call->in[1].dims[0]),
+                      "data has %s elements, and indices %s", gpuc_expr_text(ctx, call->in[0].dims[0]),
+                      gpuc_expr_text(ctx, call->in[1].dims[0]));
+    gpuc_topi_require(call, gpuc_ge(ctx, call->in[2].dims[0], gpuc_int(ctx, 1)), "indptr is empty");
+    gpuc_topi_par_countable(call, call->in[0].dims[0]);
+    gpuc_topi_par_countable(call, call->in[2].dims[0]);
+    for (int i = 0; i < 3; i++) gpuc_topi_set_out(call, i, call->in[i].dtype, 1, call->in[i].dims);
+    call->num_out = 3;
+}
+
+/* The column of element j, which is a row of the result. */
+static gpuc_expr column_of(const sparse *s, gpuc_expr j)
+{
+    gpuc_ctx *ctx = s->ctx;
+    gpuc_expr c = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, s->indices, j));
+    return gpuc_topi_par_clamp(ctx, c, gpuc_int(ctx, 0), one_less(ctx, s->rows));
+}
+
+static gpuc_stmt add_to(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_expr at, gpuc_expr more)
+{
+    return gpuc_tir_store1(ctx, b, at,
+                           gpuc_add(ctx, gpuc_tir_load1(ctx, b, at), gpuc_cast(ctx, b->dtype, more)));
+}
+
+/* Counts the elements of each column, adds these up, then puts each element behind those before it. The matrix has as many
+ * columns as rows. One task: its time is that of reading the elements. */
+static gpuc_stmt transpose_body(const sparse *s, gpuc_tir_buffer *const *out, const gpuc_tir_buffer *next)
+{
+    gpuc_ctx *ctx = s->ctx;
+    gpuc_expr row = gpuc_var(ctx, "row", GPUC_INDEX), j = gpuc_var(ctx, "j", GPUC_INDEX),
+              one = gpuc_int(ctx, 1), all = s->data->shape[0], after = gpuc_add(ctx, row, one);
+    gpuc_expr column = gpuc_var(ctx, "column", GPUC_INDEX), at = gpuc_var(ctx, "at", GPUC_INDEX);
+    gpuc_stmt clear = gpuc_tir_store1(ctx, out[2], row, gpuc_imm_int(ctx, out[2]->dtype, 0));
+    gpuc_stmt unset[] = {gpuc_tir_store1(ctx, out[0], j, gpuc_imm(ctx, out[0]->dtype, 0)),
+                         gpuc_tir_store1(ctx, out[1], j, gpuc_imm_int(ctx, out[1]->dtype, 0))};
+    gpuc_stmt count = add_to(ctx, out[2], gpuc_add(ctx, column_of(s, j), one), one);
+    gpuc_stmt sum[] = {add_to(ctx, out[2], after, gpuc_tir_load1(ctx, out[2], row)),
+                       gpuc_tir_store1(ctx, next, row, gpuc_tir_load1(ctx, out[2], row))};
+    gpuc_stmt put[] = {gpuc_tir_store1(ctx, out[0], at, gpuc_tir_load1(ctx, s->data, j)),
+                       gpuc_tir_store1(ctx, out[1], at, gpuc_cast(ctx, out[1]->dtype, row))};
+    gpuc_stmt store = gpuc_tir_if_(ctx, gpuc_lt(ctx, at, all), gpuc_tir_seq(ctx, 2, put), NULL);
+    gpuc_stmt move[] = {
+        gpuc_tir_let(ctx, at, gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, next, column)), store),
+        add_to(ctx, next, column, one)};
+    gpuc_stmt moved = gpuc_tir_let(ctx, column, column_of(s, j), gpuc_tir_seq(ctx, 2, move));
+    gpuc_stmt steps[] = {
+        gpuc_topi_par_serial(ctx, row, gpuc_add(ctx, s->rows, one), clear),
+        gpuc_topi_par_serial(ctx, j, all, gpuc_tir_seq(ctx, 2, unset)),
+        gpuc_topi_par_serial(ctx, row, s->rows, each_of_row(s, row, j, count)),
+        gpuc_topi_par_serial(ctx, row, s->rows, gpuc_tir_seq(ctx, 2, sum)),
+        gpuc_topi_par_serial(ctx, row, s->rows, each_of_row(s, row, j, moved)),
+    };
+    gpuc_stmt body = gpuc_tir_seq(ctx, sizeof steps / sizeof *steps, steps);
+    return gpuc_topi_par_loop(ctx, gpuc_var(ctx, "once", GPUC_INDEX), one, body);
+}
+
+static void sparse_transpose_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "sparse_transpose", 3, ins, 3, call->out);
+    gpuc_tir_buffer *const *in = op->input_buffers;
+    sparse s = {
+        .ctx = ctx, .data = in[0], .indices = in[1], .indptr = in[2], .rows = one_less(ctx, in[2]->shape[0])};
+    gpuc_tir_buffer *next = gpuc_topi_par_workspace(ctx, "next", call->in[2].dtype, in[2]->shape[0]);
+    op->extern_body = gpuc_tir_alloc(ctx, next, transpose_body(&s, op->output_buffers, next));
+    for (int i = 0; i < 3; i++) outs[i] = op->outputs[i];
+}
+
+#define POSITIONS (GPUC_T_INT32 | GPUC_T_INT64)
+ATTRS(sparse_dense_attrs, INT("sparse_lhs", 0))
+
+const gpuc_op gpuc_topi_ops_sparse[] = {
+    ALONE("nn.sparse_dense", 4, 4, sparse_dense_attrs, infer_sparse_dense, sparse_dense_compute,
+          "sparse_dense", "", "", GPUC_T_FLOATS, GPUC_T_LIKE, POSITIONS, POSITIONS),
+    ALONE("nn.sparse_transpose", 3, 3, NULL, infer_sparse_transpose, sparse_transpose_compute,
+          "sparse_transpose", "", "", GPUC_T_FLOATS, POSITIONS, POSITIONS),
+};
+const size_t gpuc_topi_ops_sparse_count = sizeof gpuc_topi_ops_sparse / sizeof gpuc_topi_ops_sparse[0];

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "../cases.h"
+
+/* Most rows of random numbers are empty, or have many elements. */
+const op_case op_cases_sparse[] = {
+    {"nn.sparse_dense", NULL, "T[3, 7] T[9] int32[9] int32[6]", 0, 9},
+    {"nn.sparse_dense", "sparse_lhs=1", "T[3, 7] T[9] int64[9] int64[6]", 0, 9},
+    {"nn.sparse_dense", NULL, "T[5, 12] T[6, 2, 3] int32[6] int32[5]", 0, 6},
+    {"nn.sparse_dense", "sparse_lhs=1", "T[5, 12] T[6, 4, 1] int32[6] int64[5]", -3, 6},
+    {"nn.sparse_dense", NULL, "T[a, b] T[40] int32[40] int32[c]", 0, 40},
+    {"nn.sparse_dense", NULL, "T[3, 4] T[0] int32[0] int32[3]"},
+    {"nn.sparse_dense", NULL, "T[0, 4] T[2] int32[2] int32[1]"},
+    {"nn.sparse_transpose", NULL, "T[9] int32[9] int32[6]", 0, 9},
+    {"nn.sparse_transpose", NULL, "T[40] int64[40] int64[7]", 0, 40},
+    {"nn.sparse_transpose", NULL, "T[0] int32[0] int32[4]"},
+    {NULL},
+};
