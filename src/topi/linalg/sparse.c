@@ -20,22 +20,32 @@ static gpuc_expr one_less(gpuc_ctx *ctx, gpuc_expr n)
     return gpuc_sub(ctx, n, gpuc_int(ctx, 1));
 }
 
+/* Entry i of positions, between these, as int32: there is less of all than that counts. */
+static gpuc_expr position(gpuc_ctx *ctx, const gpuc_tir_buffer *positions, gpuc_expr i, gpuc_expr lo,
+                          gpuc_expr hi)
+{
+    gpuc_dtype t = positions->dtype;
+    gpuc_expr at = gpuc_tir_load1(ctx, positions, gpuc_topi_par_index(ctx, i));
+    return gpuc_topi_par_to_i32(ctx,
+                                gpuc_topi_par_clamp(ctx, at, gpuc_cast(ctx, t, lo), gpuc_cast(ctx, t, hi)));
+}
+
 /* Where block row `row` begins among the elements. */
 static gpuc_expr begin_of(const sparse *s, gpuc_expr row)
 {
-    gpuc_ctx *ctx = s->ctx;
-    gpuc_expr at = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, s->indptr, row));
-    return gpuc_topi_par_clamp(ctx, at, gpuc_int(ctx, 0), s->data->shape[0]);
+    return position(s->ctx, s->indptr, row, gpuc_int(s->ctx, 0), s->data->shape[0]);
 }
 
-/* The elements of a row in order, at j. */
+/* The elements of a row in order, at j, an int32. */
 static gpuc_stmt each_of_row(const sparse *s, gpuc_expr row, gpuc_expr j, gpuc_stmt body)
 {
     gpuc_ctx *ctx = s->ctx;
-    gpuc_expr from = gpuc_var(ctx, "from", GPUC_INDEX);
-    gpuc_expr to = begin_of(s, gpuc_add(ctx, row, gpuc_int(ctx, 1)));
-    gpuc_stmt loop = gpuc_tir_for_(ctx, j, from, gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_sub(ctx, to, from)),
-                                   GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, body);
+    gpuc_expr from = gpuc_var(ctx, "from", GPUC_INT32), none = gpuc_topi_par_i32(ctx, 0);
+    gpuc_expr to = begin_of(s, gpuc_add(ctx, row, gpuc_int(ctx, 1))),
+              all = gpuc_topi_par_to_i32(ctx, s->data->shape[0]);
+    gpuc_expr count =
+        gpuc_topi_par_clamp(ctx, gpuc_sub(ctx, to, from), none, all); /* says that it has a bound */
+    gpuc_stmt loop = gpuc_tir_for_(ctx, j, from, count, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, body);
     return gpuc_tir_let(ctx, from, begin_of(s, row), loop);
 }
 
@@ -78,8 +88,8 @@ static gpuc_stmt add_element(const sparse *s, const gpuc_tir_buffer *x, gpuc_exp
                              gpuc_expr j, const gpuc_tir_buffer *sum)
 {
     gpuc_ctx *ctx = s->ctx;
-    gpuc_expr c = gpuc_var(ctx, "c", GPUC_INDEX), at[] = {j, r, c};
-    gpuc_expr column = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, s->indices, j));
+    gpuc_expr c = gpuc_var(ctx, "c", GPUC_INDEX), at[] = {gpuc_topi_par_index(ctx, j), r, c};
+    gpuc_expr column = gpuc_topi_par_index(ctx, position(ctx, s->indices, j, gpuc_int(ctx, -1), s->columns));
     if (s->block[1]) column = gpuc_add(ctx, gpuc_mul(ctx, column, s->block[1]), c);
     gpuc_expr place[] = {row, gpuc_topi_par_clamp(ctx, column, gpuc_int(ctx, 0), one_less(ctx, s->columns))};
     gpuc_dtype t = sum->dtype;
@@ -97,7 +107,7 @@ static void sparse_dense_compute(const gpuc_op_call *call, gpuc_tensor *const *i
     gpuc_tir_buffer *const *in = op->input_buffers;
     sparse s = {.ctx = ctx, .data = in[1], .indices = in[2], .indptr = in[3], .columns = call->in[0].dims[1]};
     for (int i = 0; i < 2 && data->ndim == 3; i++) s.block[i] = data->dims[1 + i];
-    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), j = gpuc_var(ctx, "j", GPUC_INDEX), at[2];
+    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), j = gpuc_var(ctx, "j", GPUC_INT32), at[2];
     gpuc_topi_par_unravel(ctx, 2, out->dims, i, at);
     gpuc_expr of_sparse = at[!is_left(call)], of_dense = at[is_left(call)], r = NULL, row = of_sparse;
     if (s.block[0]) {
@@ -141,9 +151,7 @@ static void infer_sparse_transpose(gpuc_op_call *call)
 /* The column of element j, which is a row of the result. */
 static gpuc_expr column_of(const sparse *s, gpuc_expr j)
 {
-    gpuc_ctx *ctx = s->ctx;
-    gpuc_expr c = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, s->indices, j));
-    return gpuc_topi_par_clamp(ctx, c, gpuc_int(ctx, 0), one_less(ctx, s->rows));
+    return position(s->ctx, s->indices, j, gpuc_int(s->ctx, 0), one_less(s->ctx, s->rows));
 }
 
 static gpuc_stmt add_to(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_expr at, gpuc_expr more)
@@ -157,26 +165,29 @@ static gpuc_stmt add_to(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_expr at, g
 static gpuc_stmt transpose_body(const sparse *s, gpuc_tir_buffer *const *out, const gpuc_tir_buffer *next)
 {
     gpuc_ctx *ctx = s->ctx;
-    gpuc_expr row = gpuc_var(ctx, "row", GPUC_INDEX), j = gpuc_var(ctx, "j", GPUC_INDEX),
-              one = gpuc_int(ctx, 1), all = s->data->shape[0], after = gpuc_add(ctx, row, one);
-    gpuc_expr column = gpuc_var(ctx, "column", GPUC_INDEX), at = gpuc_var(ctx, "at", GPUC_INDEX);
+    gpuc_expr row = gpuc_var(ctx, "row", GPUC_INDEX), k = gpuc_var(ctx, "k", GPUC_INDEX),
+              j = gpuc_var(ctx, "j", GPUC_INT32), column = gpuc_var(ctx, "column", GPUC_INT32),
+              at = gpuc_var(ctx, "at", GPUC_INT32);
+    gpuc_expr one = gpuc_int(ctx, 1), all = s->data->shape[0], after = gpuc_add(ctx, row, one),
+              to = gpuc_topi_par_index(ctx, at), from = gpuc_topi_par_index(ctx, j),
+              of = gpuc_topi_par_index(ctx, column);
     gpuc_stmt clear = gpuc_tir_store1(ctx, out[2], row, gpuc_imm_int(ctx, out[2]->dtype, 0));
-    gpuc_stmt unset[] = {gpuc_tir_store1(ctx, out[0], j, gpuc_imm(ctx, out[0]->dtype, 0)),
-                         gpuc_tir_store1(ctx, out[1], j, gpuc_imm_int(ctx, out[1]->dtype, 0))};
-    gpuc_stmt count = add_to(ctx, out[2], gpuc_add(ctx, column_of(s, j), one), one);
-    gpuc_stmt sum[] = {add_to(ctx, out[2], after, gpuc_tir_load1(ctx, out[2], row)),
-                       gpuc_tir_store1(ctx, next, row, gpuc_tir_load1(ctx, out[2], row))};
-    gpuc_stmt put[] = {gpuc_tir_store1(ctx, out[0], at, gpuc_tir_load1(ctx, s->data, j)),
-                       gpuc_tir_store1(ctx, out[1], at, gpuc_cast(ctx, out[1]->dtype, row))};
-    gpuc_stmt store = gpuc_tir_if_(ctx, gpuc_lt(ctx, at, all), gpuc_tir_seq(ctx, 2, put), NULL);
-    gpuc_stmt move[] = {
-        gpuc_tir_let(ctx, at, gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, next, column)), store),
-        add_to(ctx, next, column, one)};
+    gpuc_stmt unset[] = {gpuc_tir_store1(ctx, out[0], k, gpuc_imm(ctx, out[0]->dtype, 0)),
+                         gpuc_tir_store1(ctx, out[1], k, gpuc_imm_int(ctx, out[1]->dtype, 0))};
+    gpuc_expr counted = gpuc_add(ctx, gpuc_topi_par_index(ctx, column_of(s, j)), one);
+    gpuc_stmt sum[] = {
+        add_to(ctx, out[2], after, gpuc_tir_load1(ctx, out[2], row)),
+        gpuc_tir_store1(ctx, next, row, gpuc_topi_par_to_i32(ctx, gpuc_tir_load1(ctx, out[2], row)))};
+    gpuc_stmt put[] = {gpuc_tir_store1(ctx, out[0], to, gpuc_tir_load1(ctx, s->data, from)),
+                       gpuc_tir_store1(ctx, out[1], to, gpuc_cast(ctx, out[1]->dtype, row))};
+    gpuc_stmt store = gpuc_tir_if_(ctx, gpuc_lt(ctx, to, all), gpuc_tir_seq(ctx, 2, put), NULL);
+    gpuc_stmt move[] = {gpuc_tir_let(ctx, at, gpuc_tir_load1(ctx, next, of), store),
+                        add_to(ctx, next, of, one)};
     gpuc_stmt moved = gpuc_tir_let(ctx, column, column_of(s, j), gpuc_tir_seq(ctx, 2, move));
     gpuc_stmt steps[] = {
         gpuc_topi_par_serial(ctx, row, gpuc_add(ctx, s->rows, one), clear),
-        gpuc_topi_par_serial(ctx, j, all, gpuc_tir_seq(ctx, 2, unset)),
-        gpuc_topi_par_serial(ctx, row, s->rows, each_of_row(s, row, j, count)),
+        gpuc_topi_par_serial(ctx, k, all, gpuc_tir_seq(ctx, 2, unset)),
+        gpuc_topi_par_serial(ctx, row, s->rows, each_of_row(s, row, j, add_to(ctx, out[2], counted, one))),
         gpuc_topi_par_serial(ctx, row, s->rows, gpuc_tir_seq(ctx, 2, sum)),
         gpuc_topi_par_serial(ctx, row, s->rows, each_of_row(s, row, j, moved)),
     };
@@ -191,7 +202,7 @@ static void sparse_transpose_compute(const gpuc_op_call *call, gpuc_tensor *cons
     gpuc_tir_buffer *const *in = op->input_buffers;
     sparse s = {
         .ctx = ctx, .data = in[0], .indices = in[1], .indptr = in[2], .rows = one_less(ctx, in[2]->shape[0])};
-    gpuc_tir_buffer *next = gpuc_topi_par_workspace(ctx, "next", call->in[2].dtype, in[2]->shape[0]);
+    gpuc_tir_buffer *next = gpuc_topi_par_workspace(ctx, "next", GPUC_INT32, in[2]->shape[0]);
     op->extern_body = gpuc_tir_alloc(ctx, next, transpose_body(&s, op->output_buffers, next));
     for (int i = 0; i < 3; i++) outs[i] = op->outputs[i];
 }
