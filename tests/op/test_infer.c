@@ -140,7 +140,7 @@ static void products_that_do_not_fit(gpuc_ctx *ctx, void *arg)
     BAD("nn.max_pool2d|window is larger", "nn.max_pool2d", pool, 1, F32(1, 1, 2, 5));
     BAD("nn.max_pool2d|data of 2 dimensions", "nn.max_pool2d", pool, 1, F32(2, 5));
     BAD("nn.dense|inner dimensions 3 and 4 differ", "nn.dense", NULL, 2, F32(2, 3), F32(5, 4));
-    BAD("nn.dense|takes matrices", "nn.dense", NULL, 2, F32(2, 3), F32(3));
+    BAD("nn.dense|takes data of at least one dimension and a weight of two", "nn.dense", NULL, 2, F32(2, 3), F32(3));
     BAD("nn.matmul|inner dimensions 3 and 4 differ", "nn.matmul", NULL, 2, F32(2, 3), F32(4, 5));
     BAD("nn.matmul|input 1 is a scalar", "nn.matmul", NULL, 2, F32(2, 3), v(ctx, GPUC_FLOAT32, FX_SCALAR));
     BAD("nn.matmul|float32 and int64", "nn.matmul", NULL, 2, F32(2, 3), I64(3, 2));
