@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/require.h"
+#include "op/entries.h"
 #include "op/table.h"
 
 const gpuc_op *gpuc_op_find(const char *name)
@@ -64,38 +65,23 @@ static const gpuc_ptrs *own_rows(const gpuc_ctx *ctx)
     return ctx->slots[GPUC_CTX_OPS] ? ctx->slots[GPUC_CTX_OPS] : &none;
 }
 
-/* A function of that name may be of others, who use it for something else: then it gives no handle. */
-static const gpuc_op *row_of(gpuc_runtime *rt, const char *name)
-{
-    gpuc_value value = {0};
-    gpuc_status status = gpuc_function_call(gpuc_registry_get(rt, name), NULL, 0, &value);
-    const gpuc_op *op = !status && value.kind == GPUC_VALUE_HANDLE ? value.as.handle : NULL;
-    gpuc_status_release(status);
-    gpuc_value_clear(rt, &value);
-    return op;
-}
-
 /* The next row; *at, 0 at first, counts rows of the context, then names of the registry. */
 static const gpuc_op *next_added(const gpuc_ctx *ctx, size_t *at)
 {
     const gpuc_ptrs *own = own_rows(ctx);
-    gpuc_runtime *rt = ctx->runtime;
-    const gpuc_op *op = NULL;
     if (*at < own->count) return own->at[(*at)++];
-    while (!op && rt && *at - own->count < gpuc_registry_count(rt)) {
-        const char *name = gpuc_registry_name(rt, (*at)++ - own->count);
-        if (!strncmp(name, PREFIX, strlen(PREFIX))) op = row_of(rt, name);
-    }
+    if (!ctx->runtime) return NULL;
+    size_t entry = *at - own->count;
+    const gpuc_op *op = gpuc_op_entry_next(ctx->runtime, PREFIX, &entry);
+    *at = own->count + entry;
     return op;
 }
 
 void gpuc_op_each_added(gpuc_runtime *rt, void (*each)(void *arg, const gpuc_op *op), void *arg)
 {
-    for (size_t i = 0; i < gpuc_registry_count(rt); i++) {
-        const char *name = gpuc_registry_name(rt, i);
-        const gpuc_op *op = strncmp(name, PREFIX, strlen(PREFIX)) ? NULL : row_of(rt, name);
-        if (op) each(arg, op);
-    }
+    const gpuc_op *op;
+    size_t at = 0;
+    while ((op = gpuc_op_entry_next(rt, PREFIX, &at))) each(arg, op);
 }
 
 size_t gpuc_op_added_count(gpuc_ctx *ctx)
@@ -124,7 +110,7 @@ static const gpuc_op *find_added(gpuc_ctx *ctx, const char *name)
     }
     if (!ctx->runtime || strlen(name) >= GPUC_OP_NAME) return NULL;
     snprintf(full, sizeof full, PREFIX "%s", name);
-    return gpuc_registry_get(ctx->runtime, full) ? row_of(ctx->runtime, full) : NULL;
+    return gpuc_op_entry_find(ctx->runtime, full);
 }
 
 gpuc_op_name gpuc_op_lookup_name(gpuc_ctx *ctx, const char *name)
@@ -174,14 +160,6 @@ static gpuc_status check_row(const gpuc_op *op)
                                  : "infer");
 }
 
-static gpuc_status give_row(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
-{
-    (void)args;
-    if (num_args) return gpuc_fail(GPUC_INVALID_ARGUMENT, PREFIX "<name> takes no arguments");
-    *ret = (gpuc_value){.kind = GPUC_VALUE_HANDLE, .as.handle = self};
-    return NULL;
-}
-
 gpuc_status gpuc_op_register_in(gpuc_runtime *rt, const gpuc_op *op)
 {
     GPUC_REQUIRE(rt);
@@ -194,7 +172,7 @@ gpuc_status gpuc_op_register_in(gpuc_runtime *rt, const gpuc_op *op)
     snprintf(full, sizeof full, PREFIX "%s", op->name);
     if (gpuc_op_find(op->name) || gpuc_registry_get(rt, full))
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "there is an operator '%s' already", op->name);
-    GPUC_TRY(gpuc_registry_set_fn(rt, full, give_row, (void *)op, NULL, false));
+    GPUC_TRY(gpuc_op_entry_add(rt, full, op));
     gpuc_function *added = gpuc_registry_get(rt, GPUC_OP_ADDED);
     const gpuc_value row = {.kind = GPUC_VALUE_HANDLE, .as.handle = (void *)op};
     gpuc_status status = added ? gpuc_function_call(added, &row, 1, NULL) : NULL;

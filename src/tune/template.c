@@ -6,6 +6,7 @@
 #include "base/require.h"
 #include "compile/template.h"
 #include "compile/tuning.h"
+#include "op/entries.h"
 #include "op/op.h"
 #include "runtime/services.h"
 #include "tune/log.h"
@@ -32,14 +33,6 @@ static gpuc_status check_template(const gpuc_tune_template *t)
     return NULL;
 }
 
-static gpuc_status give_template(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
-{
-    (void)args;
-    if (num_args) return gpuc_fail(GPUC_INVALID_ARGUMENT, PREFIX "<name> takes no arguments");
-    *ret = (gpuc_value){.kind = GPUC_VALUE_HANDLE, .as.handle = self};
-    return NULL;
-}
-
 gpuc_status gpuc_tune_template_register(gpuc_runtime *rt, const gpuc_tune_template *t)
 {
     GPUC_REQUIRE(rt);
@@ -49,27 +42,15 @@ gpuc_status gpuc_tune_template_register(gpuc_runtime *rt, const gpuc_tune_templa
     snprintf(full, sizeof full, PREFIX "%s", t->name);
     if (gpuc_registry_get(rt, full))
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "there is a template '%s' already", t->name);
-    return gpuc_registry_set_fn(rt, full, give_template, (void *)t, NULL, false);
-}
-
-static const gpuc_tune_template *template_of(gpuc_runtime *rt, const char *name)
-{
-    gpuc_value value = {0};
-    gpuc_status status = gpuc_function_call(gpuc_registry_get(rt, name), NULL, 0, &value);
-    const gpuc_tune_template *t = !status && value.kind == GPUC_VALUE_HANDLE ? value.as.handle : NULL;
-    gpuc_status_release(status);
-    gpuc_value_clear(rt, &value);
-    return t;
+    return gpuc_op_entry_add(rt, full, t);
 }
 
 const gpuc_tune_template *gpuc_tune_template_at(gpuc_ctx *ctx, size_t i)
 {
-    gpuc_runtime *rt = ctx->runtime;
-    for (size_t k = 0; rt && k < gpuc_registry_count(rt); k++) {
-        const char *name = gpuc_registry_name(rt, k);
-        const gpuc_tune_template *t = strncmp(name, PREFIX, strlen(PREFIX)) ? NULL : template_of(rt, name);
-        if (t && i-- == 0) return t;
-    }
+    const gpuc_tune_template *t;
+    size_t at = 0;
+    while (ctx->runtime && (t = gpuc_op_entry_next(ctx->runtime, PREFIX, &at)))
+        if (i-- == 0) return t;
     return NULL;
 }
 

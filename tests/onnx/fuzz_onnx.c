@@ -3,6 +3,7 @@
  * corpus.tar.xz, and the models of the ONNX backend tests. */
 #include <stdlib.h>
 
+#include "../base/limited.h"
 #include "onnx/onnx.h"
 #include "relay_pass/passes.h"
 
@@ -10,16 +11,6 @@ typedef struct input {
     const uint8_t *data;
     size_t size;
 } input;
-
-static void *limited(void *user, void *ptr, size_t old_size, size_t new_size)
-{
-    size_t *live = user;
-    if (new_size > old_size && *live + new_size - old_size > (size_t)512 << 20) return NULL;
-    *live += new_size - old_size;
-    if (new_size) return realloc(ptr, new_size);
-    free(ptr);
-    return NULL;
-}
 
 static void run(gpuc_ctx *ctx, void *arg)
 {
@@ -37,13 +28,13 @@ static void run(gpuc_ctx *ctx, void *arg)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    size_t live = 0;
-    gpuc_allocator a = {.resize = limited, .user = &live};
+    limited heap = {.max = (size_t)512 << 20};
+    gpuc_allocator a = {.resize = limited_resize, .user = &heap};
     gpuc_ctx *ctx;
     gpuc_status status = gpuc_ctx_create(&a, &ctx);
     if (!status) status = gpuc_ctx_protect(ctx, run, &(input){data, size});
     gpuc_status_release(status);
     gpuc_ctx_destroy(ctx);
-    if (live) abort();
+    if (heap.live) abort();
     return 0;
 }

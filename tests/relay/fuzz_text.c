@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/limited.h"
 #include "base/buf.h"
 #include "relay/relay.h"
 
@@ -16,16 +17,6 @@ typedef struct input {
     const char *text, *origin, *printed;
     const gpuc_rmodule *m;
 } input;
-
-static void *limited(void *user, void *ptr, size_t old_size, size_t new_size)
-{
-    size_t *live = user;
-    if (new_size > old_size && *live + new_size - old_size > (size_t)256 << 20) return NULL;
-    *live += new_size - old_size;
-    if (new_size) return realloc(ptr, new_size);
-    free(ptr);
-    return NULL;
-}
 
 static void parse(gpuc_ctx *ctx, void *arg)
 {
@@ -77,8 +68,8 @@ static void run(gpuc_ctx *ctx, const char *text)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    size_t live = 0;
-    gpuc_allocator a = {.resize = limited, .user = &live};
+    limited heap = {.max = (size_t)256 << 20};
+    gpuc_allocator a = {.resize = limited_resize, .user = &heap};
     gpuc_ctx *ctx = NULL;
     char *text = malloc(size + 1);
     if (!text) return 0;
@@ -89,6 +80,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gpuc_status_release(status);
     gpuc_ctx_destroy(ctx);
     free(text);
-    if (live) wrong("memory is left", "", "");
+    if (heap.live) wrong("memory is left", "", "");
     return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/limited.h"
 #include "base/buf.h"
 #include "tir/tir.h"
 
@@ -14,16 +15,6 @@ typedef struct input {
     gpuc_tir_func *f;
     gpuc_buf first, second;
 } input;
-
-static void *limited(void *user, void *ptr, size_t old_size, size_t new_size)
-{
-    size_t *live = user;
-    if (new_size > old_size && *live + new_size - old_size > (size_t)256 << 20) return NULL;
-    *live += new_size - old_size;
-    if (new_size) return realloc(ptr, new_size);
-    free(ptr);
-    return NULL;
-}
 
 static void parse(gpuc_ctx *ctx, void *arg)
 {
@@ -47,8 +38,8 @@ static void validate(gpuc_ctx *ctx, void *arg)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    size_t live = 0;
-    gpuc_allocator a = {.resize = limited, .user = &live};
+    limited heap = {.max = (size_t)256 << 20};
+    gpuc_allocator a = {.resize = limited_resize, .user = &heap};
     gpuc_ctx *ctx = NULL;
     char *text = malloc(size + 1);
     if (!text) return 0;
@@ -69,6 +60,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     gpuc_buf_deinit(&in.first);
     gpuc_buf_deinit(&in.second);
     free(text);
-    if (live) abort();
+    if (heap.live) abort();
     return 0;
 }
