@@ -10,17 +10,35 @@ static SpvStorageClass buffer_class(const gpuc_spv_kernel *k)
     return k->target->storage_buffer_class ? SpvStorageClassStorageBuffer : SpvStorageClassUniform;
 }
 
-static uint32_t block_type(gpuc_spv_kernel *k, uint32_t element, uint32_t stride)
+static uint32_t binding_of(const gpuc_spv_kernel *k, const gpuc_tir_buffer *b)
 {
+    return k->meta->tensors[gpuc_spv_tensor_of(k, b)].binding;
+}
+
+static bool is_shared(const gpuc_spv_kernel *k, uint32_t binding)
+{
+    uint32_t users = 0;
+    for (uint32_t t = 0; t < k->meta->num_tensors; t++) users += k->meta->tensors[t].binding == binding;
+    return k->func->aliased || users > 1;
+}
+
+/* What is only read has a type of its own, whose member says so: NVIDIA's driver (580.159) takes that for a property of the
+ * type, and has other variables of the same type read what memory held before the kernel. */
+static uint32_t block_type(gpuc_spv_kernel *k, uint32_t element, uint32_t stride, bool read_only)
+{
+    enum { WRITTEN = 2, READ_ONLY = 4 }; /* tags: no other structure has them */
     gpuc_spv *m = &k->m;
     bool is_new;
     uint32_t array = gpuc_spv_global(m, SpvOpTypeRuntimeArray, 0, 1, &element, 0, &is_new);
     if (is_new) gpuc_spv_decorate(m, array, SpvDecorationArrayStride, 1, &stride);
-    uint32_t type = gpuc_spv_global(m, SpvOpTypeStruct, 0, 1, &array, 2, &is_new);
+    uint32_t type =
+        gpuc_spv_global(m, SpvOpTypeStruct, 0, 1, &array, read_only ? READ_ONLY : WRITTEN, &is_new);
     if (is_new) {
         bool uniform = buffer_class(k) == SpvStorageClassUniform; /* there Block is for constants */
         gpuc_spv_decorate(m, type, uniform ? SpvDecorationBufferBlock : SpvDecorationBlock, 0, NULL);
         gpuc_spv_emit(m, &m->decorations, SpvOpMemberDecorate, type, 0, SpvDecorationOffset, 0);
+        if (read_only)
+            gpuc_spv_emit(m, &m->decorations, SpvOpMemberDecorate, type, 0, SpvDecorationNonWritable);
     }
     return type;
 }
@@ -33,9 +51,10 @@ static gpuc_spv_view *view_of(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, uint
     k->views = gpuc_ctx_grow(k->ctx, k->views, k->num_views, &k->views_capacity, sizeof *k->views);
     gpuc_spv_view *v = &k->views[k->num_views++];
     uint32_t stride = (uint32_t)gpuc_dtype_bytes(b->dtype) * (uint32_t)lanes;
-    uint32_t var = gpuc_spv_variable(m, buffer_class(k), block_type(k, element, stride));
+    uint32_t set = 0, binding = binding_of(k, b);
+    bool read_only = !is_shared(k, binding) && !gpuc_codegen_use(k->uses, b)->written;
+    uint32_t var = gpuc_spv_variable(m, buffer_class(k), block_type(k, element, stride, read_only));
     *v = (gpuc_spv_view){.buffer = b, .element_type = element, .variable = var, .lanes = lanes};
-    uint32_t set = 0, binding = k->meta->tensors[gpuc_spv_tensor_of(k, b)].binding;
     gpuc_spv_decorate(m, var, SpvDecorationDescriptorSet, 1, &set);
     gpuc_spv_decorate(m, var, SpvDecorationBinding, 1, &binding);
     gpuc_spv_name(m, var, lanes > 1 ? gpuc_ctx_printf(k->ctx, "%s_x%d", b->name, lanes) : b->name);
@@ -46,18 +65,11 @@ static gpuc_spv_view *view_of(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, uint
 void gpuc_spv_finish_views(gpuc_spv_kernel *k)
 {
     for (size_t i = 0; i < k->num_views; i++) {
-        const gpuc_spv_view *v = &k->views[i];
-        uint32_t binding = k->meta->tensors[gpuc_spv_tensor_of(k, v->buffer)].binding;
-        bool shared = k->func->aliased;
-        for (uint32_t t = 0, users = 0; t < k->meta->num_tensors; t++)
-            if (k->meta->tensors[t].binding == binding && ++users > 1) shared = true;
-        bool twice = shared;
+        uint32_t binding = binding_of(k, k->views[i].buffer);
+        bool aliased = is_shared(k, binding);
         for (size_t j = 0; j < k->num_views; j++)
-            twice = twice || (j != i &&
-                              k->meta->tensors[gpuc_spv_tensor_of(k, k->views[j].buffer)].binding == binding);
-        if (twice) gpuc_spv_decorate(&k->m, v->variable, SpvDecorationAliased, 0, NULL);
-        if (!shared && !gpuc_codegen_use(k->uses, v->buffer)->written)
-            gpuc_spv_decorate(&k->m, v->variable, SpvDecorationNonWritable, 0, NULL);
+            aliased = aliased || (j != i && binding_of(k, k->views[j].buffer) == binding);
+        if (aliased) gpuc_spv_decorate(&k->m, k->views[i].variable, SpvDecorationAliased, 0, NULL);
     }
 }
 
