@@ -37,6 +37,12 @@ static void chain(void **head, void *structure)
     *head = structure;
 }
 
+/* An older validation layer takes the structures of this extension for mistakes. */
+static bool knows_matrices(const gpuc_vk *vk)
+{
+    return !vk->layer_version || vk->layer_version >= VK_MAKE_API_VERSION(0, 1, 3, 255);
+}
+
 static void query_features(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk_caps *caps,
                            const ext_list *list, gpuc_vk_features *f)
 {
@@ -61,7 +67,7 @@ static void query_features(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk
     if (use(caps, list, VK_KHR_SHADER_INTEGER_DOT_PRODUCT_EXTENSION_NAME, VK_API_VERSION_1_3))
         chain(head, &f->dot_product);
     if (use(caps, list, VK_EXT_SHADER_ATOMIC_FLOAT_EXTENSION_NAME, 0)) chain(head, &f->atomic_float);
-    bool matrices = listed(list, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME) &&
+    bool matrices = listed(list, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME) && knows_matrices(vk) &&
                     use(caps, list, VK_KHR_VULKAN_MEMORY_MODEL_EXTENSION_NAME, VK_API_VERSION_1_2);
     if (matrices) chain(head, &f->memory_model);
     if (matrices && use(caps, list, VK_KHR_COOPERATIVE_MATRIX_EXTENSION_NAME, 0)) chain(head, &f->coopmat);
@@ -77,7 +83,6 @@ static void query_features(const gpuc_vk *vk, VkPhysicalDevice physical, gpuc_vk
     f->storage16.storagePushConstant16 = f->storage16.storageInputOutput16 = VK_FALSE;
     f->storage8.storagePushConstant8 = VK_FALSE;
     f->atomic_float.shaderImageFloat32Atomics = f->atomic_float.shaderImageFloat32AtomicAdd = VK_FALSE;
-    f->memory_model.vulkanMemoryModelDeviceScope = VK_FALSE;
     f->memory_model.vulkanMemoryModelAvailabilityVisibilityChains = VK_FALSE;
     f->coopmat.cooperativeMatrixRobustBufferAccess = VK_FALSE;
     f->atomic_float.sparseImageFloat32Atomics = f->atomic_float.sparseImageFloat32AtomicAdd = VK_FALSE;

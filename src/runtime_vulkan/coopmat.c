@@ -32,6 +32,8 @@ gpuc_status gpuc_vk_coopmat_query(const gpuc_vk *vk, VkPhysicalDevice physical,
 {
     uint32_t count = 0, room;
     if (!features->coopmat.cooperativeMatrix || !features->memory_model.vulkanMemoryModel) return NULL;
+    /* Where the model is on, kernels without matrices need it for their atomics, too. */
+    if (!features->memory_model.vulkanMemoryModelDeviceScope) return NULL;
     if (!vk->fn.GetPhysicalDeviceCooperativeMatrixPropertiesKHR || !in_compute(vk, physical)) return NULL;
     GPUC_VK_TRY("vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR",
                 vk->fn.GetPhysicalDeviceCooperativeMatrixPropertiesKHR(physical, &count, NULL));

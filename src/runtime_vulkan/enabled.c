@@ -51,6 +51,8 @@ static const feature_row rows[] = {
           shaderBufferFloat32AtomicAdd),
     ROW(memory_model, VULKAN_MEMORY_MODEL_FEATURES, VkPhysicalDeviceVulkanMemoryModelFeatures,
         vulkanMemoryModel, VULKAN_1_2_FEATURES, VkPhysicalDeviceVulkan12Features),
+    ROW(memory_model, VULKAN_MEMORY_MODEL_FEATURES, VkPhysicalDeviceVulkanMemoryModelFeatures,
+        vulkanMemoryModelDeviceScope, VULKAN_1_2_FEATURES, VkPhysicalDeviceVulkan12Features),
     {offsetof(gpuc_vk_features, coopmat) +
          offsetof(VkPhysicalDeviceCooperativeMatrixFeaturesKHR, cooperativeMatrix),
      VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_COOPERATIVE_MATRIX_FEATURES_KHR, NO_CORE,

@@ -24,6 +24,7 @@ typedef struct gpuc_vk {
     VkInstance instance;
     uint32_t api_version; /* asked for: at most 1.3 */
     bool debug_utils;
+    uint32_t layer_version; /* of the validation layer; 0: it is off */
     VkDebugUtilsMessengerEXT messenger;
     VkPhysicalDevice *devices; /* those with Vulkan 1.1 and a compute queue */
     uint32_t num_devices;

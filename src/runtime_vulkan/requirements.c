@@ -33,6 +33,8 @@ static const struct {
      "VK_KHR_shader_integer_dot_product", "shaderIntegerDotProduct", "fast 8-bit products"},
     {GPUC_FEATURE_COOPMAT, GPUC_VULKAN_NEED_FEATURE, VK_API_VERSION_1_2, "VK_KHR_vulkan_memory_model",
      "vulkanMemoryModel", "cooperative matrices"},
+    {GPUC_FEATURE_COOPMAT, GPUC_VULKAN_NEED_FEATURE, VK_API_VERSION_1_2, "VK_KHR_vulkan_memory_model",
+     "vulkanMemoryModelDeviceScope", "cooperative matrices"},
     {GPUC_FEATURE_COOPMAT, GPUC_VULKAN_NEED_FEATURE, 0, "VK_KHR_cooperative_matrix", "cooperativeMatrix",
      "cooperative matrices"},
     {GPUC_FEATURE_ATOMIC_FLOAT, GPUC_VULKAN_NEED_FEATURE, 0, "VK_EXT_shader_atomic_float",

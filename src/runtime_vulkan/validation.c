@@ -96,6 +96,7 @@ gpuc_status gpuc_vk_validation_enable(gpuc_vk *vk, gpuc_vk_validation *v, VkInst
     info->enabledExtensionCount = 2;
     info->ppEnabledExtensionNames = v->extensions;
     vk->debug_utils = true;
+    vk->layer_version = version;
     return NULL;
 }
 
