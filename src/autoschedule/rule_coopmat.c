@@ -129,11 +129,12 @@ static bool fits(const gpuc_rules *r, const matrices *m, const int64_t *extent)
 }
 
 /* The largest tile that leaves enough of them for all cores. */
-static bool choose(const gpuc_rules *r, const gpuc_te_op *op, matrices *m)
+static bool choose(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_te_op *out, matrices *m)
 {
     static const int64_t counts[] = {1, 2, 4};
     const gpuc_constants *c = r->constants;
-    int64_t extent[] = {gpuc_rules_extent(op->axes[m->rows]), gpuc_rules_extent(op->axes[m->columns])},
+    /* Rows of sums may be longer than those of what reads them. */
+    int64_t extent[] = {gpuc_rules_extent(out->axes[m->rows]), gpuc_rules_extent(out->axes[m->columns])},
             best = 0, steps = gpuc_rules_extent(op->reduce[m->steps]);
     m->staged = steps % (c->coopmat_staged * SIDE) ? SIDE : c->coopmat_staged * SIDE;
     if (steps == 0 || steps % SIDE || gpuc_rules_product(op->num_reduce, op->reduce) < 1) return false;
@@ -260,15 +261,25 @@ static void spread_output(const gpuc_rules *r, const matrices *m, gpuc_stage *st
     *block = part[1][2];
 }
 
-bool gpuc_rules_coopmat(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
+static bool find(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out, matrices *m)
 {
     const gpuc_target *t = r->target;
-    matrices m;
     if (r->kind != GPUC_CLASS_GPU || !t->language->matrices || !t->coopmat) return false;
     if (!t->float16 || !t->storage16 || t->thread_warp_size < 2 || t->simd_lanes) return false;
-    if (gpuc_te_ndim(reduction) != gpuc_te_ndim(out) || !find_shape(r, reduction, &m)) return false;
-    if (!choose(r, reduction->op, &m)) return false;
+    return gpuc_te_ndim(reduction) == gpuc_te_ndim(out) && find_shape(r, reduction, m) &&
+           choose(r, reduction->op, out->op, m);
+}
 
+bool gpuc_rules_is_coopmat(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out)
+{
+    matrices m;
+    return find(r, reduction, out, &m);
+}
+
+bool gpuc_rules_coopmat(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
+{
+    matrices m;
+    if (!find(r, reduction, out, &m)) return false;
     if (reduction == out) reduction = gpuc_cache_write(r->s, out, "warp");
     gpuc_tensor *sums = gpuc_cache_write(r->s, reduction, "coopmat");
     gpuc_stage *st = gpuc_schedule_stage(r->s, out), *block = gpuc_schedule_stage(r->s, reduction),

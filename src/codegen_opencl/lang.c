@@ -162,7 +162,13 @@ static void convert(gpuc_clike *p, gpuc_dtype to, const char *how, gpuc_expr a)
     gpuc_put(p, "convert_");
     gpuc_opencl_type(&p->out, to);
     gpuc_put(p, "%s(", how);
-    if (gpuc_is_bool(a->dtype) && a->dtype.lanes > 1) {
+    if (*how && to.code == GPUC_DTYPE_UINT && to.bits == 64) {
+        /* NVIDIA's driver (580.159) makes 2^63 of NaN: fmax takes the number. */
+        gpuc_put(p, "fmax(");
+        gpuc_clike_expr(p, a, GPUC_PREC_ASSIGN);
+        int bits = gpuc_opencl_held(p, a->dtype).bits;
+        gpuc_put(p, bits == 64 ? ", 0.0)" : bits == 16 ? ", (half)0)" : ", 0.0f)");
+    } else if (gpuc_is_bool(a->dtype) && a->dtype.lanes > 1) {
         gpuc_put(p, "-"); /* of a mask: -1 is true */
         gpuc_clike_mask(p, a, gpuc_clike_mask_bits(p, a), GPUC_PREC_UNARY);
     } else {
