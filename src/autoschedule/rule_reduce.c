@@ -314,6 +314,13 @@ static bool has_rows_of_outputs(const gpuc_rules *r, const gpuc_tensor *reductio
            gpuc_target_lanes(r->target, gpuc_te_dtype(reduction));
 }
 
+/* That fill a GPU. */
+static int64_t all_threads(const gpuc_rules *r)
+{
+    int64_t threads = r->constants->reduce_threads_of_core * r->target->num_cores;
+    return threads > r->constants->reduce_threads ? threads : r->constants->reduce_threads;
+}
+
 /* The number of parts that the values are split into so that all cores have work; 1: they have already. */
 static int64_t choose_parts(const gpuc_rules *r, const gpuc_tensor *reduction, int64_t outputs,
                             int64_t values, bool columns)
@@ -325,7 +332,7 @@ static int64_t choose_parts(const gpuc_rules *r, const gpuc_tensor *reduction, i
     if (columns) outputs = ceil_div(outputs, p.length);
     if (columns && r->kind != GPUC_CLASS_GPU) min = ceil_div(min, p.length);
     if (r->kind == GPUC_CLASS_GPU) {
-        tasks = c->reduce_threads / threads;
+        tasks = all_threads(r) / threads;
         if (gpuc_target_lanes_are_threads(r->target))
             tasks = c->reduce_subgroups * (columns && !p.together ? r->target->thread_warp_size : 1);
         min = c->reduce_steps * threads;
@@ -346,7 +353,7 @@ static int64_t open_part(const gpuc_rules *r, const gpuc_tensor *reduction, int6
             tasks = c->reduce_tasks + c->reduce_tasks_of_core * r->target->num_cores;
     if (r->kind == GPUC_CLASS_C && r->target->num_cores == 1) return 0;
     if (r->kind == GPUC_CLASS_GPU)
-        tasks = gpuc_target_lanes_are_threads(r->target) ? c->reduce_subgroups : c->reduce_threads / threads;
+        tasks = gpuc_target_lanes_are_threads(r->target) ? c->reduce_subgroups : all_threads(r) / threads;
     return outputs < tasks ? ceil_div(c->reduce_task_values, columns ? outputs : 1) : 0;
 }
 

@@ -153,6 +153,12 @@ bool gpuc_rules_tile_stays_inside(const gpuc_rules *r, const gpuc_tensor *reduct
 
 /* The same where subgroups multiply cooperative matrices. */
 bool gpuc_rules_coopmat(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
+bool gpuc_rules_is_coopmat(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out);
+
+/* The same for products and convolutions on GPUs, whose groups stage what they read in shared memory. */
+bool gpuc_rules_staged(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
+/* Whether it does: then groups read through the padding of what they stage. */
+bool gpuc_rules_is_staged(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out);
 
 /* The same where lanes read each other's registers. */
 bool gpuc_rules_warp_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);

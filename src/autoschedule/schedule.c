@@ -108,7 +108,8 @@ static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out
     }
     bool tiles = !is_by_vector(r, reduction);
     if (tiles && (gpuc_rules_coopmat(r, reduction, out) || gpuc_rules_channels(r, reduction, out) ||
-                  gpuc_rules_warp_tile(r, reduction, out) || gpuc_rules_tile(r, reduction, out)))
+                  gpuc_rules_warp_tile(r, reduction, out) || gpuc_rules_staged(r, reduction, out) ||
+                  gpuc_rules_tile(r, reduction, out)))
         return;
     gpuc_rules_reduce(r, reduction, out);
 }
@@ -117,7 +118,8 @@ static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out
  * each element, a copy costs more than the checks, which most tiles do not need. */
 static bool is_read_through(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_ptrs *ops)
 {
-    bool dense = gpuc_target_keeps_channels_last(r->target), cpu = r->kind != GPUC_CLASS_GPU, all = true;
+    bool dense = gpuc_target_keeps_channels_last(r->target), cpu = r->kind != GPUC_CLASS_GPU,
+         gpu = !cpu && !r->target->simd_lanes, all = true;
     for (size_t i = 0; i < ops->count && all; i++) {
         const gpuc_te_op *to = ops->at[i];
         gpuc_rules_tag tag = gpuc_rules_tag_of(to->outputs[0]);
@@ -125,12 +127,20 @@ static bool is_read_through(const gpuc_rules *r, const gpuc_te_op *op, const gpu
         for (int k = 0; k < to->num_inputs; k++)
             if (to->inputs[k]->op == op)
                 all &= ((dense || cpu) && last && tag == GPUC_TAG_DEPTHWISE) ||
+                       (gpu && (tag == GPUC_TAG_DEPTHWISE || tag == GPUC_TAG_WINDOW)) ||
                        (dense && last && tag == GPUC_TAG_CONV) || gpuc_rules_winograd_part(to);
     }
     return all;
 }
 
-/* Whether all that read a padded copy find what they use in what was copied. */
+static bool reads_inside(const gpuc_rules *r, const gpuc_te_op *to, const gpuc_tensor *out)
+{
+    if (to->kind != GPUC_TE_COMPUTE || !to->num_reduce) return false;
+    if (gpuc_rules_tile_stays_inside(r, to->outputs[0], out)) return true;
+    return !gpuc_rules_is_coopmat(r, to->outputs[0], out) && gpuc_rules_is_staged(r, to->outputs[0], out);
+}
+
+/* Whether all that read a padded copy find what they use in what was copied, or read through the padding. */
 static bool needs_no_copy(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_ptrs *ops,
                           const gpuc_te_op *anchor, gpuc_tensor *const *outputs)
 {
@@ -139,9 +149,7 @@ static bool needs_no_copy(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_
         const gpuc_te_op *to = ops->at[i];
         for (int k = 0; k < to->num_inputs; k++)
             if (to->inputs[k]->op == op)
-                all &= to->kind == GPUC_TE_COMPUTE && to->num_reduce &&
-                       gpuc_rules_tile_stays_inside(r, to->outputs[0],
-                                                    to == anchor ? outputs[0] : to->outputs[0]);
+                all &= reads_inside(r, to, to == anchor ? outputs[0] : to->outputs[0]);
     }
     return all;
 }
