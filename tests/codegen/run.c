@@ -210,7 +210,7 @@ gpuc_kernel_code run_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_fu
     gpuc_kernel_code code;
     gpuc_pass_ctx p = {.ctx = ctx, .target = t};
     gpuc_codegen_emit(ctx, t, gpuc_lower_cut_vectors(&p, (gpuc_tir_func *)kernel), &code);
-    if (t->kind == &gpuc_target_builtin[GPUC_TARGET_VULKAN]) {
+    if (t->kind == &gpuc_target_builtin[GPUC_TARGET_VULKAN] && !(code.meta.features & GPUC_FEATURE_COOPMAT)) {
         validate(code.meta.name, code.bytes, code.size);
         check_capabilities(&code.meta, (const uint32_t *)(const void *)code.bytes, code.size);
     }

@@ -136,9 +136,24 @@ static void report(const totals *t, const random_item *it)
 
 static void print_smallest(const random_item *failed);
 
+static void drop(const totals *t, random_item *it, const char *what)
+{
+    if (t->verbose)
+        printf("%s %s: %s\n", what, it->r.name, it->result ? gpuc_status_message(it->result) : "");
+    gpuc_status_release(it->result);
+    gpuc_ctx_destroy(it->ctx);
+    free(it);
+}
+
 /* Counts the item and frees it. */
 static void finish(totals *t, random_item *it)
 {
+    if (gpuc_status_code(it->result) ==
+        GPUC_DEVICE_UNAVAILABLE) { /* its registers leave room for fewer threads */
+        t->too_large++;
+        drop(t, it, "too large");
+        return;
+    }
     report(t, it);
     if (it->result && !t->planted && !t->smallest) print_smallest(it);
     if (it->result) {
@@ -150,15 +165,6 @@ static void finish(totals *t, random_item *it)
         for (int p = 0; p < RANDOM_PRIMITIVE_COUNT; p++) t->counts.used[p] += it->counts.used[p];
     }
     for (int p = 0; p < RANDOM_PRIMITIVE_COUNT; p++) t->counts.refused[p] += it->counts.refused[p];
-    gpuc_ctx_destroy(it->ctx);
-    free(it);
-}
-
-static void drop(const totals *t, random_item *it, const char *what)
-{
-    if (t->verbose)
-        printf("%s %s: %s\n", what, it->r.name, it->result ? gpuc_status_message(it->result) : "");
-    gpuc_status_release(it->result);
     gpuc_ctx_destroy(it->ctx);
     free(it);
 }

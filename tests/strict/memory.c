@@ -46,7 +46,7 @@ VKAPI_ATTR VkResult VKAPI_CALL strict_allocate_memory(VkDevice device, const VkM
         __atomic_load_n(in_use, __ATOMIC_RELAXED) + size > strict.options.heap_bytes)
         return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     VkMemoryAllocateInfo real = *info;
-    real.memoryTypeIndex = 0;
+    real.memoryTypeIndex = strict.memory_type;
     VkResult r = strict.real.AllocateMemory(device, &real, callbacks, out);
     if (r < 0) return r;
     strict_object *m = strict_add(STRICT_MEMORY, STRICT_HANDLE(*out));

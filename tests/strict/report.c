@@ -110,7 +110,12 @@ VKAPI_ATTR VkResult VKAPI_CALL strict_extensions(VkPhysicalDevice physical, cons
 VKAPI_ATTR void VKAPI_CALL strict_memory_properties(VkPhysicalDevice physical,
                                                     VkPhysicalDeviceMemoryProperties *out)
 {
-    (void)physical;
+    const VkMemoryPropertyFlags wanted =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    VkPhysicalDeviceMemoryProperties real;
+    strict.real.GetPhysicalDeviceMemoryProperties(physical, &real);
+    for (uint32_t i = real.memoryTypeCount; i-- > 0;)
+        if ((real.memoryTypes[i].propertyFlags & wanted) == wanted) strict.memory_type = i;
     *out = (VkPhysicalDeviceMemoryProperties){.memoryTypeCount = STRICT_TYPE_COUNT, .memoryHeapCount = 2};
     out->memoryTypes[STRICT_TYPE_DEVICE] = (VkMemoryType){VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0};
     out->memoryTypes[STRICT_TYPE_HOST] =

@@ -42,6 +42,7 @@ typedef struct strict_state {
     VkInstance instance; /* the latest */
     strict_real real;
     uint64_t in_use;
+    uint32_t memory_type; /* of the real device, for all that is allocated: the host must see it */
     int violations, submits, waits, creations;
     bool lost;
 } strict_state;
