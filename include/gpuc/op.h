@@ -239,6 +239,10 @@ GPUC_API const gpuc_op *gpuc_op_added_at(gpuc_ctx *ctx, size_t i);
 /* The element types that input i may have. Where it must have the type of another input, they are those of
  * that input; where the row has no inputs, those of its result. */
 GPUC_API gpuc_dtypes gpuc_op_types(const gpuc_op *op, int i);
+/* The relation of the row for inputs of unknown sizes, as inference says it with fresh symbols, a0, a1, ... of input 0, b0, ...
+ * of input 1, and default attributes: "float32[a0, a1], float32[b0, b1] -> float32[a0, b0] where a1 == b1". Of several ranks
+ * that inputs may have it takes one; channels and windows are numbers, 8 and 3, where the row has to know them. NULL: it depends on values of inputs, or on attributes that have no default. */
+GPUC_API const char *gpuc_op_relation(gpuc_ctx *ctx, const gpuc_op *op);
 /* The input whose element type tells calls of the operator apart: the first that may have several types. */
 GPUC_API int gpuc_op_main_input(const gpuc_op *op);
 

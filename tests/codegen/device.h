@@ -9,7 +9,8 @@
 #include <gpuc/base.h>
 #include <gpuc/runtime.h>
 
-static inline gpuc_status test_device_open(gpuc_runtime *rt, gpuc_device_type type, const char *target, gpuc_device **out)
+static inline gpuc_status test_device_open(gpuc_runtime *rt, gpuc_device_type type, const char *target,
+                                           gpuc_device **out)
 {
     static const char *const drivers[][2] = {{"vulkan/llvmpipe", "llvmpipe"},
                                              {"opencl/pocl", "Portable Computing Language"}};
@@ -20,7 +21,9 @@ static inline gpuc_status test_device_open(gpuc_runtime *rt, gpuc_device_type ty
         gpuc_status status = gpuc_device_open(rt, type, number, out);
         if (status && (number == 0 || !wanted)) return status;
         gpuc_status_release(status);
-        if (status) return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "no driver here is '%s', which '%s' is for", wanted, target);
+        if (status)
+            return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "no driver here is '%s', which '%s' is for", wanted,
+                             target);
         const char *driver = gpuc_device_get_attr(*out, GPUC_ATTR_DRIVER).s;
         if (!wanted || (driver && strstr(driver, wanted))) return NULL;
     }

@@ -166,6 +166,8 @@ static void print_inputs(gpuc_ctx *ctx, const gpuc_op *op)
         else
             printf("    %-8d %s%s\n", i, gpuc_dtypes_text(ctx, gpuc_op_types(op, i)), more);
     }
+    const char *relation = gpuc_op_relation(ctx, op);
+    printf("  results  %s\n", relation ? relation : "depend on values of inputs or on attributes");
     printf("  fused as %s\n", patterns[op->pattern]);
 }
 
