@@ -159,7 +159,7 @@ GPUC_API gpuc_rexpr *gpuc_relay_const_scalar(gpuc_ctx *ctx, gpuc_dtype dtype, do
 /* A tensor of int64 of one dimension. */
 GPUC_API gpuc_rexpr *gpuc_relay_const_ints(gpuc_ctx *ctx, int n, const int64_t *values);
 /* The call of an operator by any of its names, with attributes in any of their spellings (gpuc/op.h; NULL: none). Inference
- * completes it. An operator of many tensors takes one tuple, as in text; one of several results gives a tuple. Raises for an
+ * completes it. An operator of many tensors takes one tuple, as in text; one of several results gives a tuple. Raises UNSUPPORTED for an
  * unknown operator, with the nearest name. */
 GPUC_API gpuc_rexpr *gpuc_relay_apply(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, int n,
                                       gpuc_rexpr *const *args);

@@ -433,7 +433,7 @@ int gpuc_rmodule_num_outputs(const gpuc_rmodule *m)
 
 gpuc_rexpr *gpuc_rmodule_get(const gpuc_rmodule *m, const char *name)
 {
-    gpuc_relay_need(m->ctx, "a function of a module", "name", name);
+    gpuc_relay_need(m->ctx, "a module", "name of a function", name);
     gpuc_rexpr *f = gpuc_strmap_get(&m->functions, name);
     if (!f) gpuc_raise(m->ctx, GPUC_NOT_FOUND, "the module has no function '%s'", name);
     return f;

@@ -340,7 +340,7 @@ static void wrong_calls(gpuc_ctx *ctx, void *arg)
         {GPUC_INVALID_ARGUMENT, "a let: the value is NULL"},
         {GPUC_INVALID_ARGUMENT, "a let: a variable is expected, not a constant"},
         {GPUC_INVALID_ARGUMENT, "add: argument 1 is NULL"},
-        {GPUC_NOT_FOUND, "'ad'|add"},
+        {GPUC_UNSUPPORTED, "unknown operator 'ad'; did you mean 'add'?"},
         {GPUC_INVALID_ARGUMENT, "a function: the body is NULL"},
         {GPUC_INVALID_ARGUMENT, "clause 0 of a match: the pattern is NULL"},
         {GPUC_INVALID_ARGUMENT, "Cons has 2 fields, not 0"},
