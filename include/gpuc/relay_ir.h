@@ -96,8 +96,8 @@ GPUC_API gpuc_rexpr *gpuc_rmodule_get(const gpuc_rmodule *m, const char *name);
 
 /* A constructor that is to be defined. */
 typedef struct gpuc_relay_constructor_desc {
-    const char *name;                /* letters, digits and _; otherwise than operators and words of the language */
-    int n;                           /* number of fields */
+    const char *name; /* letters, digits and _; otherwise than operators and words of the language */
+    int n;            /* number of fields */
     const gpuc_rtype *const *fields; /* their types: of the type parameters of the data type, without holes */
 } gpuc_relay_constructor_desc;
 

@@ -12,13 +12,15 @@
 static gpuc_rpattern *make_pattern(gpuc_ctx *ctx, const char *doing, int n, const gpuc_rpattern *const *at)
 {
     gpuc_relay_need_list(ctx, doing, "pattern", n, at);
-    gpuc_rpattern *p = gpuc_new(ctx, gpuc_rpattern), *inside = n ? gpuc_new_array(ctx, gpuc_rpattern, n) : NULL;
+    gpuc_rpattern *p = gpuc_new(ctx, gpuc_rpattern),
+                  *inside = n ? gpuc_new_array(ctx, gpuc_rpattern, n) : NULL;
     for (int i = 0; i < n; i++) {
         inside[i] = *at[i];
         if (at[i]->depth >= p->depth) p->depth = at[i]->depth + 1;
     }
     if (p->depth > GPUC_RELAY_TEXT_DEPTH)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: it has more than %d levels", doing, GPUC_RELAY_TEXT_DEPTH);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: it has more than %d levels", doing,
+                   GPUC_RELAY_TEXT_DEPTH);
     p->n = n;
     p->at = inside;
     return p;
@@ -99,11 +101,11 @@ static void check_constructor(gpuc_rmodule *m, const gpuc_adt *adt, const gpuc_r
     for (int k = 0; k < d->n; k++) {
         const gpuc_rtype *foreign = foreign_param(adt, d->fields[k]);
         if (d->fields[k]->open)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "field %d of %s: the type is not known, only %s", k, d->name,
-                       gpuc_relay_rtype_text(ctx, d->fields[k]));
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "field %d of %s: the type is not known, only %s", k,
+                       d->name, gpuc_relay_rtype_text(ctx, d->fields[k]));
         if (foreign)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "field %d of %s: %s is no type parameter of %s", k, d->name,
-                       foreign->name, adt->name);
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "field %d of %s: %s is no type parameter of %s", k,
+                       d->name, foreign->name, adt->name);
     }
 }
 
@@ -136,7 +138,8 @@ void gpuc_rmodule_define_adt(gpuc_rmodule *m, gpuc_adt *adt, int n,
 }
 
 /* Raises NOT_FOUND with the nearest name. */
-static GPUC_NORETURN void unknown(const gpuc_rmodule *m, const char *what, const char *name, const gpuc_strmap *among)
+static GPUC_NORETURN void unknown(const gpuc_rmodule *m, const char *what, const char *name,
+                                  const gpuc_strmap *among)
 {
     const gpuc_map *all = &among->map;
     const char **names = gpuc_new_array(m->ctx, const char *, all->count + 1);
@@ -287,7 +290,8 @@ gpuc_rexpr *gpuc_relay_bind_params(gpuc_ctx *ctx, gpuc_rexpr *function, int n, c
         if (!gpuc_map_has(&b.by, f->params[i])) gpuc_ptrs_push(ctx, &left, f->params[i]);
     gpuc_rexpr *body = gpuc_relay_mutate(ctx, f->body, bind, &b);
     gpuc_rexpr *const *params = (gpuc_rexpr *const *)left.at;
-    if (!f->num_type_params && !f->ret) return gpuc_relay_function(ctx, (int)left.count, params, body, f->attrs);
-    return gpuc_relay_generic_function(ctx, f->num_type_params, f->type_params, (int)left.count, params, f->ret, body,
-                                       f->attrs);
+    if (!f->num_type_params && !f->ret)
+        return gpuc_relay_function(ctx, (int)left.count, params, body, f->attrs);
+    return gpuc_relay_generic_function(ctx, f->num_type_params, f->type_params, (int)left.count, params,
+                                       f->ret, body, f->attrs);
 }

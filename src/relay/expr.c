@@ -63,8 +63,8 @@ gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs 
                             gpuc_rexpr *const *args)
 {
     gpuc_relay_need(ctx, "a call", "callee", callee);
-    gpuc_relay_need_list(ctx, gpuc_relay_get_name(callee) ? gpuc_relay_get_name(callee) : "a call", "argument", n,
-                         args);
+    gpuc_relay_need_list(ctx, gpuc_relay_get_name(callee) ? gpuc_relay_get_name(callee) : "a call",
+                         "argument", n, args);
     gpuc_rcall *c = MAKE(ctx, GPUC_REXPR_CALL, gpuc_rcall);
     c->callee = callee;
     c->attrs = attrs;
@@ -155,7 +155,7 @@ gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *name, const gpuc_attrs *att
 }
 
 gpuc_rexpr *gpuc_relay_apply(gpuc_ctx *ctx, const char *name, const gpuc_attrs *attrs, int n,
-                               gpuc_rexpr *const *args)
+                             gpuc_rexpr *const *args)
 {
     gpuc_relay_need(ctx, "the call of an operator", "name", name);
     gpuc_op_get(ctx, name); /* raises where there is none */
@@ -246,14 +246,15 @@ gpuc_rexpr *gpuc_relay_tuple(gpuc_ctx *ctx, int n, gpuc_rexpr *const *fields)
 gpuc_rexpr *gpuc_relay_get(gpuc_ctx *ctx, gpuc_rexpr *tuple, int index)
 {
     gpuc_relay_need(ctx, "a field", "tuple", tuple);
-    int n = tuple->kind == GPUC_REXPR_TUPLE                              ? gpuc_as_rtuple(tuple)->n
+    int n = tuple->kind == GPUC_REXPR_TUPLE                        ? gpuc_as_rtuple(tuple)->n
             : tuple->type && tuple->type->kind == GPUC_RTYPE_TUPLE ? tuple->type->n
-                                                                         : -1;
+                                                                   : -1;
     bool other = n < 0 && tuple->type && tuple->type->kind != GPUC_RTYPE_HOLE;
     if (index < 0 || other || (n >= 0 && index >= n))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no field %d in %s%s", index,
                    gpuc_relay_describe(ctx, tuple),
-                   other ? gpuc_ctx_printf(ctx, ", which is %s", gpuc_relay_rtype_text(ctx, tuple->type)) : "");
+                   other ? gpuc_ctx_printf(ctx, ", which is %s", gpuc_relay_rtype_text(ctx, tuple->type))
+                         : "");
     if (tuple->kind == GPUC_REXPR_TUPLE) return gpuc_as_rtuple(tuple)->fields[index];
     gpuc_rget *g = MAKE(ctx, GPUC_REXPR_GET, gpuc_rget);
     g->tuple = tuple;
@@ -332,11 +333,11 @@ gpuc_rexpr *gpuc_relay_match(gpuc_ctx *ctx, gpuc_rexpr *value, int n, const gpuc
     gpuc_ptrs vars = {0};
     gpuc_relay_need(ctx, "a match", "value", value);
     if (n < 0 || (n && !clauses))
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a match: %d clauses%s", n, n < 0 ? "" : " in a list that is NULL");
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a match: %d clauses%s", n,
+                   n < 0 ? "" : " in a list that is NULL");
     for (int i = 0; i < n; i++) {
-        const char *doing = clauses[i].pattern && clauses[i].body
-                                ? ""
-                                : gpuc_ctx_printf(ctx, "clause %d of a match", i);
+        const char *doing =
+            clauses[i].pattern && clauses[i].body ? "" : gpuc_ctx_printf(ctx, "clause %d of a match", i);
         gpuc_relay_need(ctx, doing, "pattern", clauses[i].pattern);
         gpuc_relay_need(ctx, doing, "body", clauses[i].body);
         list_vars(ctx, clauses[i].pattern, &vars);

@@ -546,7 +546,8 @@ static void solve(gpuc_relay_solver *s, gpuc_code given)
     gpuc_code code = gpuc_status_code(status);
     gpuc_relay_span place = s->place.text || !s->at ? s->place : s->at->span;
     const char *message = gpuc_ctx_strdup(ctx, gpuc_status_message(status));
-    if (code != GPUC_OUT_OF_MEMORY && !place.text) message = gpuc_ctx_printf(ctx, "%s%s", function_of(s), message);
+    if (code != GPUC_OUT_OF_MEMORY && !place.text)
+        message = gpuc_ctx_printf(ctx, "%s%s", function_of(s), message);
     message = gpuc_relay_located(ctx, place, message);
     gpuc_status_release(status);
     gpuc_raise(ctx, code == GPUC_INVALID_ARGUMENT ? given : code, "%s", message);

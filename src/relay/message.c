@@ -61,11 +61,13 @@ void gpuc_relay_need_name(gpuc_ctx *ctx, const char *doing, const char *name)
 
 const char *gpuc_relay_describe(gpuc_ctx *ctx, const gpuc_rexpr *e)
 {
-    static const char *const kinds[GPUC_REXPR_KIND_COUNT] = {
-        [GPUC_REXPR_CONSTANT] = "a constant",      [GPUC_REXPR_TUPLE] = "a tuple",
-        [GPUC_REXPR_GET] = "a field of a tuple",   [GPUC_REXPR_FUNCTION] = "a function",
-        [GPUC_REXPR_IF] = "an if",                 [GPUC_REXPR_MATCH] = "a match",
-        [GPUC_REXPR_CALL] = "a call of a function"};
+    static const char *const kinds[GPUC_REXPR_KIND_COUNT] = {[GPUC_REXPR_CONSTANT] = "a constant",
+                                                             [GPUC_REXPR_TUPLE] = "a tuple",
+                                                             [GPUC_REXPR_GET] = "a field of a tuple",
+                                                             [GPUC_REXPR_FUNCTION] = "a function",
+                                                             [GPUC_REXPR_IF] = "an if",
+                                                             [GPUC_REXPR_MATCH] = "a match",
+                                                             [GPUC_REXPR_CALL] = "a call of a function"};
     const char *name = gpuc_relay_get_name(e), *from = *e->source ? ", from " : "";
     switch (e->kind) {
     case GPUC_REXPR_VAR: return gpuc_ctx_printf(ctx, "%%%s", name);
@@ -92,6 +94,7 @@ const char *gpuc_relay_describe(gpuc_ctx *ctx, const gpuc_rexpr *e)
 void gpuc_relay_need_type_param(gpuc_ctx *ctx, const char *doing, const gpuc_rtype *t)
 {
     if (t->kind != GPUC_RTYPE_VAR)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: %s is no type parameter: make it with gpuc_relay_rtype_var",
-                   doing, gpuc_relay_rtype_text(ctx, t));
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "%s: %s is no type parameter: make it with gpuc_relay_rtype_var", doing,
+                   gpuc_relay_rtype_text(ctx, t));
 }

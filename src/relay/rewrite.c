@@ -7,10 +7,10 @@ typedef struct rewriter {
     gpuc_ctx *ctx;
     gpuc_relay_rewrite_fn rewrite; /* NULL: nodes stay as they are */
     void *arg;
-    bool is_graph;      /* functions are left alone, types follow at once */
-    gpuc_map done;      /* old -> new */
-    gpuc_map seen;      /* old -> itself */
-    gpuc_map value_of;  /* variable whose type follows from a value -> that */
+    bool is_graph;     /* functions are left alone, types follow at once */
+    gpuc_map done;     /* old -> new */
+    gpuc_map seen;     /* old -> itself */
+    gpuc_map value_of; /* variable whose type follows from a value -> that */
     bool changed;
 } rewriter;
 
@@ -36,8 +36,8 @@ static gpuc_rexpr *get_bound(rewriter *r, gpuc_rexpr *old)
     gpuc_rexpr *e = get(r, old);
     if (e->kind != GPUC_REXPR_VAR)
         gpuc_raise(r->ctx, GPUC_INVALID_ARGUMENT,
-                   "%s cannot stand for %s where that is bound: a variable could", gpuc_relay_describe(r->ctx, e),
-                   gpuc_relay_describe(r->ctx, old));
+                   "%s cannot stand for %s where that is bound: a variable could",
+                   gpuc_relay_describe(r->ctx, e), gpuc_relay_describe(r->ctx, old));
     return e;
 }
 

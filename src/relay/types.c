@@ -35,11 +35,12 @@ const gpuc_rtype *gpuc_relay_rtype_tensor(gpuc_ctx *ctx, gpuc_dtype dtype, int n
 {
     gpuc_rtype *t = make(ctx, GPUC_RTYPE_TENSOR, 0, NULL);
     if (ndim < 0 || ndim > GPUC_OP_MAX_DIMS || (ndim && !dims))
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the type of a tensor: %d dimensions%s, it may have 0 to %d", ndim,
-                   ndim > 0 && !dims ? " in a list that is NULL" : "", GPUC_OP_MAX_DIMS);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the type of a tensor: %d dimensions%s, it may have 0 to %d",
+                   ndim, ndim > 0 && !dims ? " in a list that is NULL" : "", GPUC_OP_MAX_DIMS);
     if (!gpuc_dtype_bytes(dtype) || dtype.lanes != 1)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the type of a tensor: code %d of %d bits and %d lanes is no element type",
-                   dtype.code, dtype.bits, dtype.lanes);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "the type of a tensor: code %d of %d bits and %d lanes is no element type", dtype.code,
+                   dtype.bits, dtype.lanes);
     t->tensor = (gpuc_tensor_type){
         .dtype = dtype,
         .ndim = ndim,
@@ -55,7 +56,8 @@ const gpuc_rtype *gpuc_relay_rtype_tensor_static(gpuc_ctx *ctx, gpuc_dtype dtype
     gpuc_expr e[GPUC_OP_MAX_DIMS] = {0};
     for (int i = 0; dims && i < ndim && i < GPUC_OP_MAX_DIMS; i++) {
         if (dims[i] < 0)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the type of a tensor: extent %d is %lld", i, (long long)dims[i]);
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the type of a tensor: extent %d is %lld", i,
+                       (long long)dims[i]);
         e[i] = gpuc_int(ctx, dims[i]);
     }
     return gpuc_relay_rtype_tensor(ctx, dtype, ndim, dims ? e : NULL);
@@ -91,7 +93,8 @@ const gpuc_rtype *gpuc_relay_rtype_adt(gpuc_ctx *ctx, const gpuc_adt *adt, int n
 {
     gpuc_relay_need(ctx, "a type", "data type", adt);
     if (n != adt->num_params && adt->num_params >= 0)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s' has %d type parameters, not %d", adt->name, adt->num_params, n);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s' has %d type parameters, not %d", adt->name,
+                   adt->num_params, n);
     gpuc_rtype *t = make(ctx, GPUC_RTYPE_ADT, n, args);
     t->adt = adt;
     return t;

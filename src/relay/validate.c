@@ -10,7 +10,8 @@ void gpuc_relay_check_inferred(gpuc_ctx *ctx, const gpuc_rmodule *m, gpuc_code c
         gpuc_relay_post_order(ctx, f->value, true, &order);
         for (size_t k = 0; k < order.count; k++) {
             const gpuc_rexpr *e = order.at[k];
-            bool is_op = e->kind == GPUC_REXPR_OP, there = is_op ? gpuc_as_rop(e)->op != NULL : e->type != NULL;
+            bool is_op = e->kind == GPUC_REXPR_OP,
+                 there = is_op ? gpuc_as_rop(e)->op != NULL : e->type != NULL;
             if (there && (is_op || !e->type->open)) continue;
             gpuc_raise(ctx, code, "in @%s: the type of %s is not inferred (gpuc_relay_infer_module)",
                        (const char *)f->key, gpuc_relay_describe(ctx, e));

@@ -54,10 +54,10 @@ static void define_map(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_adt *list)
     const gpuc_rclause clauses[] = {
         {gpuc_relay_pattern_constructor(ctx, cons, 2, fields), cell},
         {gpuc_relay_pattern_any(ctx), call(ctx, gpuc_relay_constructor(ctx, nil), NULL, NULL)}};
-    gpuc_rmodule_add_function(m, "map",
-                              gpuc_relay_generic_function(ctx, 2, ab, 2, params,
-                                                          gpuc_relay_rtype_adt(ctx, list, 1, &ab[1]),
-                                                          gpuc_relay_match(ctx, xs, 2, clauses, false), NULL));
+    gpuc_rmodule_add_function(
+        m, "map",
+        gpuc_relay_generic_function(ctx, 2, ab, 2, params, gpuc_relay_rtype_adt(ctx, list, 1, &ab[1]),
+                                    gpuc_relay_match(ctx, xs, 2, clauses, false), NULL));
 }
 
 static const char map_text[] = "type List[A] {\n"
@@ -119,7 +119,8 @@ static void all_the_rest_of_the_language(gpuc_ctx *ctx, void *arg)
                *y = gpuc_relay_var(ctx, "y", NULL), *p = gpuc_relay_var(ctx, "p", NULL),
                *f = gpuc_relay_var(ctx, "f", NULL), *params[] = {c, x};
     gpuc_rexpr *k = gpuc_relay_const_bytes(ctx, GPUC_FLOAT32, 2, dims, bytes), *two[] = {x, k};
-    const gpuc_attrs *typed = gpuc_attrs_int(ctx, gpuc_attrs_ints(ctx, NULL, "axis", 1, (int64_t[]){1}), "keepdims", 1);
+    const gpuc_attrs *typed =
+        gpuc_attrs_int(ctx, gpuc_attrs_ints(ctx, NULL, "axis", 1, (int64_t[]){1}), "keepdims", 1);
     gpuc_rexpr *sum = gpuc_relay_apply(ctx, "sum", gpuc_relay_attrs(ctx, "axis=[1], keepdims=True"), 1, &y),
                *same = gpuc_relay_apply(ctx, "sum", typed, 1, &y);
     gpuc_rexpr *closure = gpuc_relay_function(ctx, 1, &y, apply2(ctx, "add", sum, same), NULL);
@@ -152,8 +153,8 @@ static void all_the_rest_of_the_language(gpuc_ctx *ctx, void *arg)
                               "\n"
                               "#[constants]\n"
                               "Tensor[(2, 3), float32] \"AACAPwAAAEAAAEBAAACAQAAAoEAAAMBA\"\n");
-    assert_string_equal(gpuc_relay_text(ctx, gpuc_relay_parse(ctx, text, "text", NULL), GPUC_RELAY_PRINT_CONSTANTS),
-                        text);
+    assert_string_equal(
+        gpuc_relay_text(ctx, gpuc_relay_parse(ctx, text, "text", NULL), GPUC_RELAY_PRINT_CONSTANTS), text);
 }
 
 static void infer(gpuc_ctx *ctx, void *m)
@@ -469,7 +470,8 @@ static void rewrites_of_nothing(gpuc_ctx *ctx, void *arg)
 {
     int count = 0;
     (void)arg;
-    gpuc_rmodule *m = gpuc_relay_parse(ctx, scopes_text, "text", NULL), *same = gpuc_rmodule_mutate(m, nothing, &count);
+    gpuc_rmodule *m = gpuc_relay_parse(ctx, scopes_text, "text", NULL),
+                 *same = gpuc_rmodule_mutate(m, nothing, &count);
     seen s = {0};
     gpuc_rmodule_visit(m, note, &s);
     assert_int_equal(count, s.all);
@@ -536,7 +538,8 @@ static gpuc_rexpr *give_null(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt
 static gpuc_rexpr *half(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg)
 {
     (void)arg;
-    return gpuc_relay_get_kind(old) == GPUC_REXPR_CONSTANT ? gpuc_relay_const_scalar(ctx, GPUC_FLOAT16, 1) : rebuilt;
+    return gpuc_relay_get_kind(old) == GPUC_REXPR_CONSTANT ? gpuc_relay_const_scalar(ctx, GPUC_FLOAT16, 1)
+                                                           : rebuilt;
 }
 
 static gpuc_relay_rewrite_fn bad_rewrite;
@@ -550,7 +553,8 @@ static void what_rewrites_break(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     bad_rewrite = constant_for_variable;
-    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "a constant cannot stand for %|where that is bound", rewrite_badly, NULL);
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "a constant cannot stand for %|where that is bound", rewrite_badly,
+              NULL);
     bad_rewrite = give_null;
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "the rewrite of the call of add gives NULL", rewrite_badly, NULL);
     bad_rewrite = half;
@@ -574,7 +578,8 @@ static void parameters_by_name(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_rmodule *m = gpuc_relay_parse(
-        ctx, "def @main(%x: int32, %w: int32) { let %f = fn (%y: int32) { %y * %w }; %f(%x) + %w }", "text", NULL);
+        ctx, "def @main(%x: int32, %w: int32) { let %f = fn (%y: int32) { %y * %w }; %f(%x) + %w }", "text",
+        NULL);
     bound b = {gpuc_rmodule_get(m, "main"), number(ctx, 5), "w"};
     bind(ctx, &b);
     gpuc_rmodule_replace_function(m, "main", b.f);

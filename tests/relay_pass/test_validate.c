@@ -117,12 +117,19 @@ static void run_without_types(gpuc_relay_pass_ctx *p)
 
 #define ROW(name)                                                                                            \
     {                                                                                                        \
-        #name, run_##name, 0                                                                                 \
+#name, run_##name, 0                                                                                 \
     }
 static const gpuc_relay_pass passes[] = {
-    ROW(without_let),      ROW(let_twice),        ROW(body_beside_let), ROW(variable_of_clause_beside),
-    ROW(unknown_function), ROW(half_as_wide),     ROW(another_argument), ROW(branches_differ),
-    ROW(constructor_of_another), ROW(without_types),
+    ROW(without_let),
+    ROW(let_twice),
+    ROW(body_beside_let),
+    ROW(variable_of_clause_beside),
+    ROW(unknown_function),
+    ROW(half_as_wide),
+    ROW(another_argument),
+    ROW(branches_differ),
+    ROW(constructor_of_another),
+    ROW(without_types),
 };
 
 /* ---- The file ---- */
@@ -141,7 +148,8 @@ static void run(gpuc_ctx *ctx, void *arg)
     gpuc_relay_pass_ctx p = pass_ctx(ctx, gpuc_relay_parse(ctx, text, "text", NULL));
     /* What is right is right after a pass that changes nothing. */
     gpuc_relay_validate(ctx, p.module, "parsing");
-    gpuc_relay_pass_run(&p, pass_named(gpuc_ctx_printf(ctx, "%.*s", (int)strcspn(text + 3, "\n"), text + 3)), 1);
+    gpuc_relay_pass_run(&p, pass_named(gpuc_ctx_printf(ctx, "%.*s", (int)strcspn(text + 3, "\n"), text + 3)),
+                        1);
 }
 
 static char *read_all(const char *path)
