@@ -3,16 +3,17 @@
  * gpuc/relay.h, which prints what is built here.
  *
  *   gpuc_rmodule *m = gpuc_rmodule_create(ctx);
- *   gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_relay_rtype_tensor_static(ctx, GPUC_FLOAT32, 2, dims)), *two[] = {x, x};
+ *   const gpuc_rtype *t = gpuc_relay_rtype_tensor_static(ctx, GPUC_FLOAT32, 2, dims);
+ *   gpuc_rexpr *x = gpuc_relay_var(ctx, "x", t), *two[] = {x, x};
  *   gpuc_rexpr *sum = gpuc_relay_apply(ctx, "add", NULL, 2, two);
  *   gpuc_rmodule_add_function(m, "main", gpuc_relay_function(ctx, 1, &x, sum, NULL));
  *   gpuc_relay_infer_module(ctx, m);
  *
- * What is made lives in the context, by whose thread it is used; names, lists and bytes are copied. Functions with a context
- * or a module raise INVALID_ARGUMENT for a NULL that is not allowed, and name it; functions without one return NULL or 0 for NULL. A node
- * may be used several times: it is computed once where it stands. Nodes are not changed once they are made, but for types,
- * which inference fills in. Variables are told apart by identity, not by name: each is bound once, by a let, as a parameter or
- * in a pattern. */
+ * What is made lives in the context, by whose thread it is used; names, lists and bytes are copied. Functions
+ * with a context or a module raise INVALID_ARGUMENT for a NULL that is not allowed, and name it (the module is none);
+ * functions without one return NULL or 0 for NULL. A node may be used several times: it is computed once where it stands.
+ * Nodes are not changed once they are made, but for types, which inference fills in. Variables are told apart by
+ * identity, not by name: each is bound once, by a let, as a parameter or in a pattern. */
 #ifndef GPUC_RELAY_IR_H
 #define GPUC_RELAY_IR_H
 
@@ -86,8 +87,8 @@ GPUC_API const char *gpuc_relay_rtype_text(gpuc_ctx *ctx, const gpuc_rtype *t);
 
 /* A program without functions and types. */
 GPUC_API gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx);
-/* Defines @name, a function that uses no variable of another. Names are letters, digits and _, no digit first. Raises where the
- * module has a function of that name. */
+/* Defines @name, a function that uses no variable of another. Names are letters, digits and _, no digit first.
+ * Raises where the module has a function of that name. */
 GPUC_API void gpuc_rmodule_add_function(gpuc_rmodule *m, const char *name, gpuc_rexpr *function);
 /* Puts another function in the place of @name. Raises NOT_FOUND where there is none. */
 GPUC_API void gpuc_rmodule_replace_function(gpuc_rmodule *m, const char *name, gpuc_rexpr *function);
@@ -101,15 +102,16 @@ typedef struct gpuc_relay_constructor_desc {
     const gpuc_rtype *const *fields; /* their types: of the type parameters of the data type, without holes */
 } gpuc_relay_constructor_desc;
 
-/* A data type with these type parameters, each a gpuc_relay_rtype_var. It has no constructors until it is defined: the types
- * of their fields may name it. */
+/* A data type with these type parameters, each a gpuc_relay_rtype_var. It has no constructors until it is defined:
+ * the types of their fields may name it. */
 GPUC_API gpuc_adt *gpuc_relay_adt(gpuc_ctx *ctx, const char *name, int num_params,
                                   const gpuc_rtype *const *params);
-/* Defines it in the module, with n constructors. Raises where the module has the name of the type or of a constructor, a
- * field has a type parameter of something else, or the type is defined already. */
+/* Defines it in the module, with n constructors. Raises where the module has the name of the type or of a
+ * constructor, a field has a type parameter of something else, or the type is defined already. */
 GPUC_API void gpuc_rmodule_define_adt(gpuc_rmodule *m, gpuc_adt *adt, int n,
                                       const gpuc_relay_constructor_desc *constructors);
-/* A data type, or a constructor, of the module by name: of one that was parsed, too. Raises NOT_FOUND where there is none. */
+/* A data type, or a constructor, of the module by name: of one that was parsed, too. Raises NOT_FOUND where there
+ * is none. */
 GPUC_API const gpuc_adt *gpuc_rmodule_get_adt(const gpuc_rmodule *m, const char *name);
 /* The same of a constructor. */
 GPUC_API const gpuc_constructor *gpuc_rmodule_get_constructor(const gpuc_rmodule *m, const char *name);
@@ -118,13 +120,13 @@ GPUC_API const char *gpuc_relay_adt_name(const gpuc_adt *adt);
 /* The same of a constructor. */
 GPUC_API const char *gpuc_relay_constructor_name(const gpuc_constructor *c);
 
-/* Infers the types of a program: functions with type parameters, recursion, matches, closures. Nodes that have types keep them. Raises where
- * scopes are not well-formed, or types do not fit; the message says in which function, or where in the text. After an error the
- * functions that had no types are not to be used. */
+/* Infers the types of a program: functions with type parameters, recursion, matches, closures. Nodes that have
+ * types keep them. Raises where scopes are not well-formed, or types do not fit; the message says in which
+ * function, or where in the text. After an error the functions that had no types are not to be used. */
 GPUC_API void gpuc_relay_infer_module(gpuc_ctx *ctx, gpuc_rmodule *m);
-/* Checks a program whose types are inferred, as it is checked between passes: each variable is bound once and used in its scope,
- * functions, types and constructors that are named are there and defined once, every node has a type and they fit. Raises with
- * the function and the node that are wrong. */
+/* Checks a program whose types are inferred, as it is checked between passes: each variable is bound once and used
+ * in its scope, functions, types and constructors that are named are there and defined once, every node has a type
+ * and they fit. Raises with the function and the node that are wrong. */
 GPUC_API void gpuc_relay_validate_given(gpuc_ctx *ctx, gpuc_rmodule *m);
 
 /* ---- Expressions ------------------------------------------------------------------------------------- */
@@ -146,8 +148,8 @@ typedef enum gpuc_rexpr_kind {
     GPUC_REXPR_KIND_COUNT
 } gpuc_rexpr_kind;
 
-/* A variable. type NULL: inference finds it. Text shows other letters than letters, digits and _ as _, and numbers behind names
- * that are used twice. */
+/* A variable. type NULL: inference finds it. Text shows other letters than letters, digits and _ as _, and numbers
+ * behind names that are used twice. */
 GPUC_API gpuc_rexpr *gpuc_relay_var(gpuc_ctx *ctx, const char *name, const gpuc_rtype *type);
 /* The function @name of the module that the expression will stand in. */
 GPUC_API gpuc_rexpr *gpuc_relay_global(gpuc_ctx *ctx, const char *name);
@@ -158,13 +160,13 @@ GPUC_API gpuc_rexpr *gpuc_relay_const_bytes(gpuc_ctx *ctx, gpuc_dtype dtype, int
 GPUC_API gpuc_rexpr *gpuc_relay_const_scalar(gpuc_ctx *ctx, gpuc_dtype dtype, double value);
 /* A tensor of int64 of one dimension. */
 GPUC_API gpuc_rexpr *gpuc_relay_const_ints(gpuc_ctx *ctx, int n, const int64_t *values);
-/* The call of an operator by any of its names, with attributes in any of their spellings (gpuc/op.h; NULL: none). Inference
- * completes it. An operator of many tensors takes one tuple, as in text; one of several results gives a tuple. Raises UNSUPPORTED for an
- * unknown operator, with the nearest name. */
+/* The call of an operator by any of its names, with attributes in any of their spellings (gpuc/op.h; NULL: none).
+ * Inference completes it. An operator of many tensors takes one tuple, as in text; one of several results gives a
+ * tuple. Raises UNSUPPORTED for an unknown operator, with the nearest name. */
 GPUC_API gpuc_rexpr *gpuc_relay_apply(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, int n,
                                       gpuc_rexpr *const *args);
-/* Attributes from text, "axis=[0, 1], keepdims=True, mode=\"edge\"": values as the program's text has them, names of sizes
- * not among them (gpuc_attrs_sizes). "" is NULL, no attributes. Raises with the column that is wrong. */
+/* Attributes from text, "axis=[0, 1], keepdims=True, mode=\"edge\"": values as the program's text has them, names
+ * of sizes not among them (gpuc_attrs_sizes). "" is NULL, no attributes. Raises with the column that is wrong. */
 GPUC_API const gpuc_attrs *gpuc_relay_attrs(gpuc_ctx *ctx, const char *text);
 /* The call of a function, a variable that is one, a global or a constructor. attrs: NULL. */
 GPUC_API gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs *attrs, int n,
@@ -180,7 +182,8 @@ GPUC_API gpuc_rexpr *gpuc_relay_let(gpuc_ctx *ctx, gpuc_rexpr *var, gpuc_rexpr *
 /* A function. attrs may be NULL. */
 GPUC_API gpuc_rexpr *gpuc_relay_function(gpuc_ctx *ctx, int n, gpuc_rexpr *const *params, gpuc_rexpr *body,
                                          const gpuc_attrs *attrs);
-/* The same with type parameters, each a gpuc_relay_rtype_var, and the type of the result (NULL: inference finds it). */
+/* The same with type parameters, each a gpuc_relay_rtype_var, and the type of the result (NULL: inference finds
+ * it). */
 GPUC_API gpuc_rexpr *gpuc_relay_generic_function(gpuc_ctx *ctx, int num_type_params,
                                                  const gpuc_rtype *const *type_params, int n,
                                                  gpuc_rexpr *const *params, const gpuc_rtype *ret,
@@ -204,13 +207,13 @@ typedef struct gpuc_rclause {
     const gpuc_rpattern *pattern; /* what values it is for */
     gpuc_rexpr *body;             /* uses the variables of the pattern */
 } gpuc_rclause;
-/* The first clause that fits the value. partial: match?, where values that no clause fits are an error when the program
- * runs; else the type has none of them. */
+/* The first clause that fits the value. partial: match?, where values that no clause fits are an error when the
+ * program runs; else the type has none of them. */
 GPUC_API gpuc_rexpr *gpuc_relay_match(gpuc_ctx *ctx, gpuc_rexpr *value, int n, const gpuc_rclause *clauses,
                                       bool partial);
 
-/* The function with constants in the place of n parameters, by name; TVM's bind_params_by_name. Its other parameters stay. Raises where
- * two parameters have such a name, none has, or the constant has another type. */
+/* The function with constants in the place of n parameters, by name; TVM's bind_params_by_name. Its other
+ * parameters stay. Raises where two parameters have such a name, none has, or the constant has another type. */
 GPUC_API gpuc_rexpr *gpuc_relay_bind_params(gpuc_ctx *ctx, gpuc_rexpr *function, int n,
                                             const char *const *names, gpuc_rexpr *const *constants);
 
@@ -220,11 +223,12 @@ GPUC_API gpuc_rexpr *gpuc_relay_bind_params(gpuc_ctx *ctx, gpuc_rexpr *function,
 GPUC_API gpuc_rexpr_kind gpuc_relay_get_kind(const gpuc_rexpr *e);
 /* The type of a node; NULL: it is not inferred. */
 GPUC_API const gpuc_rtype *gpuc_relay_get_type(const gpuc_rexpr *e);
-/* The name of a variable, a global, a constructor, or of the operator that a call applies: as it was written, after inference
- * that of its row. Borrowed; NULL of others. */
+/* The name of a variable, a global, a constructor, or of the operator that a call applies: as it was written, after
+ * inference that of its row. Borrowed; NULL of others. */
 GPUC_API const char *gpuc_relay_get_name(const gpuc_rexpr *e);
-/* Operand i, NULL after the last. A call: the callee, then arguments; a tuple: fields; a let: value, variable, body; a
- * function: parameters, then the body; an if: condition, branches; a match: the value, then the bodies of its clauses. */
+/* Operand i, NULL after the last. A call: the callee, then arguments; a tuple: fields; a let: value, variable,
+ * body; a function: parameters, then the body; an if: condition, branches; a match: the value, then the bodies of
+ * its clauses. */
 GPUC_API gpuc_rexpr *gpuc_relay_operand(const gpuc_rexpr *e, int i);
 /* The number of operands. */
 GPUC_API int gpuc_relay_num_operands(const gpuc_rexpr *e);
@@ -253,22 +257,23 @@ GPUC_API const gpuc_rpattern *gpuc_relay_pattern_part(const gpuc_rpattern *p, in
 
 /* Looks at a node. */
 typedef void (*gpuc_relay_visit_fn)(gpuc_rexpr *e, void *arg);
-/* Calls visit once for each node below root and then for root, parts before what has them: bodies of functions, branches, clauses
- * and the variables of patterns among them. Neither depth nor sharing has a bound. */
+/* Calls visit once for each node below root and then for root, parts before what has them: bodies of functions,
+ * branches, clauses and the variables of patterns among them. Neither depth nor sharing has a bound. */
 GPUC_API void gpuc_relay_visit(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_visit_fn visit, void *arg);
 /* The same over all functions of a module, in order. */
 GPUC_API void gpuc_rmodule_visit(const gpuc_rmodule *m, gpuc_relay_visit_fn visit, void *arg);
 
-/* Gives the node that is to stand for old. rebuilt is old with its parts replaced: old itself where none was, which is
- * also the answer that changes nothing. */
+/* Gives the node that is to stand for old. rebuilt is old with its parts replaced: old itself where none was, which
+ * is also the answer that changes nothing. */
 typedef gpuc_rexpr *(*gpuc_relay_rewrite_fn)(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg);
-/* Rewrites a node and all below it, in the order of gpuc_relay_visit, each once: what was shared stays shared. root itself
- * where nothing changed. What is replaced where it is bound is replaced where it is used, and the other way round: by a
- * variable, or it raises. Rebuilt nodes have no types yet, nor have variables of lets and patterns whose type was not written and whose value changed. */
+/* Rewrites a node and all below it, in the order of gpuc_relay_visit, each once: what was shared stays shared. root
+ * itself where nothing changed. What is replaced where it is bound is replaced where it is used, and the other way
+ * round: by a variable, or it raises. Rebuilt nodes have no types yet, nor have variables of lets and patterns
+ * whose type was not written and whose value changed. */
 GPUC_API gpuc_rexpr *gpuc_relay_mutate(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_rewrite_fn rewrite,
                                        void *arg);
-/* A module with the same types and the functions rewritten, what they share once; m stays as it is. Types are inferred, and the scopes
- * checked: what rewrite broke is an error that names it. */
+/* A module with the same types and the functions rewritten, what they share once; m stays as it is. Types are
+ * inferred, and the scopes checked: what rewrite broke is an error that names it. */
 GPUC_API gpuc_rmodule *gpuc_rmodule_mutate(gpuc_rmodule *m, gpuc_relay_rewrite_fn rewrite, void *arg);
 
 #ifdef __cplusplus

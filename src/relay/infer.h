@@ -13,7 +13,8 @@ typedef struct gpuc_rhole {
 
 /* The message with the place before it, and the line of the text with a caret below it. */
 char *gpuc_relay_located(gpuc_ctx *ctx, gpuc_relay_span span, const char *message);
-/* Of a function of gpuc/relay_ir.h: raises "doing: what is NULL", or that argument i of a list is, or that n is negative. */
+/* Of a function of gpuc/relay_ir.h: raises "doing: what is NULL", or that argument i of a list is, or that n is
+ * negative. */
 void gpuc_relay_need(gpuc_ctx *ctx, const char *doing, const char *what, const void *given);
 void gpuc_relay_need_list(gpuc_ctx *ctx, const char *doing, const char *what, int n, const void *list);
 /* The same, and the expression is a variable. */
@@ -29,9 +30,11 @@ const char *gpuc_relay_describe(gpuc_ctx *ctx, const gpuc_rexpr *e);
 /* The data types of another module, and what is known of inputs and outputs of its main. */
 void gpuc_rmodule_copy_types(gpuc_rmodule *to, const gpuc_rmodule *from);
 void gpuc_rmodule_copy_interface(gpuc_rmodule *to, const gpuc_rmodule *from);
-/* Operand i, NULL after the last, and the variables of patterns among them: value, variables of all clauses, bodies. */
+/* Operand i, NULL after the last, and the variables of patterns among them: value, variables of all clauses,
+ * bodies. */
 gpuc_rexpr *gpuc_relay_scoped_operand(const gpuc_rexpr *e, int i);
-/* Raises where a variable is bound twice or used outside of its scope, or where something that is named is not there. Types may be missing. */
+/* Raises where a variable is bound twice or used outside of its scope, or where something that is named is not
+ * there. Types may be missing. */
 void gpuc_relay_check_scopes(gpuc_ctx *ctx, const gpuc_rmodule *m, gpuc_code code);
 /* Raises where a node has no type, or an operator is not complete: inference has not run. */
 void gpuc_relay_check_inferred(gpuc_ctx *ctx, const gpuc_rmodule *m, gpuc_code code);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Messages with the place in the text: file, line, column, then the line with a caret below. And what is said of calls of
- * the headers. */
+/* Messages with the place in the text: file, line, column, then the line with a caret below. And what is said of
+ * calls of the headers. */
 #include <string.h>
 
 #include "relay/infer.h"

@@ -274,8 +274,8 @@ typedef struct gpuc_relay_walk {
 void gpuc_relay_walk_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, const gpuc_relay_walk *w, gpuc_ptrs *out);
 /* Distinct subexpressions, children before parents; function bodies are entered if into_functions. */
 void gpuc_relay_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, bool into_functions, gpuc_ptrs *out);
-/* gpuc_relay_mutate of a graph: functions inside of root are left alone, types of rebuilt nodes are inferred at once, and what
- * rewrite makes takes the source of the node that it stands for. */
+/* gpuc_relay_mutate of a graph: functions inside of root are left alone, types of rebuilt nodes are inferred at
+ * once, and what rewrite makes takes the source of the node that it stands for. */
 gpuc_rexpr *gpuc_relay_rewrite(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_rewrite_fn rewrite, void *arg);
 /* Chooses how to compute a call; NULL: as its row does. */
 typedef struct gpuc_relay_chooser {
@@ -297,8 +297,8 @@ gpuc_tensor **gpuc_relay_tensors(gpuc_ctx *ctx, const gpuc_rfunction *f, const g
  * there are only those). */
 void gpuc_relay_parse_text(gpuc_ctx *ctx, gpuc_rmodule *m, const char *text, const char *origin,
                            gpuc_ptrs *constants);
-/* Infers the types of the functions from number first on: those before have their types, and are not touched. Calls that
- * are as they were written are completed in their place. */
+/* Infers the types of the functions from number first on: those before have their types, and are not touched. Calls
+ * that are as they were written are completed in their place. */
 void gpuc_relay_infer_functions(gpuc_ctx *ctx, gpuc_rmodule *m, uint32_t first);
 /* Infers types of everything below root; calls must have complete attrs. Errors name the node's source. */
 void gpuc_relay_infer_type(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *root);
@@ -310,7 +310,8 @@ void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m, int f
 void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e, int flags);
 /* Blocks inside of blocks that text may have. */
 #define GPUC_RELAY_TEXT_DEPTH 400
-/* The text of a fused function with the first names of what was renamed: tuning logs know a function by the hash of this text. */
+/* The text of a fused function with the first names of what was renamed: tuning logs know a function by the hash of
+ * this text. */
 void gpuc_relay_print_key(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e);
 
 #endif
