@@ -90,6 +90,7 @@ static void functions_with_type_parameters(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_rmodule *m = map_module(ctx);
+    assert_string_equal(gpuc_relay_text(ctx, m, 0), map_text); /* without types, too */
     gpuc_relay_infer_module(ctx, m);
     gpuc_relay_validate_given(ctx, m);
     gpuc_relay_infer_module(ctx, m); /* changes nothing */
@@ -522,6 +523,36 @@ static void types_of_variables_follow(gpuc_ctx *ctx, void *arg)
     assert_string_equal(gpuc_rmodule_param_name(wide, "main", 0), "wide");
 }
 
+/* Another node in the place of each leaf: all others are rebuilt. */
+static gpuc_rexpr *another_leaf(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg)
+{
+    (void)arg;
+    if (gpuc_relay_get_kind(old) == GPUC_REXPR_VAR)
+        return gpuc_relay_var(ctx, gpuc_relay_get_name(old), gpuc_relay_get_annotation(old));
+    if (gpuc_relay_get_kind(old) == GPUC_REXPR_GLOBAL) return gpuc_relay_global(ctx, gpuc_relay_get_name(old));
+    return rebuilt;
+}
+
+/* The prelude, and tensor arrays: types are found again, and are the same. */
+static void whole_programs_are_rebuilt(gpuc_ctx *ctx, void *arg)
+{
+    static const char *const texts[] = {"import \"prelude.rly\"", "import \"tensor_array[float32]\"",
+                                        "import \"static_tensor_array[Tensor[(2, ?), int8]]\"", scopes_text};
+    (void)arg;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        gpuc_rmodule *m = gpuc_relay_parse(ctx, texts[i], "text", NULL),
+                     *again = gpuc_rmodule_mutate(m, another_leaf, NULL);
+        gpuc_relay_validate_given(ctx, m);
+        gpuc_relay_validate_given(ctx, again);
+        assert_string_equal(gpuc_relay_text(ctx, again, GPUC_RELAY_PRINT_TYPES),
+                            gpuc_relay_text(ctx, m, GPUC_RELAY_PRINT_TYPES));
+        seen s = {0}, t = {0};
+        gpuc_rmodule_visit(m, note, &s);
+        gpuc_rmodule_visit(again, note, &t);
+        assert_memory_equal(s.kinds, t.kinds, sizeof s.kinds);
+    }
+}
+
 static gpuc_rexpr *constant_for_variable(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg)
 {
     (void)arg;
@@ -613,6 +644,7 @@ int main(void)
         fx_test(rewrites_of_nothing),
         fx_test(an_operator_in_all_scopes),
         fx_test(types_of_variables_follow),
+        fx_test(whole_programs_are_rebuilt),
         fx_test(what_rewrites_break),
         fx_test(parameters_by_name),
     };
