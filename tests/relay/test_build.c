@@ -529,7 +529,8 @@ static gpuc_rexpr *another_leaf(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebu
     (void)arg;
     if (gpuc_relay_get_kind(old) == GPUC_REXPR_VAR)
         return gpuc_relay_var(ctx, gpuc_relay_get_name(old), gpuc_relay_get_annotation(old));
-    if (gpuc_relay_get_kind(old) == GPUC_REXPR_GLOBAL) return gpuc_relay_global(ctx, gpuc_relay_get_name(old));
+    if (gpuc_relay_get_kind(old) == GPUC_REXPR_GLOBAL)
+        return gpuc_relay_global(ctx, gpuc_relay_get_name(old));
     return rebuilt;
 }
 
