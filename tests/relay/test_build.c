@@ -187,6 +187,25 @@ static gpuc_rexpr *escapes(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
     return gpuc_relay_let(ctx, z, late, let); /* the value of z uses y */
 }
 
+/* A clause gives what the one before binds. */
+static gpuc_rexpr *of_another_clause(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    (void)m;
+    gpuc_rexpr *v = gpuc_relay_var(ctx, "v", NULL), *w = gpuc_relay_var(ctx, "w", NULL);
+    const gpuc_rclause clauses[] = {{gpuc_relay_pattern_var(ctx, v), x}, {gpuc_relay_pattern_var(ctx, w), v}};
+    return gpuc_relay_match(ctx, x, 2, clauses, false);
+}
+
+/* A node in the scope of its variable, and beside it. */
+static gpuc_rexpr *in_and_out(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    (void)m;
+    gpuc_rexpr *y = gpuc_relay_var(ctx, "y", NULL), *sum = apply2(ctx, "add", x, y);
+    gpuc_rexpr *let = gpuc_relay_let(ctx, y, x, sum), *first[] = {let, sum}, *last[] = {sum, let};
+    return gpuc_relay_if(ctx, apply2(ctx, "less", x, x), gpuc_relay_tuple(ctx, 2, first),
+                         gpuc_relay_tuple(ctx, 2, last));
+}
+
 static gpuc_rexpr *own_value(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
 {
     (void)m;
@@ -260,6 +279,8 @@ static void wrong_programs(gpuc_ctx *ctx, void *arg)
         {unbound, "in @main: |%stray is not bound"},
         {bound_twice, "in @main: |%x is bound twice|a function|a let"},
         {escapes, "in @main: |%y is used outside of its scope|a let"},
+        {of_another_clause, "in @main: |%v is used outside of its scope|a match"},
+        {in_and_out, "in @main: |%y is used outside of its scope"},
         {own_value, "in @main: |%y is used outside of its scope"},
         {other_type, "in @main: |%y is float32, its value int32"},
         {other_branches, "in @main: |branches have different types: int32 and float32"},
