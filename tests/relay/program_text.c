@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Random programs as text. A type is written where nothing else tells it: inference goes over all of a function, so that
+ * a type is known from inside, or from what stands around, where no type parameter is left open. */
+#include "random_program.h"
+
+typedef struct printer {
+    rp_program *p;
+    gpuc_buf *out, constants;
+    bool bare;
+    int indent, num_constants;
+} printer;
+
+static void print(printer *w, const rp_expr *e, bool known);
+
+static bool coin(const printer *w, int id, int of)
+{
+    fx_rng r = {w->p->seed * 31 + (uint64_t)id};
+    return fx_below(&r, of) != 0;
+}
+
+/* Whether what could be left out is, in this place. */
+static bool omits(const printer *w, int id)
+{
+    return w->bare && coin(w, id, 4);
+}
+
+static void say(printer *w, const char *text)
+{
+    gpuc_buf_str(w->out, text);
+}
+
+static void line(printer *w)
+{
+    gpuc_buf_printf(w->out, "\n%*s", 2 * w->indent, "");
+}
+
+static void annotate(printer *w, const rp_type *t)
+{
+    say(w, ": ");
+    rp_type_text(w->out, t);
+}
+
+static void name(printer *w, const rp_var *v)
+{
+    gpuc_buf_printf(w->out, v->node ? "%%%d" : "%%x%d", v->id);
+}
+
+/* ---- Blocks ---- */
+
+
+/* Lets, and what follows them. */
+static void print_chain(printer *w, const rp_expr *e, bool known)
+{
+    for (; e->kind == RP_LET; e = e->at[1]) {
+        const rp_expr *value = e->at[0];
+        bool written = !e->var->node && !omits(w, e->id);
+        say(w, e->var->node ? "" : "let ");
+        name(w, e->var);
+        if (written) annotate(w, e->var->type);
+        say(w, " = ");
+        print(w, value, written);
+        say(w, ";");
+        line(w);
+    }
+    print(w, e, known);
+}
+
+static void print_block(printer *w, const rp_expr *e, bool known)
+{
+    say(w, "{");
+    w->indent++;
+    line(w);
+    print_chain(w, e, known);
+    w->indent--;
+    line(w);
+    say(w, "}");
+}
+
+/* ---- Leaves ---- */
+
+static void print_scalar(printer *w, const rp_expr *e)
+{
+    static const char *const ends[] = {"", "i8", "", "i64", "f"};
+    if (e->type->element == RP_BOOL)
+        say(w, e->number ? "True" : "False");
+    else
+        gpuc_buf_printf(w->out, "%d%s", e->number, ends[e->type->element]);
+}
+
+static void print_base64(gpuc_buf *out, const uint8_t *bytes, size_t n)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for (size_t i = 0; i < n; i += 3) {
+        uint32_t v = (uint32_t)bytes[i] << 16 | (i + 1 < n ? (uint32_t)bytes[i + 1] << 8 : 0) |
+                     (i + 2 < n ? bytes[i + 2] : 0);
+        for (int k = 0; k < 4; k++)
+            gpuc_buf_printf(out, "%c", i + (size_t)k > n ? '=' : digits[v >> (18 - 6 * k) & 63]);
+    }
+}
+
+static void print_constant(printer *w, const rp_expr *e)
+{
+    static const size_t sizes[] = {1, 1, 4, 8, 4};
+    rp_cell cells[256];
+    uint8_t bytes[8 * 256];
+    size_t size = sizes[e->type->element];
+    int n = rp_count(e->type);
+    GPUC_CHECK(n <= 256);
+    rp_constant_cells(e->type, e->number, cells);
+    for (int i = 0; i < n; i++) {
+        float f = (float)cells[i].f;
+        memcpy(bytes + (size_t)i * size, e->type->element == RP_FLOAT32 ? (void *)&f : (void *)&cells[i], size);
+    }
+    gpuc_buf_printf(w->out, "meta[relay.Constant][%d]", w->num_constants++);
+    rp_type_text(&w->constants, e->type);
+    gpuc_buf_str(&w->constants, " \"");
+    print_base64(&w->constants, bytes, size * (size_t)n);
+    gpuc_buf_str(&w->constants, "\"\n");
+}
+
+/* ---- Calls ---- */
+
+/* Which arguments have a type that the others, or the result, decide. Functions come last: they can take the types of
+ * their parameters from the other arguments. */
+static void find_known(const rp_type *callee, const rp_expr *const *args, bool known, bool *inside, bool *params)
+{
+    unsigned decided = known ? callee->ret->vars : 0;
+    for (int lambdas = 0; lambdas < 2; lambdas++)
+        for (int i = 0; i < callee->n; i++) {
+            const rp_type *t = callee->at[i];
+            if ((args[i]->kind == RP_LAMBDA) != lambdas) continue;
+            inside[i] = !(t->vars & ~decided);
+            unsigned in = 0;
+            for (int k = 0; t->kind == RP_FN && k < t->n; k++) in |= t->at[k]->vars;
+            params[i] = t->kind == RP_FN && !(in & ~decided);
+            decided |= t->vars;
+        }
+}
+
+static void print_lambda(printer *w, const rp_expr *e, bool params, bool result)
+{
+    bool written = e->itself || !omits(w, e->id + 1);
+    say(w, "fn (");
+    for (int i = 0; i < e->num_params; i++) {
+        if (i) say(w, ", ");
+        name(w, e->params[i]);
+        if (!params || e->itself || !omits(w, e->params[i]->id)) annotate(w, e->params[i]->type);
+    }
+    say(w, ") ");
+    if (written) {
+        say(w, "-> ");
+        rp_type_text(w->out, e->type->ret);
+        say(w, " ");
+    }
+    print_block(w, e->at[0], written || result);
+}
+
+static void print_args(printer *w, const rp_type *callee, const rp_expr *const *args, bool known)
+{
+    bool inside[RP_FIELDS], params[RP_FIELDS];
+    find_known(callee, args, known, inside, params);
+    say(w, "(");
+    for (int i = 0; i < callee->n; i++) {
+        if (i) say(w, ", ");
+        if (args[i]->kind == RP_LAMBDA)
+            print_lambda(w, args[i], params[i], inside[i]);
+        else
+            print(w, args[i], inside[i]);
+    }
+    say(w, ")");
+}
+
+static void print_call(printer *w, const rp_expr *e, bool known)
+{
+    const rp_expr *callee = e->at[0];
+    const rp_type *type = callee->type;
+    if (callee->kind == RP_GLOBAL) {
+        gpuc_buf_printf(w->out, "@%s", callee->function->name);
+        type = callee->function->type;
+    } else {
+        say(w, "(");
+        print(w, callee, false);
+        say(w, ")");
+    }
+    print_args(w, type, (const rp_expr *const *)e->at + 1, known);
+}
+
+static void print_make(printer *w, const rp_expr *e, bool known)
+{
+    const rp_constructor *c = e->maker;
+    rp_type type = {.kind = RP_FN, .n = c->n};
+    rp_type result = {.kind = RP_DATA, .vars = (1u << c->data->num_params) - 1};
+    type.ret = &result;
+    for (int i = 0; i < c->n; i++) type.at[i] = c->fields[i];
+    say(w, c->name);
+    if (c->n) print_args(w, &type, (const rp_expr *const *)e->at, known);
+}
+
+static void print_list(printer *w, const rp_expr *e)
+{
+    for (int i = 0; i < e->n; i++) {
+        if (i) say(w, ", ");
+        print(w, e->at[i], false);
+    }
+}
+
+static void print_op(printer *w, const rp_expr *e)
+{
+    const char *between;
+    if (rp_op_infix(e, &between)) {
+        say(w, "(");
+        print(w, e->at[0], false);
+        gpuc_buf_printf(w->out, " %s ", between);
+        print(w, e->at[1], false);
+        say(w, ")");
+        return;
+    }
+    say(w, rp_op_name(e));
+    say(w, rp_op_takes_tuple(e) ? "((" : "(");
+    print_list(w, e);
+    if (rp_op_takes_tuple(e)) say(w, e->n == 1 ? ",)" : ")");
+    rp_op_attrs(w->out, e);
+    say(w, ")");
+}
+
+/* ---- Match ---- */
+
+static void print_pattern(printer *w, const rp_pattern *p)
+{
+    if (p->var) {
+        name(w, p->var);
+        if (!w->bare && coin(w, p->var->id, 2)) annotate(w, p->var->type);
+        return;
+    }
+    if (!p->maker && !p->n) {
+        say(w, "_");
+        return;
+    }
+    if (p->maker) say(w, p->maker->name);
+    if (!p->n) return;
+    for (int i = 0; i < p->n; i++) {
+        say(w, i ? ", " : "(");
+        print_pattern(w, p->at[i]);
+    }
+    say(w, !p->maker && p->n == 1 ? ",)" : ")");
+}
+
+static void print_match(printer *w, const rp_expr *e, bool known)
+{
+    say(w, coin(w, e->id, 4) ? "match (" : "match? (");
+    print(w, e->at[0], false);
+    say(w, ") {");
+    w->indent++;
+    for (int i = 1; i < e->n; i++) {
+        line(w);
+        print_pattern(w, e->patterns[i - 1]);
+        say(w, " => ");
+        print_block(w, e->at[i], known || i > 1);
+        say(w, ",");
+    }
+    w->indent--;
+    line(w);
+    say(w, "}");
+}
+
+/* ---- Expressions ---- */
+
+/* Whether the type has parameters that the text of e does not decide. */
+static bool is_open(const rp_expr *e)
+{
+    unsigned decided = 0;
+    if (e->kind == RP_GLOBAL) return rp_is_generic(e->function);
+    if (e->kind != RP_MAKE && e->kind != RP_MAKER) return false;
+    for (int i = 0; e->kind == RP_MAKE && i < e->n; i++) decided |= e->maker->fields[i]->vars;
+    return ((1u << e->maker->data->num_params) - 1) & ~decided;
+}
+
+static void print_here(printer *w, const rp_expr *e, bool known)
+{
+    switch (e->kind) {
+    case RP_VAR: name(w, e->var); break;
+    case RP_SCALAR: print_scalar(w, e); break;
+    case RP_CONSTANT: print_constant(w, e); break;
+    case RP_OP: print_op(w, e); break;
+    case RP_MAKE_TUPLE:
+        say(w, "(");
+        for (int i = 0; i < e->n; i++) {
+            if (i) say(w, ", ");
+            print(w, e->at[i], known);
+        }
+        say(w, e->n == 1 ? ",)" : ")");
+        break;
+    case RP_GET:
+        say(w, "(");
+        print(w, e->at[0], false);
+        gpuc_buf_printf(w->out, ").%d", e->number);
+        break;
+    case RP_LET: print_block(w, e, known); break;
+    case RP_LAMBDA: print_lambda(w, e, known, known); break;
+    case RP_IF:
+        say(w, "if (");
+        print(w, e->at[0], true);
+        say(w, ") ");
+        print_block(w, e->at[1], known);
+        say(w, " else ");
+        print_block(w, e->at[2], true);
+        break;
+    case RP_MATCH: print_match(w, e, known); break;
+    case RP_CALL: print_call(w, e, known); break;
+    case RP_GLOBAL: gpuc_buf_printf(w->out, "@%s", e->function->name); break;
+    case RP_MAKE: print_make(w, e, known); break;
+    case RP_MAKER: say(w, e->maker->name); break;
+    }
+}
+
+/* known: what stands around e decides its type. Where nothing does, a let says it. */
+static void print(printer *w, const rp_expr *e, bool known)
+{
+    if (known || !is_open(e)) {
+        print_here(w, e, known);
+        return;
+    }
+    gpuc_buf_printf(w->out, "{ let %%w%d", e->id);
+    annotate(w, e->type);
+    say(w, " = ");
+    print_here(w, e, true);
+    gpuc_buf_printf(w->out, "; %%w%d }", e->id);
+}
+
+/* ---- Programs ---- */
+
+static void print_function(printer *w, const rp_function *f)
+{
+    gpuc_buf_printf(w->out, "\ndef @%s", f->name);
+    for (int i = 0; i < f->num_types; i++) gpuc_buf_printf(w->out, i ? ", %c" : "[%c", 'A' + i);
+    say(w, f->num_types ? "](" : "(");
+    for (int i = 0; i < f->n; i++) {
+        if (i) say(w, ", ");
+        name(w, f->vars[i]);
+        annotate(w, f->params[i]);
+    }
+    say(w, ") ");
+    bool written = f->ends != RP_CALLS_BEFORE || !omits(w, f->vars[0] ? f->vars[0]->id : 0);
+    if (written) {
+        say(w, "-> ");
+        rp_type_text(w->out, f->ret);
+        say(w, " ");
+    }
+    print_block(w, f->body, written);
+    say(w, "\n");
+}
+
+static void print_data(gpuc_buf *out, const rp_data *d)
+{
+    gpuc_buf_printf(out, "type %s", d->name);
+    for (int i = 0; i < d->num_params; i++) gpuc_buf_printf(out, i ? ", %c" : "[%c", 'A' + i);
+    gpuc_buf_str(out, d->num_params ? "] {\n" : " {\n");
+    for (int i = 0; i < d->n; i++) {
+        const rp_constructor *c = &d->at[i];
+        gpuc_buf_printf(out, "  %s", c->name);
+        for (int k = 0; k < c->n; k++) {
+            gpuc_buf_str(out, k ? ", " : "(");
+            rp_type_text(out, c->fields[k]);
+        }
+        gpuc_buf_str(out, c->n ? "),\n" : ",\n");
+    }
+    gpuc_buf_str(out, "}\n");
+}
+
+void rp_text(rp_program *p, bool bare, gpuc_buf *out)
+{
+    printer w = {.p = p, .out = out, .bare = bare};
+    gpuc_buf_init(&w.constants, p->ctx->allocator);
+    gpuc_buf_str(out, "import \"prelude.rly\"\n");
+    for (size_t i = 0; i < p->data.count; i++)
+        if (((const rp_data *)p->data.at[i])->own) print_data(out, p->data.at[i]);
+    for (int i = 0; i < p->num_functions; i++) {
+        int from = p->seed % 2 ? i : p->num_functions - 1 - i; /* the order does not matter */
+        if (p->functions[from]->body) print_function(&w, p->functions[from]);
+    }
+    if (w.num_constants) gpuc_buf_printf(out, "\n#[constants]\n%s", gpuc_buf_cstr(&w.constants));
+    gpuc_buf_deinit(&w.constants);
+}
