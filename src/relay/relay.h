@@ -262,6 +262,9 @@ gpuc_rexpr *gpuc_relay_generic_function(gpuc_ctx *ctx, int num_type_params,
                                         const gpuc_rtype *const *type_params, int n,
                                         gpuc_rexpr *const *params, const gpuc_rtype *ret, gpuc_rexpr *body,
                                         const gpuc_attrs *attrs);
+/* A function like f with other parameters, as many, and another body of the same type. */
+gpuc_rexpr *gpuc_relay_function_with(gpuc_ctx *ctx, const gpuc_rfunction *f, gpuc_rexpr *const *params,
+                                     gpuc_rexpr *body);
 gpuc_rexpr *gpuc_relay_if(gpuc_ctx *ctx, gpuc_rexpr *cond, gpuc_rexpr *then_branch, gpuc_rexpr *else_branch);
 gpuc_rexpr *gpuc_relay_match(gpuc_ctx *ctx, gpuc_rexpr *value, int n, const gpuc_rclause *clauses,
                              bool partial);

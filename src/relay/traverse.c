@@ -183,10 +183,7 @@ static gpuc_rexpr *rebuild(rewriter *r, gpuc_rexpr *e)
         const gpuc_rfunction *f = gpuc_as_rfunction(e);
         gpuc_rexpr *const *params = get_list(r, f->n, f->params);
         gpuc_rexpr *body = get(r, f->body);
-        if (!r->changed) return e;
-        if (!f->num_type_params && !f->ret) return gpuc_relay_function(ctx, f->n, params, body, f->attrs);
-        return gpuc_relay_generic_function(ctx, f->num_type_params, f->type_params, f->n, params, f->ret,
-                                           body, f->attrs);
+        return r->changed ? gpuc_relay_function_with(ctx, f, params, body) : e;
     }
     case GPUC_REXPR_IF: {
         const gpuc_rif *f = gpuc_as_rif(e);

@@ -287,7 +287,7 @@ static void list_text(gpuc_buf *out, const char *name, int n, const int *list)
 void rp_op_attrs(gpuc_buf *out, const rp_expr *e)
 {
     static const char *const names[] = {"bool", "int8", "int32", "int64", "float32"};
-    int begin[RP_RANK] = {0}, end[RP_RANK];
+    int begin[RP_RANK] = {0}, end[RP_RANK] = {0};
     switch (e->op) {
     case CAST_: gpuc_buf_printf(out, ", dtype=\"%s\"", names[e->type->element]); break;
     case SUM:

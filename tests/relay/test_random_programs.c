@@ -355,7 +355,7 @@ static void check_pass(gpuc_ctx *ctx, job *j, int which)
     j->doing = passes[which].name;
     gpuc_status status = gpuc_ctx_protect(ctx, run_pass, &run);
     if (status && passes[which].graphs && gpuc_status_code(status) == GPUC_UNSUPPORTED &&
-        strstr(gpuc_status_message(status), "graphs only")) {
+        strstr(gpuc_status_message(status), "graphs only can be built")) {
         gpuc_status_release(status);
         j->refused++;
         return;
