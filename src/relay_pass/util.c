@@ -11,6 +11,13 @@ void gpuc_relay_pass_rewrite_module(gpuc_relay_pass_ctx *p, gpuc_relay_rewrite_f
         functions->entries[i].value = gpuc_relay_rewrite(p->ctx, functions->entries[i].value, fn, arg);
 }
 
+static bool has_tensors_only(const gpuc_rtype *t)
+{
+    for (int i = 0; t->kind == GPUC_RTYPE_TUPLE && i < t->n; i++)
+        if (!has_tensors_only(t->at[i])) return false;
+    return t->kind == GPUC_RTYPE_TENSOR || t->kind == GPUC_RTYPE_TUPLE;
+}
+
 /* What e has that no graph has; NULL: nothing. */
 static const char *beyond_graphs(const gpuc_rexpr *e)
 {
@@ -25,7 +32,7 @@ static const char *beyond_graphs(const gpuc_rexpr *e)
     case GPUC_REXPR_MATCH: return "a match";
     case GPUC_REXPR_GLOBAL: return "a function as a value";
     case GPUC_REXPR_CONSTRUCTOR: return "a constructor";
-    case GPUC_REXPR_VAR:
+    case GPUC_REXPR_VAR: return has_tensors_only(e->type) ? NULL : "a parameter that is no tensor";
     case GPUC_REXPR_CONSTANT:
     case GPUC_REXPR_OP:
     case GPUC_REXPR_TUPLE:

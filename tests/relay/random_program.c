@@ -94,10 +94,42 @@ static const rp_type *random_data(maker *g, const rp_data *d, int depth)
     return rp_data_of(g->p, d, args);
 }
 
+/* Type arguments that nothing decides. */
+static void fill(maker *g, int n, const rp_type **args)
+{
+    for (int i = 0; i < n; i++)
+        if (!args[i]) args[i] = random_type(g, 0);
+}
+
+/* A function of the program that may be called here; NULL. */
+static const rp_function *callable(maker *g)
+{
+    const rp_function *found[RP_FUNCTIONS];
+    int n = 0;
+    for (int i = 0; i < g->p->num_functions; i++) {
+        const rp_function *f = g->p->functions[i];
+        if (f->group >= 0 && f->group < g->group) found[n++] = f;
+    }
+    return n ? found[below(g, n)] : NULL;
+}
+
+/* The type of a variable, or of what a function gives or takes. */
+static const rp_type *familiar(maker *g)
+{
+    const rp_type *args[RP_FIELDS] = {0};
+    const rp_function *f = chance(g, 2) ? callable(g) : NULL;
+    if (!f) return g->num_vars ? g->vars[below(g, g->num_vars)]->type : NULL;
+    fill(g, f->num_types, args);
+    bool takes = f->n && chance(g, 3);
+    return rp_substitute(g->p, takes ? f->params[below(g, f->n)] : f->ret, args);
+}
+
 static const rp_type *random_type(maker *g, int depth)
 {
     const rp_type *at[RP_FIELDS];
     int n = 1 + below(g, 3), what = below(g, 12);
+    const rp_type *known = depth > 0 && chance(g, 2) ? familiar(g) : NULL;
+    if (known) return known;
     if (g->num_types && chance(g, 4)) return rp_param(g->p, below(g, g->num_types));
     if (depth <= 0 || what < 6) return random_tensor(g);
     if (what < 8) {
@@ -131,13 +163,6 @@ static const rp_type *plain_type(maker *g)
         if (first_order(t)) return t;
     }
     return rp_scalar(g->p, RP_INT32);
-}
-
-/* Type arguments that nothing decides. */
-static void fill(maker *g, int n, const rp_type **args)
-{
-    for (int i = 0; i < n; i++)
-        if (!args[i]) args[i] = random_type(g, 1);
 }
 
 /* ---- Leaves ---- */
@@ -207,11 +232,17 @@ static rp_expr *made(maker *g, const rp_type *t)
 static rp_expr *counting(maker *g, const rp_type *t, rp_var *counter, int before)
 {
     rp_expr *e = rp_new(g->p, RP_IF, t);
+    right kept[MAX_RIGHTS];
     int all = g->num_rights;
+    memcpy(kept, g->rights, sizeof kept);
     e->n = 3;
     e->at[0] = rp_binary(g->p, "less", rp_scalar(g->p, RP_BOOL), use(g, counter), number(g, counter->type, 1));
     g->num_rights = before;
+    int budget = g->left;
+    g->left = budget / 3;
     e->at[1] = make(g, t);
+    g->left += budget - budget / 3;
+    memcpy(g->rights, kept, sizeof kept); /* what was made in between had some of its own */
     g->num_rights = all;
     e->at[2] = make(g, t);
     g->num_rights = before;
@@ -318,13 +349,14 @@ static const rp_function *pick_function(maker *g, const rp_type *t, bool as_valu
 {
     const rp_function *found[RP_FUNCTIONS];
     int n = 0;
-    for (int i = 0; i < g->p->num_functions; i++) {
+    for (int i = g->p->num_functions - 1; i >= 0; i--) {
         const rp_function *f = g->p->functions[i];
         const rp_type *trial[RP_FIELDS] = {0};
+        if (n == RP_FUNCTIONS) break;
         if (f->group >= g->group || !rp_fits(as_value ? f->type : f->ret, t, trial)) continue;
         bool own = f->group >= 0;
         found[n++] = f;
-        if (own && n < RP_FUNCTIONS - 1) found[n++] = f; /* more often */
+        for (int k = 0; own && k < 3 && n < RP_FUNCTIONS; k++) found[n++] = f; /* more often */
     }
     if (!n) return NULL;
     const rp_function *f = found[below(g, n)];
@@ -550,13 +582,16 @@ static rp_expr *make(void *arg, const rp_type *t)
 {
     static rp_expr *(*const kinds[])(maker *, const rp_type *) = {
         from_var,  by_type,  by_type,   by_type,           from_let,   from_let,   from_if,
-        from_call, from_get, from_call, from_function_var, from_right, from_match, from_right};
+        from_call, from_get, from_call, from_function_var, from_match};
     maker *g = arg;
-    rp_expr *e = NULL;
-    if (--g->left <= 0 || g->depth > MAX_DEPTH || below(g, MAX_DEPTH + 2) < g->depth / 2) return leaf(g, t);
+    int budget = --g->left, mine = budget * (1 + below(g, 4)) / 4;
+    if (mine <= 0 || g->depth > MAX_DEPTH || below(g, MAX_DEPTH + 2) < g->depth / 2) return leaf(g, t);
+    g->left = mine; /* the others are not left with nothing */
     g->depth++;
+    rp_expr *e = chance(g, 2) ? from_right(g, t) : NULL;
     for (int i = 0; i < TRIES && !e; i++) e = kinds[below(g, sizeof kinds / sizeof *kinds)](g, t);
     g->depth--;
+    g->left += budget - mine;
     return e ? e : leaf(g, t);
 }
 
@@ -598,6 +633,8 @@ static rp_function *declare(maker *g, const char *name, int group, int ends)
 {
     rp_function *f = gpuc_new(g->p->ctx, rp_function);
     *f = (rp_function){.name = name, .group = group, .ends = (unsigned)ends};
+    g->num_vars = 0;
+    g->group = group;
     f->num_types = chance(g, 2) ? below(g, 3) : 0;
     if (ends == RP_COUNTS) f->params[f->n++] = rp_scalar(g->p, RP_INT32);
     if (ends == RP_SHRINKS) f->params[f->n++] = shrinking_type(g, f->num_types);
@@ -643,13 +680,19 @@ static void make_main(maker *g, int group)
 {
     rp_function *f = gpuc_new(g->p->ctx, rp_function);
     *f = (rp_function){.name = "main", .group = group, .n = below(g, RP_PARAMS + 1)};
+    g->group = group;
     for (int i = 0; i < f->n; i++) {
+        g->num_vars = 0;
         f->params[i] = plain_type(g);
         g->p->args[g->p->num_args++] = closed(g, f->params[i]);
     }
-    f->ret = random_type(g, 2);
+    const rp_type *rets[RP_FIELDS];
+    int n = 1 + below(g, 3);
+    g->num_vars = 0;
+    for (int i = 0; i < n; i++) rets[i] = random_type(g, 2);
+    f->ret = rp_tuple(g->p, n, rets);
     f->type = rp_fn(g->p, f->n, f->params, f->ret);
-    define(g, f, 40);
+    define(g, f, 60);
     g->p->functions[g->p->num_functions++] = f;
 }
 

@@ -19,6 +19,7 @@ typedef struct job {
     const rp_value *value;
     int refused;
     const char *doing;
+    bool shows;
 } job;
 
 #define FAIL(ctx, ...) gpuc_raise(ctx, GPUC_INTERNAL, __VA_ARGS__)
@@ -125,8 +126,8 @@ static void walk(typed *c, const rp_expr *e, gpuc_rexpr *r)
         walk_node(c, e->var, r);
         return;
     }
-    bool generic = e->kind == RP_MAKER || e->kind == RP_GLOBAL; /* they have the types of all their uses */
-    if (!generic) check_type(c, e->type, r);
+    bool generic = r->type && r->type->kind == GPUC_RTYPE_FUNC && r->type->num_params;
+    if (!generic) check_type(c, e->type, r); /* else it is a function of the program, for all of its uses */
     switch (e->kind) {
     case RP_VAR:
     case RP_SCALAR:
@@ -384,6 +385,7 @@ static void check(gpuc_ctx *ctx, void *arg)
     j->doing = "making it";
     j->text = text_in(ctx, j->p, false);
     j->bare = text_in(ctx, j->p, true);
+    if (j->shows) printf("%s\n", j->text);
     j->value = rp_run_main(ctx, j->p);
     j->doing = "types";
     gpuc_rmodule *m = parse(ctx, j->text);
@@ -407,7 +409,9 @@ static void check(gpuc_ctx *ctx, void *arg)
 static bool run(rp_program *p, char *message, size_t size, int *refused)
 {
     gpuc_ctx *ctx;
-    job j = {.p = p};
+    static bool shown;
+    job j = {.p = p, .shows = getenv("GPUC_TEST_VERBOSE") && !shown};
+    shown = true;
     if (gpuc_ctx_create(NULL, &ctx)) abort();
     gpuc_status status = gpuc_ctx_protect(ctx, check, &j);
     if (status)
