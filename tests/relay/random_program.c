@@ -692,7 +692,7 @@ static void make_main(maker *g, int group)
     for (int i = 0; i < n; i++) rets[i] = random_type(g, 2);
     f->ret = rp_tuple(g->p, n, rets);
     f->type = rp_fn(g->p, f->n, f->params, f->ret);
-    define(g, f, 60);
+    define(g, f, 120);
     g->p->functions[g->p->num_functions++] = f;
 }
 
@@ -709,7 +709,7 @@ static void make_program(gpuc_ctx *ctx, rp_program *p)
         int ends = below(g, 3), first = p->num_functions;
         for (int i = chance(g, 3) && ends ? 2 : 1; i > 0; i--)
             declare(g, gpuc_ctx_printf(ctx, "f%d", names++), k, ends);
-        for (int i = first; i < p->num_functions; i++) define(g, p->functions[i], 10 + below(g, 25));
+        for (int i = first; i < p->num_functions; i++) define(g, p->functions[i], 20 + below(g, 60));
     }
     make_main(g, groups);
 }
