@@ -47,6 +47,22 @@ static void what_is_rebuilt(gpuc_ctx *ctx, void *arg)
     }
 }
 
+/* A node that a function inside holds, too, keeps its constants when it is folded outside. */
+static void folding_leaves_what_closures_hold(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rmodule *m = program(ctx, "def @main() { %0 = max(meta[relay.Constant][0], axis=[0]);\n"
+                                   "  (fn (%x: int32) { %x + %0 }, %0 + 1) }\n"
+                                   "#[constants] Tensor[(2), int32] \"AQAAAAIAAAA=\"");
+    gpuc_relay_pass_ctx p = pass_ctx(ctx, m);
+    p.keep_constants = false;
+    gpuc_relay_pass_fold_constant(&p);
+    const char *text = gpuc_relay_text(ctx, m, GPUC_RELAY_PRINT_CONSTANTS);
+    assert_non_null(strstr(text, "  (%0, 3)\n"));
+    assert_non_null(strstr(text, "max(meta[relay.Constant][0], axis=[0])"));
+    assert_non_null(strstr(text, "Tensor[(2), int32] \"AQAAAAIAAAA=\""));
+}
+
 /* What is no tensor is no output to copy. */
 static void outputs(gpuc_ctx *ctx, void *arg)
 {
@@ -96,6 +112,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         fx_test(what_is_rebuilt),
+        fx_test(folding_leaves_what_closures_hold),
         fx_test(outputs),
         fx_test(graphs_only),
     };
