@@ -16,7 +16,7 @@ typedef struct maker {
     fx_rng *r;
     rp_var *vars[MAX_VARS];
     right rights[MAX_RIGHTS];
-    int num_vars, num_rights, left, depth;
+    int num_vars, num_rights, left, depth, nested;
     int num_types; /* type parameters in scope */
     int group;
     const rp_function *function;
@@ -145,14 +145,15 @@ static const rp_type *random_type(maker *g, int depth)
     return random_data(g, g->p->data.at[below(g, (int)g->p->data.count)], depth);
 }
 
-static bool first_order(const rp_type *t)
+/* No functions, in fields of data either; where data has fields of its own type, as far as levels say. */
+static bool first_order(rp_program *p, const rp_type *t, int levels)
 {
     if (t->kind == RP_FN) return false;
     for (int i = 0; i < t->n; i++)
-        if (!first_order(t->at[i])) return false;
-    for (int c = 0; t->kind == RP_DATA && c < t->data->n; c++)
+        if (!first_order(p, t->at[i], levels)) return false;
+    for (int c = 0; levels && t->kind == RP_DATA && c < t->data->n; c++)
         for (int i = 0; i < t->data->at[c].n; i++)
-            if (t->data->at[c].fields[i]->kind == RP_FN) return false;
+            if (!first_order(p, rp_substitute(p, t->data->at[c].fields[i], t->at), levels - 1)) return false;
     return true;
 }
 
@@ -160,7 +161,7 @@ static const rp_type *plain_type(maker *g)
 {
     for (int i = 0; i < 20; i++) {
         const rp_type *t = random_type(g, 2);
-        if (first_order(t)) return t;
+        if (first_order(g->p, t, 4)) return t;
     }
     return rp_scalar(g->p, RP_INT32);
 }
@@ -198,6 +199,11 @@ static rp_expr *lambda(maker *g, const rp_type *t, rp_expr *(*body)(maker *, con
 }
 
 /* The last constructor of a type has no field of the type itself. */
+static int any_constructor(maker *g, const rp_data *d)
+{
+    return d->n > 1 && g->nested < 4 && below(g, 3) ? below(g, d->n - 1) : d->n - 1;
+}
+
 static rp_expr *leaf(maker *g, const rp_type *t)
 {
     rp_expr *e = below(g, 3) ? from_var(g, t) : NULL;
@@ -214,7 +220,13 @@ static rp_expr *leaf(maker *g, const rp_type *t)
         for (int i = 0; i < t->n; i++) e->at[i] = leaf(g, t->at[i]);
         return e;
     case RP_FN: return lambda(g, t, leaf);
-    case RP_DATA: return constructed(g, t, chance(g, 2) ? below(g, t->data->n) : t->data->n - 1, leaf);
+    case RP_DATA: {
+        int which = any_constructor(g, t->data);
+        g->nested++;
+        e = constructed(g, t, which, leaf);
+        g->nested--;
+        return e;
+    }
     case RP_PARAM: break;
     }
     e = from_var(g, t);
@@ -285,6 +297,32 @@ static rp_expr *from_let(maker *g, const rp_type *t)
     }
     bind(g, e->var);
     e->at[1] = make(g, t);
+    g->num_vars = vars;
+    return e;
+}
+
+static rp_expr *from_function_var(maker *g, const rp_type *t);
+
+/* A closure that is called behind it. */
+static rp_expr *from_closure(maker *g, const rp_type *t)
+{
+    const rp_type *at[RP_PARAMS];
+    int n = below(g, RP_PARAMS), vars = g->num_vars;
+    for (int i = 0; i < n; i++) at[i] = random_type(g, 1);
+    rp_expr *e = rp_new(g->p, RP_LET, t);
+    e->n = 2;
+    e->var = new_var(g, rp_fn(g->p, n, at, t));
+    e->at[0] = lambda(g, e->var->type, made);
+    const rp_type *other = random_tensor(g); /* what is bound in between is not what it holds */
+    rp_expr *inner = rp_new(g->p, RP_LET, t);
+    bind(g, e->var);
+    inner->n = 2;
+    inner->var = new_var(g, other);
+    inner->at[0] = make(g, other);
+    bind(g, inner->var);
+    inner->at[1] = from_function_var(g, t);
+    if (!inner->at[1]) inner->at[1] = make(g, t); /* there was no room for it */
+    e->at[1] = inner;
     g->num_vars = vars;
     return e;
 }
@@ -582,7 +620,7 @@ static rp_expr *make(void *arg, const rp_type *t)
 {
     static rp_expr *(*const kinds[])(maker *, const rp_type *) = {
         from_var,  by_type,  by_type,   by_type,           from_let,   from_let,   from_if,
-        from_call, from_get, from_call, from_function_var, from_match};
+        from_call, from_get, from_call, from_function_var, from_match, from_closure, from_closure};
     maker *g = arg;
     int budget = --g->left, mine = budget * (1 + below(g, 4)) / 4;
     if (mine <= 0 || g->depth > MAX_DEPTH || below(g, MAX_DEPTH + 2) < g->depth / 2) return leaf(g, t);

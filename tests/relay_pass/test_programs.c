@@ -35,6 +35,8 @@ static void what_is_rebuilt(gpuc_ctx *ctx, void *arg)
         "def @main(%c: bool) { if (%c) { Cons(1, Nil) } else { Cons(1 + 1, Cons(1, Nil)) } }",
         "def @main(%xs: List[int32]) { match (%xs) { Cons(%x, _) => Cons((%x + 1, 1), Nil), Nil => Nil } }",
         "def @main() { let %f = fn [A](%x: A) -> (A, int32) { (%x, 1) }; (%f(1), %f(1f), 1 + 1) }",
+        "def @main(%c: bool) { (if (%c) { @id } else { fn (%x: int32) { %x + 1 } }, 1 + 1,\n"
+        "  match (1 + 1) { _ => @id, %y => fn (%x: int32) { %x + %y } }, if (%c) { @id } else { @id }) }",
         "def @main(%c: bool, %a: Tensor[(3), int32], %b: Tensor[(?), int32]) {\n"
         "  if (%c) { %a + 1 } else { %b + 1 } }",
         "def @main(%c: bool, %a: Tensor[(3), int32], %b: Tensor[(?), int32]) {\n"
