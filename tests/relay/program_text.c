@@ -11,6 +11,7 @@ typedef struct printer {
 } printer;
 
 static void print(printer *w, const rp_expr *e, bool known);
+static void print_generic(printer *w, const rp_expr *e, const rp_var *var);
 
 static bool coin(const printer *w, int id, int of)
 {
@@ -53,12 +54,15 @@ static void print_chain(printer *w, const rp_expr *e, bool known)
 {
     for (; e->kind == RP_LET; e = e->at[1]) {
         const rp_expr *value = e->at[0];
-        bool written = !e->var->node && !omits(w, e->id);
+        bool written = !e->var->node && !e->var->num_types && !omits(w, e->id);
         say(w, e->var->node ? "" : "let ");
         name(w, e->var);
         if (written) annotate(w, e->var->type);
         say(w, " = ");
-        print(w, value, written);
+        if (e->var->num_types)
+            print_generic(w, value, e->var);
+        else
+            print(w, value, written);
         say(w, ";");
         line(w);
     }
@@ -121,10 +125,11 @@ static void print_constant(printer *w, const rp_expr *e)
 /* ---- Calls ---- */
 
 /* Which arguments have a type that the others, or the result, decide. Functions come last: they can take the types of
- * their parameters from the other arguments. */
-static void find_known(const rp_type *callee, const rp_expr *const *args, bool known, bool *inside, bool *params)
+ * their parameters from the other arguments. outer: type parameters of the function around, which are types. */
+static void find_known(const rp_type *callee, unsigned outer, const rp_expr *const *args, bool known,
+                       bool *inside, bool *params)
 {
-    unsigned decided = known ? callee->ret->vars : 0;
+    unsigned decided = outer | (known ? callee->ret->vars : 0);
     for (int lambdas = 0; lambdas < 2; lambdas++)
         for (int i = 0; i < callee->n; i++) {
             const rp_type *t = callee->at[i];
@@ -137,10 +142,15 @@ static void find_known(const rp_type *callee, const rp_expr *const *args, bool k
         }
 }
 
-static void print_lambda(printer *w, const rp_expr *e, bool params, bool result)
+static void print_types(printer *w, int first, int n)
+{
+    for (int i = 0; i < n; i++) gpuc_buf_printf(w->out, i ? ", %c" : "[%c", 'A' + first + i);
+    say(w, n ? "](" : "(");
+}
+
+static void print_params(printer *w, const rp_expr *e, bool params, bool result)
 {
     bool written = e->itself || !omits(w, e->id + 1);
-    say(w, "fn (");
     for (int i = 0; i < e->num_params; i++) {
         if (i) say(w, ", ");
         name(w, e->params[i]);
@@ -155,10 +165,23 @@ static void print_lambda(printer *w, const rp_expr *e, bool params, bool result)
     print_block(w, e->at[0], written || result);
 }
 
-static void print_args(printer *w, const rp_type *callee, const rp_expr *const *args, bool known)
+static void print_lambda(printer *w, const rp_expr *e, bool params, bool result)
+{
+    say(w, "fn (");
+    print_params(w, e, params, result);
+}
+
+static void print_generic(printer *w, const rp_expr *e, const rp_var *var)
+{
+    say(w, "fn ");
+    print_types(w, var->first_type, var->num_types);
+    print_params(w, e, false, false);
+}
+
+static void print_args(printer *w, const rp_type *callee, unsigned outer, const rp_expr *const *args, bool known)
 {
     bool inside[RP_FIELDS], params[RP_FIELDS];
-    find_known(callee, args, known, inside, params);
+    find_known(callee, outer, args, known, inside, params);
     say(w, "(");
     for (int i = 0; i < callee->n; i++) {
         if (i) say(w, ", ");
@@ -174,15 +197,21 @@ static void print_call(printer *w, const rp_expr *e, bool known)
 {
     const rp_expr *callee = e->at[0];
     const rp_type *type = callee->type;
+    unsigned outer = ~0u;
+    if (callee->kind == RP_VAR && callee->var->num_types) {
+        type = callee->var->type;
+        outer = (1u << callee->var->first_type) - 1;
+    }
     if (callee->kind == RP_GLOBAL) {
         gpuc_buf_printf(w->out, "@%s", callee->function->name);
         type = callee->function->type;
+        outer = 0;
     } else {
         say(w, "(");
         print(w, callee, false);
         say(w, ")");
     }
-    print_args(w, type, (const rp_expr *const *)e->at + 1, known);
+    print_args(w, type, outer, (const rp_expr *const *)e->at + 1, known);
 }
 
 static void print_make(printer *w, const rp_expr *e, bool known)
@@ -193,7 +222,7 @@ static void print_make(printer *w, const rp_expr *e, bool known)
     type.ret = &result;
     for (int i = 0; i < c->n; i++) type.at[i] = c->fields[i];
     say(w, c->name);
-    if (c->n) print_args(w, &type, (const rp_expr *const *)e->at, known);
+    if (c->n) print_args(w, &type, 0, (const rp_expr *const *)e->at, known);
 }
 
 static void print_list(printer *w, const rp_expr *e)
@@ -332,8 +361,7 @@ static void print(printer *w, const rp_expr *e, bool known)
 static void print_function(printer *w, const rp_function *f)
 {
     gpuc_buf_printf(w->out, "\ndef @%s", f->name);
-    for (int i = 0; i < f->num_types; i++) gpuc_buf_printf(w->out, i ? ", %c" : "[%c", 'A' + i);
-    say(w, f->num_types ? "](" : "(");
+    print_types(w, 0, f->num_types);
     for (int i = 0; i < f->n; i++) {
         if (i) say(w, ", ");
         name(w, f->vars[i]);

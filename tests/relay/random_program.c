@@ -118,7 +118,10 @@ static const rp_type *familiar(maker *g)
 {
     const rp_type *args[RP_FIELDS] = {0};
     const rp_function *f = chance(g, 2) ? callable(g) : NULL;
-    if (!f) return g->num_vars ? g->vars[below(g, g->num_vars)]->type : NULL;
+    if (!f) {
+        const rp_var *v = g->num_vars ? g->vars[below(g, g->num_vars)] : NULL;
+        return v && !v->num_types ? v->type : NULL;
+    }
     fill(g, f->num_types, args);
     bool takes = f->n && chance(g, 3);
     return rp_substitute(g->p, takes ? f->params[below(g, f->n)] : f->ret, args);
@@ -173,7 +176,7 @@ static rp_expr *from_var(maker *g, const rp_type *t)
     rp_var *found[MAX_VARS];
     int n = 0;
     for (int i = 0; i < g->num_vars; i++)
-        if (g->vars[i]->type == t) found[n++] = g->vars[i];
+        if (g->vars[i]->type == t && !g->vars[i]->num_types) found[n++] = g->vars[i];
     return n ? use(g, found[below(g, n)]) : NULL;
 }
 
@@ -282,6 +285,23 @@ static rp_expr *local_recursion(maker *g, rp_var **var)
     return e;
 }
 
+/* fn [C](%x: C, ...) { ... }: with type parameters of its own, which only calls give types. */
+static rp_expr *local_generic(maker *g, rp_var **var)
+{
+    const rp_type *at[RP_PARAMS];
+    int own = 1 + below(g, 2), n = 0, first = g->num_types;
+    g->num_types += own;
+    for (int i = 0; i < own; i++) at[n++] = rp_param(g->p, first + i);
+    while (n < RP_PARAMS && chance(g, 2)) at[n++] = random_type(g, 1);
+    const rp_type *ret = random_type(g, 1);
+    rp_expr *e = lambda(g, rp_fn(g->p, n, at, ret), made);
+    g->num_types -= own;
+    *var = new_var(g, e->type);
+    (*var)->num_types = own;
+    (*var)->first_type = first;
+    return e;
+}
+
 static rp_expr *from_let(maker *g, const rp_type *t)
 {
     rp_expr *e = rp_new(g->p, RP_LET, t);
@@ -289,6 +309,8 @@ static rp_expr *from_let(maker *g, const rp_type *t)
     e->n = 2;
     if (chance(g, 5)) {
         e->at[0] = local_recursion(g, &e->var);
+    } else if (chance(g, 4) && g->num_types < RP_FIELDS - 2) {
+        e->at[0] = local_generic(g, &e->var);
     } else {
         const rp_type *bound = random_type(g, 2);
         e->at[0] = make(g, bound);
@@ -417,10 +439,26 @@ static rp_expr *from_function_var(maker *g, const rp_type *t)
     rp_var *found[MAX_VARS];
     int n = 0;
     for (int i = 0; i < g->num_vars; i++)
-        if (g->vars[i]->type->kind == RP_FN && g->vars[i]->type->ret == t) found[n++] = g->vars[i];
+        if (g->vars[i]->type->kind == RP_FN && g->vars[i]->type->ret == t && !g->vars[i]->num_types)
+            found[n++] = g->vars[i];
     if (!n) return NULL;
     rp_var *v = found[below(g, n)];
     return call_of(g, t, use(g, v), v->counter ? number(g, v->type->at[0], below(g, 4)) : NULL);
+}
+
+static rp_expr *from_generic_var(maker *g, const rp_type *t)
+{
+    for (int i = 0; i < g->num_vars; i++) {
+        const rp_type *args[RP_FIELDS] = {0};
+        rp_var *v = g->vars[below(g, g->num_vars)];
+        for (int k = 0; k < v->first_type; k++) args[k] = rp_param(g->p, k);
+        if (!v->num_types || !rp_fits(v->type->ret, t, args)) continue;
+        fill(g, v->first_type + v->num_types, args);
+        rp_expr *callee = use(g, v);
+        callee->type = rp_substitute(g->p, v->type, args);
+        return call_of(g, t, callee, NULL);
+    }
+    return NULL;
 }
 
 static rp_expr *from_right(maker *g, const rp_type *t)
@@ -620,7 +658,8 @@ static rp_expr *make(void *arg, const rp_type *t)
 {
     static rp_expr *(*const kinds[])(maker *, const rp_type *) = {
         from_var,  by_type,  by_type,   by_type,           from_let,   from_let,   from_if,
-        from_call, from_get, from_call, from_function_var, from_match, from_closure, from_closure};
+        from_call, from_get, from_call, from_function_var, from_generic_var,
+        from_match, from_closure, from_closure};
     maker *g = arg;
     int budget = --g->left, mine = budget * (1 + below(g, 4)) / 4;
     if (mine <= 0 || g->depth > MAX_DEPTH || below(g, MAX_DEPTH + 2) < g->depth / 2) return leaf(g, t);

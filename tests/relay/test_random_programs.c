@@ -114,7 +114,7 @@ static void walk_let(typed *c, const rp_expr *e, gpuc_rexpr *r)
         return;
     }
     if (r->kind != GPUC_REXPR_LET) FAIL(c->ctx, "%u:%u is no let", r->span.line, r->span.column);
-    check_type(c, e->var->type, gpuc_as_rlet(r)->var);
+    if (!e->var->num_types) check_type(c, e->var->type, gpuc_as_rlet(r)->var);
     walk(c, e->at[0], gpuc_as_rlet(r)->value);
     walk(c, e->at[1], gpuc_as_rlet(r)->body);
 }
