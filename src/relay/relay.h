@@ -351,7 +351,7 @@ void gpuc_relay_walk_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, const gpuc_rela
 void gpuc_relay_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, bool into_functions, gpuc_ptrs *out);
 /* Rewrites bottom-up: rewrite gets each node with its children already replaced (the node itself if none
  * changed) and returns the node to use. Types of rebuilt nodes are inferred again; what rewrite makes takes
- * the source of the node that it stands for. Functions inside of root are left alone. */
+ * the source of the node that it stands for. Functions inside of root that are primitive are left alone. */
 typedef gpuc_rexpr *(*gpuc_relay_rewrite_fn)(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg);
 gpuc_rexpr *gpuc_relay_rewrite(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_rewrite_fn rewrite, void *arg);
 /* The results of operators as tensors, which are computed from those that `tensors` has for the variables: it maps

@@ -196,10 +196,19 @@ static gpuc_rexpr *rebuild(rewriter *r, gpuc_rexpr *e)
     return e;
 }
 
+/* Functions that were made of a group of operators, or for another compiler, stay as they are. */
+static gpuc_rexpr *child_to_rewrite(const gpuc_rexpr *e, int i, void *root)
+{
+    const gpuc_attrs *attrs = e->kind == GPUC_REXPR_FUNCTION ? gpuc_as_rfunction(e)->attrs : NULL;
+    bool whole = gpuc_attrs_find(attrs, "primitive") || gpuc_attrs_find(attrs, "compiler");
+    return child(e, i, e == root || !whole);
+}
+
 gpuc_rexpr *gpuc_relay_rewrite(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_rewrite_fn rewrite, void *arg)
 {
     gpuc_ptrs order = {0};
-    gpuc_relay_post_order(ctx, root, false, &order);
+    gpuc_relay_walk walk = {.child = child_to_rewrite, .arg = root};
+    gpuc_relay_walk_post_order(ctx, root, &walk, &order);
     rewriter r = {.ctx = ctx};
     gpuc_map_init(&r.done, ctx);
     for (size_t i = 0; i < order.count; i++) {

@@ -3,7 +3,6 @@
  * are freed at their last use. */
 #include <string.h>
 
-#include "relay/infer.h"
 #include "relay_pass/util.h"
 
 typedef struct folder {
@@ -34,36 +33,6 @@ static void count_fields(folder *f, const gpuc_ptrs *order)
         }
         for (int k = 0; k < tuple->type->n; k++) fields[k]--; /* a GET uses one field, not the whole tuple */
         fields[gpuc_as_rget(e)->index] += gpuc_relay_uses(&f->uses, e);
-    }
-}
-
-static gpuc_rexpr *operand(const gpuc_rexpr *e, int i, void *arg)
-{
-    (void)arg;
-    return gpuc_relay_operand(e, i);
-}
-
-static bool is_new(const gpuc_rexpr *e, void *arg)
-{
-    return !gpuc_map_has(arg, e);
-}
-
-/* Functions inside of others are not rewritten: what they use stays, also where it is folded outside of them. */
-static void hold(folder *f, const gpuc_ptrs *order, const gpuc_rexpr *root)
-{
-    gpuc_map held;
-    gpuc_map_init(&held, f->p->ctx);
-    gpuc_relay_walk walk = {.child = operand, .enters = is_new, .arg = &held};
-    for (size_t i = 0; i < order->count; i++) {
-        gpuc_rexpr *e = order->at[i];
-        gpuc_ptrs inside = {0};
-        if (e->kind != GPUC_REXPR_FUNCTION || e == root || gpuc_map_has(&held, e)) continue;
-        gpuc_relay_walk_post_order(f->p->ctx, e, &walk, &inside);
-        for (size_t k = 0; k < inside.count; k++) {
-            const gpuc_rexpr *one = inside.at[k];
-            gpuc_map_set(&held, one, f);
-            if (one->kind == GPUC_REXPR_CONSTANT) add_remaining(f, one, 1);
-        }
     }
 }
 
@@ -156,11 +125,8 @@ void gpuc_relay_pass_fold_constant(gpuc_relay_pass_ctx *p)
     gpuc_map_init(&f.fields, p->ctx);
     gpuc_map_init(&f.remaining, p->ctx);
     for (uint32_t i = 0; i < functions->count; i++) {
-        gpuc_ptrs of_function = {0};
-        gpuc_relay_post_order(p->ctx, functions->entries[i].value, true, &of_function);
+        gpuc_relay_post_order(p->ctx, functions->entries[i].value, true, &order);
         gpuc_relay_pass_add_uses(p->ctx, functions->entries[i].value, &f.uses);
-        hold(&f, &of_function, functions->entries[i].value);
-        for (size_t k = 0; k < of_function.count; k++) gpuc_ptrs_push(p->ctx, &order, of_function.at[k]);
     }
     count_fields(&f, &order);
     if (!p->budget.work) start_budget(p, &order);

@@ -49,20 +49,42 @@ static void what_is_rebuilt(gpuc_ctx *ctx, void *arg)
     }
 }
 
-/* A node that a function inside holds, too, keeps its constants when it is folded outside. */
-static void folding_leaves_what_closures_hold(gpuc_ctx *ctx, void *arg)
+static const char *after(gpuc_ctx *ctx, const char *text, void (*pass)(gpuc_relay_pass_ctx *p))
 {
-    (void)arg;
-    gpuc_rmodule *m = program(ctx, "def @main() { %0 = max(meta[relay.Constant][0], axis=[0]);\n"
-                                   "  (fn (%x: int32) { %x + %0 }, %0 + 1) }\n"
-                                   "#[constants] Tensor[(2), int32] \"AQAAAAIAAAA=\"");
+    gpuc_rmodule *m = program(ctx, text);
     gpuc_relay_pass_ctx p = pass_ctx(ctx, m);
     p.keep_constants = false;
-    gpuc_relay_pass_fold_constant(&p);
-    const char *text = gpuc_relay_text(ctx, m, GPUC_RELAY_PRINT_CONSTANTS);
-    assert_non_null(strstr(text, "  (%0, 3)\n"));
-    assert_non_null(strstr(text, "max(meta[relay.Constant][0], axis=[0])"));
-    assert_non_null(strstr(text, "Tensor[(2), int32] \"AQAAAAIAAAA=\""));
+    pass(&p);
+    gpuc_relay_pass_dead_code(&p);
+    return gpuc_relay_text(ctx, m, GPUC_RELAY_PRINT_CONSTANTS);
+}
+
+/* A node that a function inside holds, too, stays one: with its constants, and its variables. */
+static void nodes_that_closures_share(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    const char *text = after(ctx,
+                             "def @main() { %0 = max(meta[relay.Constant][0], axis=[0]);\n"
+                             "  (fn (%x: int32) { %x + %0 }, %0 + 1) }\n"
+                             "#[constants] Tensor[(2), int32] \"AQAAAAIAAAA=\"",
+                             gpuc_relay_pass_fold_constant);
+    assert_non_null(strstr(text, "    add(%x, 2)\n  };\n  (%0, 3)\n}\n"));
+    text = after(ctx,
+                 "def @main(%y: int32) { %0 = { let %f = fn (%x: int32) { %x + %y }; let %unused = 1; %f(2) };\n"
+                 "  (fn (%z: int32) { %z + %0 }, %0) }",
+                 gpuc_relay_pass_dead_code);
+    assert_non_null(strstr(text, "def @main(%y: int32) {\n"
+                                 "  %0 = {\n"
+                                 "    let %f = fn (%x: int32) {\n"
+                                 "      add(%x, %y)\n"
+                                 "    };\n"
+                                 "    %f(2)\n"
+                                 "  };\n"
+                                 "  %1 = fn (%z: int32) {\n"
+                                 "    add(%z, %0)\n"
+                                 "  };\n"
+                                 "  (%1, %0)\n"
+                                 "}\n"));
 }
 
 /* What is no tensor is no output to copy. */
@@ -114,7 +136,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         fx_test(what_is_rebuilt),
-        fx_test(folding_leaves_what_closures_hold),
+        fx_test(nodes_that_closures_share),
         fx_test(outputs),
         fx_test(graphs_only),
     };
