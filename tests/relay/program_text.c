@@ -8,6 +8,8 @@ typedef struct printer {
     gpuc_buf *out, constants;
     bool bare;
     int indent, num_constants;
+    int *names;      /* of variables: the number that is printed */
+    gpuc_ptrs scope; /* rp_var * that could be hidden */
 } printer;
 
 static void print(printer *w, const rp_expr *e, bool known);
@@ -43,7 +45,28 @@ static void annotate(printer *w, const rp_type *t)
 
 static void name(printer *w, const rp_var *v)
 {
-    gpuc_buf_printf(w->out, v->node ? "%%%d" : "%%x%d", v->id);
+    gpuc_buf_printf(w->out, v->node ? "%%%d" : "%%x%d", w->names[v->id]);
+}
+
+static bool uses(const rp_expr *e, const rp_var *v)
+{
+    if (e->kind == RP_VAR && e->var == v) return true;
+    for (int i = 0; i < e->n; i++)
+        if (uses(e->at[i], v)) return true;
+    return false;
+}
+
+/* A let may have the name of a variable that is not used any longer. A function could call itself by it. */
+static void hide(printer *w, const rp_expr *let)
+{
+    bool calls = let->at[0]->kind == RP_LAMBDA;
+    for (size_t i = w->scope.count; i-- > 0 && !let->var->node && !coin(w, let->id + 7, 2);) {
+        const rp_var *v = w->scope.at[i];
+        if (uses(let->at[1], v) || (calls && uses(let->at[0], v))) continue;
+        w->names[let->var->id] = w->names[v->id];
+        w->scope.at[i] = w->scope.at[--w->scope.count];
+        return;
+    }
 }
 
 /* ---- Blocks ---- */
@@ -52,9 +75,12 @@ static void name(printer *w, const rp_var *v)
 /* Lets, and what follows them. */
 static void print_chain(printer *w, const rp_expr *e, bool known)
 {
+    size_t scope = w->scope.count;
+    void **before = scope ? gpuc_ctx_memdup(w->p->ctx, w->scope.at, sizeof *before * scope) : NULL;
     for (; e->kind == RP_LET; e = e->at[1]) {
         const rp_expr *value = e->at[0];
         bool written = !e->var->node && !e->var->num_types && !omits(w, e->id);
+        hide(w, e);
         say(w, e->var->node ? "" : "let ");
         name(w, e->var);
         if (written) annotate(w, e->var->type);
@@ -65,8 +91,11 @@ static void print_chain(printer *w, const rp_expr *e, bool known)
             print(w, value, written);
         say(w, ";");
         line(w);
+        if (!e->var->node) gpuc_ptrs_push(w->p->ctx, &w->scope, e->var);
     }
     print(w, e, known);
+    w->scope.count = scope;
+    if (scope) memcpy(w->scope.at, before, sizeof *before * scope);
 }
 
 static void print_block(printer *w, const rp_expr *e, bool known)
@@ -156,6 +185,8 @@ static void print_params(printer *w, const rp_expr *e, bool params, bool result)
         name(w, e->params[i]);
         if (!params || e->itself || !omits(w, e->params[i]->id)) annotate(w, e->params[i]->type);
     }
+    size_t scope = w->scope.count;
+    for (int i = 0; i < e->num_params; i++) gpuc_ptrs_push(w->p->ctx, &w->scope, e->params[i]);
     say(w, ") ");
     if (written) {
         say(w, "-> ");
@@ -163,6 +194,7 @@ static void print_params(printer *w, const rp_expr *e, bool params, bool result)
         say(w, " ");
     }
     print_block(w, e->at[0], written || result);
+    w->scope.count = scope;
 }
 
 static void print_lambda(printer *w, const rp_expr *e, bool params, bool result)
@@ -366,6 +398,7 @@ static void print_function(printer *w, const rp_function *f)
         if (i) say(w, ", ");
         name(w, f->vars[i]);
         annotate(w, f->params[i]);
+        gpuc_ptrs_push(w->p->ctx, &w->scope, f->vars[i]);
     }
     say(w, ") ");
     bool written = f->ends != RP_CALLS_BEFORE || !omits(w, f->vars[0] ? f->vars[0]->id : 0);
@@ -376,6 +409,7 @@ static void print_function(printer *w, const rp_function *f)
     }
     print_block(w, f->body, written);
     say(w, "\n");
+    w->scope.count = 0;
 }
 
 static void print_data(gpuc_buf *out, const rp_data *d)
@@ -399,6 +433,8 @@ void rp_text(rp_program *p, bool bare, gpuc_buf *out)
 {
     printer w = {.p = p, .out = out, .bare = bare};
     gpuc_buf_init(&w.constants, p->ctx->allocator);
+    w.names = gpuc_new_array(p->ctx, int, p->next_id);
+    for (int i = 0; i < p->next_id; i++) w.names[i] = i;
     gpuc_buf_str(out, "import \"prelude.rly\"\n");
     for (size_t i = 0; i < p->data.count; i++)
         if (((const rp_data *)p->data.at[i])->own) print_data(out, p->data.at[i]);
