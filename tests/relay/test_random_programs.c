@@ -15,6 +15,7 @@ enum { WHOLE = GPUC_RELAY_PRINT_VERSION | GPUC_RELAY_PRINT_CONSTANTS | GPUC_RELA
 
 typedef struct job {
     rp_program *p;
+    const gpuc_rmodule *prelude; /* NULL: each text is parsed with its own */
     const char *text, *bare; /* of the program */
     const rp_value *value;
     int refused;
@@ -278,24 +279,48 @@ static void check_value(gpuc_ctx *ctx, const job *j, const gpuc_rmodule *m)
 
 /* ---- Text ---- */
 
-static gpuc_rmodule *parse(gpuc_ctx *ctx, const char *text)
+static gpuc_rmodule *parse(gpuc_ctx *ctx, const job *j, const char *text)
 {
-    return gpuc_relay_parse(ctx, text, "text", NULL);
+    return gpuc_relay_parse(ctx, text, "text", j->prelude);
+}
+
+static bool drop_prelude(gpuc_ctx *ctx, const gpuc_strmap *all, const gpuc_strmap *prelude, gpuc_strmap *out)
+{
+    gpuc_strmap_init(out, ctx);
+    for (uint32_t i = 0; i < all->map.count; i++) {
+        const gpuc_map_entry *e = &all->map.entries[i];
+        const void *known = gpuc_strmap_get(prelude, e->key);
+        if (known && known != e->value) return false;
+        if (!known) gpuc_strmap_set(out, e->key, e->value);
+    }
+    return true;
+}
+
+/* The program as text, without what it has of the prelude, unless a pass has changed that. */
+static const char *print(gpuc_ctx *ctx, const job *j, const gpuc_rmodule *m, bool *whole)
+{
+    gpuc_rmodule own = *m;
+    *whole = !j->prelude || !drop_prelude(ctx, &m->functions, &j->prelude->functions, &own.functions) ||
+             !drop_prelude(ctx, &m->adts, &j->prelude->adts, &own.adts);
+    return gpuc_relay_text(ctx, *whole ? m : &own, WHOLE);
 }
 
 /* Prints as what parses, has the same types, and prints the same. */
-static gpuc_rmodule *check_print(gpuc_ctx *ctx, const gpuc_rmodule *m)
+static gpuc_rmodule *check_print(gpuc_ctx *ctx, const job *j, const gpuc_rmodule *m)
 {
-    const char *first = gpuc_relay_text(ctx, m, WHOLE);
-    gpuc_rmodule *again = parse(ctx, first);
-    const char *second = gpuc_relay_text(ctx, again, WHOLE);
+    bool whole;
+    job again = *j;
+    const char *first = print(ctx, j, m, &whole);
+    if (whole) again.prelude = NULL;
+    gpuc_rmodule *parsed = parse(ctx, &again, first);
+    const char *second = print(ctx, &again, parsed, &whole);
     for (size_t i = 0; first[i] || second[i]; i++)
         if (first[i] != second[i]) {
             size_t from = i > 100 ? i - 100 : 0;
             FAIL(ctx, "it prints another text when it was parsed:\n%.160s\n--- before:\n%.160s",
                  second + from, first + from);
         }
-    return again;
+    return parsed;
 }
 
 /* ---- Passes ---- */
@@ -347,7 +372,7 @@ static void run_pass(gpuc_ctx *ctx, void *arg)
 static void check_pass(gpuc_ctx *ctx, job *j, int which)
 {
     static const char *const targets[] = {"c", "vulkan", "opencl"};
-    gpuc_rmodule *m = parse(ctx, j->text);
+    gpuc_rmodule *m = parse(ctx, j, j->text);
     pass_job run = {.which = which};
     run.pass = (gpuc_relay_pass_ctx){.ctx = ctx,
                                      .module = m,
@@ -364,7 +389,7 @@ static void check_pass(gpuc_ctx *ctx, job *j, int which)
     }
     GPUC_RAISE_IF(ctx, status);
     check_function_types(ctx, j->p, m);
-    check_print(ctx, m);
+    check_print(ctx, j, m);
     check_value(ctx, j, m);
 }
 
@@ -387,21 +412,22 @@ static void check(gpuc_ctx *ctx, void *arg)
     j->text = text_in(ctx, j->p, false);
     j->bare = text_in(ctx, j->p, true);
     if (j->shows) printf("%s\n", j->text);
+    if (j->p->seed % 8) j->prelude = gpuc_relay_parse(ctx, "import \"prelude.rly\"", "prelude", NULL);
     j->value = rp_run_main(ctx, j->p);
     j->doing = "types";
-    gpuc_rmodule *m = parse(ctx, j->text);
+    gpuc_rmodule *m = parse(ctx, j, j->text);
     check_types(ctx, j->p, m);
     j->doing = "printing";
-    gpuc_rmodule *again = check_print(ctx, m);
+    gpuc_rmodule *again = check_print(ctx, j, m);
     j->doing = "the interpreter";
     check_value(ctx, j, m);
     check_value(ctx, j, m);
     j->doing = "the interpreter, of what was printed";
     check_value(ctx, j, again);
     j->doing = "types that inference finds";
-    gpuc_rmodule *bare = parse(ctx, j->bare);
+    gpuc_rmodule *bare = parse(ctx, j, j->bare);
     check_types(ctx, j->p, bare);
-    check_print(ctx, bare);
+    check_print(ctx, j, bare);
     check_value(ctx, j, bare);
     for (int i = 0; i < NUM_PASSES; i++)
         if (i >= NUM_PASSES - 2 || (uint64_t)i % 5 == j->p->seed % 5) check_pass(ctx, j, i);
