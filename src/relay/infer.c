@@ -111,8 +111,8 @@ static const gpuc_rtype *callee_result(gpuc_ctx *ctx, gpuc_rmodule *m, const gpu
     if (t->kind != GPUC_RTYPE_FUNC)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a call's callee is not a function");
     if (t->n != c->n)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a function of %d parameters is called with %d arguments", t->n,
-                   c->n);
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a function of %d parameters is called with %d arguments",
+                   t->n, c->n);
     return t->ret;
 }
 

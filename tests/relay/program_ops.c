@@ -410,8 +410,7 @@ static rp_cell reduced(const rp_expr *e, const rp_value *x, const int *index)
     int from[RP_RANK];
     rp_cell sum = {0};
     for (int k = 0; k < x->type->dims[e->axis]; k++) {
-        for (int i = 0; i < x->type->ndim; i++)
-            from[i] = i == e->axis ? k : index[i < e->axis ? i : i - 1];
+        for (int i = 0; i < x->type->ndim; i++) from[i] = i == e->axis ? k : index[i < e->axis ? i : i - 1];
         rp_cell c = x->cells[number_at(x->type, from)];
         bool is_float = x->type->element == RP_FLOAT32;
         if (e->op == SUM)

@@ -71,8 +71,7 @@ static rp_expr *simplest(rp_program *p, const rp_type *t)
     } else if (t->kind == RP_DATA) {
         e->maker = &t->data->at[t->data->n - 1];
         e->n = e->maker->n;
-        for (int i = 0; i < e->n; i++)
-            e->at[i] = simplest(p, rp_substitute(p, e->maker->fields[i], t->at));
+        for (int i = 0; i < e->n; i++) e->at[i] = simplest(p, rp_substitute(p, e->maker->fields[i], t->at));
     } else if (t->kind == RP_FN) {
         e->n = 1;
         e->num_params = t->n;

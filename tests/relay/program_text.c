@@ -71,7 +71,6 @@ static void hide(printer *w, const rp_expr *let)
 
 /* ---- Blocks ---- */
 
-
 /* Lets, and what follows them. */
 static void print_chain(printer *w, const rp_expr *e, bool known)
 {
@@ -142,7 +141,8 @@ static void print_constant(printer *w, const rp_expr *e)
     rp_constant_cells(e->type, e->number, cells);
     for (int i = 0; i < n; i++) {
         float f = (float)cells[i].f;
-        memcpy(bytes + (size_t)i * size, e->type->element == RP_FLOAT32 ? (void *)&f : (void *)&cells[i], size);
+        memcpy(bytes + (size_t)i * size, e->type->element == RP_FLOAT32 ? (void *)&f : (void *)&cells[i],
+               size);
     }
     gpuc_buf_printf(w->out, "meta[relay.Constant][%d]", w->num_constants++);
     rp_type_text(&w->constants, e->type);
@@ -210,7 +210,8 @@ static void print_generic(printer *w, const rp_expr *e, const rp_var *var)
     print_params(w, e, false, false);
 }
 
-static void print_args(printer *w, const rp_type *callee, unsigned outer, const rp_expr *const *args, bool known)
+static void print_args(printer *w, const rp_type *callee, unsigned outer, const rp_expr *const *args,
+                       bool known)
 {
     bool inside[RP_FIELDS], params[RP_FIELDS];
     find_known(callee, outer, args, known, inside, params);

@@ -122,8 +122,7 @@ static const rp_value *fold(machine *m, const rp_value *const *a, bool right)
 {
     const rp_value *at[MAX_LIST], *v = a[1];
     int n = take_list(m, a[2], at);
-    for (int i = 0; i < n; i++)
-        v = right ? apply2(m, a[0], at[n - 1 - i], v) : apply2(m, a[0], v, at[i]);
+    for (int i = 0; i < n; i++) v = right ? apply2(m, a[0], at[n - 1 - i], v) : apply2(m, a[0], v, at[i]);
     return v;
 }
 

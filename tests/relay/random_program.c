@@ -251,7 +251,8 @@ static rp_expr *counting(maker *g, const rp_type *t, rp_var *counter, int before
     int all = g->num_rights;
     memcpy(kept, g->rights, sizeof kept);
     e->n = 3;
-    e->at[0] = rp_binary(g->p, "less", rp_scalar(g->p, RP_BOOL), use(g, counter), number(g, counter->type, 1));
+    e->at[0] =
+        rp_binary(g->p, "less", rp_scalar(g->p, RP_BOOL), use(g, counter), number(g, counter->type, 1));
     g->num_rights = before;
     int budget = g->left;
     g->left = budget / 3;
@@ -512,7 +513,8 @@ static void list_holes(rp_pattern *p, int depth, rp_pattern **out, int *n)
     for (int i = 0; i < p->n; i++) list_holes(p->at[i], depth + 1, out, n);
 }
 
-static void put_fields(maker *g, rp_pattern *p, int n, const rp_type *const *fields, const rp_type *const *args)
+static void put_fields(maker *g, rp_pattern *p, int n, const rp_type *const *fields,
+                       const rp_type *const *args)
 {
     p->n = n;
     for (int i = 0; i < n; i++)
@@ -657,9 +659,9 @@ static rp_expr *by_type(maker *g, const rp_type *t)
 static rp_expr *make(void *arg, const rp_type *t)
 {
     static rp_expr *(*const kinds[])(maker *, const rp_type *) = {
-        from_var,  by_type,  by_type,   by_type,           from_let,   from_let,   from_if,
-        from_call, from_get, from_call, from_function_var, from_generic_var,
-        from_match, from_closure, from_closure};
+        from_var,          by_type,          by_type,    by_type,      from_let,
+        from_let,          from_if,          from_call,  from_get,     from_call,
+        from_function_var, from_generic_var, from_match, from_closure, from_closure};
     maker *g = arg;
     int budget = --g->left, mine = budget * (1 + below(g, 4)) / 4;
     if (mine <= 0 || g->depth > MAX_DEPTH || below(g, MAX_DEPTH + 2) < g->depth / 2) return leaf(g, t);

@@ -54,10 +54,10 @@ struct rp_data {
 typedef struct rp_var {
     int id;
     const rp_type *type;
-    bool node;    /* %1, not %x */
-    bool counter; /* a function whose first argument is a number that it counts down */
+    bool node;                 /* %1, not %x */
+    bool counter;              /* a function whose first argument is a number that it counts down */
     int num_types, first_type; /* of a function with type parameters: they are numbers first_type to ... */
-    int size;     /* 1: a parameter that recursion makes smaller; 2: a part of it */
+    int size;                  /* 1: a parameter that recursion makes smaller; 2: a part of it */
 } rp_var;
 
 typedef struct rp_pattern {

@@ -16,7 +16,7 @@ enum { WHOLE = GPUC_RELAY_PRINT_VERSION | GPUC_RELAY_PRINT_CONSTANTS | GPUC_RELA
 typedef struct job {
     rp_program *p;
     const gpuc_rmodule *prelude; /* NULL: each text is parsed with its own */
-    const char *text, *bare; /* of the program */
+    const char *text, *bare;     /* of the program */
     const rp_value *value;
     int refused;
     const char *doing;
@@ -198,7 +198,7 @@ static gpuc_relay_value *given(gpuc_ctx *ctx, gpuc_relay_interpreter *i, const r
         int64_t dims[RP_RANK];
         size_t size = gpuc_dtype_bytes(t);
         int n = rp_count(v->type);
-        char *bytes = gpuc_new_array(ctx, char, size * (size_t)n);
+        char *bytes = gpuc_new_array(ctx, char, size *(size_t)n);
         for (int k = 0; k < v->type->ndim; k++) dims[k] = v->type->dims[k];
         for (int k = 0; k < n; k++) {
             float f = (float)v->cells[k].f;

@@ -17,7 +17,8 @@ static void expect_types(gpuc_ctx *ctx, const char *text, void (*pass)(gpuc_rela
 {
     gpuc_rmodule *m = program(ctx, text), *after = run_pass(ctx, m, pass, "c");
     const char *printed = gpuc_relay_text(ctx, after, TYPES);
-    assert_string_equal(gpuc_relay_text(ctx, gpuc_relay_parse(ctx, printed, "printed", NULL), TYPES), printed);
+    assert_string_equal(gpuc_relay_text(ctx, gpuc_relay_parse(ctx, printed, "printed", NULL), TYPES),
+                        printed);
     for (int i = 0; i < gpuc_rmodule_num_functions(after); i++) {
         const char *name = gpuc_rmodule_function_name(after, i);
         assert_string_equal(gpuc_rmodule_function_type(ctx, after, name),
@@ -31,7 +32,8 @@ static void what_is_rebuilt(gpuc_ctx *ctx, void *arg)
     static const char *const texts[] = {
         "def @main(%x: int32) { @id(%x + 1) + @id(1) }",
         "def @main() { (Cons(1, Nil), Cons(1, Cons(1, Nil)), Cons(Cons(1, Nil), Nil)) }",
-        "def @pair[A, B](%a: A, %b: B) -> (A, B, int32) { (%a, %b, 1 + 1) } def @main() { @pair(1, 1f).0 + 1 }",
+        "def @pair[A, B](%a: A, %b: B) -> (A, B, int32) { (%a, %b, 1 + 1) } def @main() { @pair(1, 1f).0 + 1 "
+        "}",
         "def @main(%c: bool) { if (%c) { Cons(1, Nil) } else { Cons(1 + 1, Cons(1, Nil)) } }",
         "def @main(%xs: List[int32]) { match (%xs) { Cons(%x, _) => Cons((%x + 1, 1), Nil), Nil => Nil } }",
         "def @main() { let %f = fn [A](%x: A) -> (A, int32) { (%x, 1) }; (%f(1), %f(1f), 1 + 1) }",
@@ -69,10 +71,11 @@ static void nodes_that_closures_share(gpuc_ctx *ctx, void *arg)
                              "#[constants] Tensor[(2), int32] \"AQAAAAIAAAA=\"",
                              gpuc_relay_pass_fold_constant);
     assert_non_null(strstr(text, "    add(%x, 2)\n  };\n  (%0, 3)\n}\n"));
-    text = after(ctx,
-                 "def @main(%y: int32) { %0 = { let %f = fn (%x: int32) { %x + %y }; let %unused = 1; %f(2) };\n"
-                 "  (fn (%z: int32) { %z + %0 }, %0) }",
-                 gpuc_relay_pass_dead_code);
+    text =
+        after(ctx,
+              "def @main(%y: int32) { %0 = { let %f = fn (%x: int32) { %x + %y }; let %unused = 1; %f(2) };\n"
+              "  (fn (%z: int32) { %z + %0 }, %0) }",
+              gpuc_relay_pass_dead_code);
     assert_non_null(strstr(text, "def @main(%y: int32) {\n"
                                  "  %0 = {\n"
                                  "    let %f = fn (%x: int32) {\n"
@@ -91,8 +94,9 @@ static void nodes_that_closures_share(gpuc_ctx *ctx, void *arg)
 static void outputs(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    expect_types(ctx, "def @main[A](%x: List[int32], %y: int32, %z: A) -> (List[int32], int32, A) { (%x, %y, %z) }",
-                 gpuc_relay_pass_copy_outputs);
+    expect_types(
+        ctx, "def @main[A](%x: List[int32], %y: int32, %z: A) -> (List[int32], int32, A) { (%x, %y, %z) }",
+        gpuc_relay_pass_copy_outputs);
 }
 
 typedef struct job {
