@@ -261,20 +261,47 @@ static void release(void *v)
     gpuc_relay_value_release(v);
 }
 
+typedef struct run_job {
+    const job *j;
+    gpuc_relay_interpreter *i;
+} run_job;
+
+static void run_main(gpuc_ctx *ctx, void *arg)
+{
+    run_job *r = arg;
+    const job *j = r->j;
+    gpuc_relay_value *args[RP_PARAMS];
+    for (int k = 0; k < j->p->num_args; k++) {
+        args[k] = given(ctx, r->i, rp_evaluate(ctx, j->p, j->p->args[k]));
+        gpuc_ctx_push_cleanup(ctx, release, args[k]);
+    }
+    gpuc_relay_value *v = gpuc_relay_interpret(r->i, "main", j->p->num_args, args);
+    gpuc_ctx_push_cleanup(ctx, release, v);
+    compare(ctx, j->value, v);
+    for (int k = 0; k <= j->p->num_args; k++) gpuc_ctx_pop_cleanup(ctx, true);
+}
+
 static void check_value(gpuc_ctx *ctx, const job *j, const gpuc_rmodule *m)
 {
     gpuc_relay_interpreter_desc desc = GPUC_RELAY_INTERPRETER_DESC_INIT;
     desc.max_bytes = 64 << 20;
-    gpuc_relay_interpreter *i = gpuc_relay_interpreter_create(ctx, m, &desc);
-    gpuc_relay_value *args[RP_PARAMS];
-    for (int k = 0; k < j->p->num_args; k++) {
-        args[k] = given(ctx, i, rp_evaluate(ctx, j->p, j->p->args[k]));
-        gpuc_ctx_push_cleanup(ctx, release, args[k]);
+    run_job r = {j, gpuc_relay_interpreter_create(ctx, m, &desc)};
+    run_main(ctx, &r);
+}
+
+/* With little memory, or few calls, it says so, and may be asked again. */
+static void check_limits(gpuc_ctx *ctx, const job *j, const gpuc_rmodule *m)
+{
+    fx_rng random = {j->p->seed};
+    gpuc_relay_interpreter_desc desc = GPUC_RELAY_INTERPRETER_DESC_INIT;
+    desc.max_bytes = 1 + (uint64_t)fx_below(&random, 20000);
+    desc.max_calls = 1 + (uint64_t)fx_below(&random, 6);
+    run_job r = {j, gpuc_relay_interpreter_create(ctx, m, &desc)};
+    for (int i = 0; i < 2; i++) {
+        gpuc_status status = gpuc_ctx_protect(ctx, run_main, &r);
+        if (status && gpuc_status_code(status) != GPUC_OUT_OF_MEMORY) GPUC_RAISE_IF(ctx, status);
+        gpuc_status_release(status);
     }
-    gpuc_relay_value *v = gpuc_relay_interpret(i, "main", j->p->num_args, args);
-    gpuc_ctx_push_cleanup(ctx, release, v);
-    compare(ctx, j->value, v);
-    for (int k = 0; k <= j->p->num_args; k++) gpuc_ctx_pop_cleanup(ctx, true);
 }
 
 /* ---- Text ---- */
@@ -421,6 +448,7 @@ static void check(gpuc_ctx *ctx, void *arg)
     gpuc_rmodule *again = check_print(ctx, j, m);
     j->doing = "the interpreter";
     check_value(ctx, j, m);
+    check_limits(ctx, j, m);
     check_value(ctx, j, m);
     j->doing = "the interpreter, of what was printed";
     check_value(ctx, j, again);
