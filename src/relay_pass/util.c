@@ -18,15 +18,18 @@ static bool has_tensors_only(const gpuc_rtype *t)
     return t->kind == GPUC_RTYPE_TENSOR || t->kind == GPUC_RTYPE_TUPLE;
 }
 
+static bool calls_operator(const gpuc_rexpr *callee)
+{
+    if (callee->kind != GPUC_REXPR_FUNCTION) return callee->kind == GPUC_REXPR_OP;
+    const gpuc_attrs *attrs = gpuc_as_rfunction(callee)->attrs;
+    return gpuc_attrs_find(attrs, "primitive") || gpuc_attrs_find(attrs, "compiler");
+}
+
 /* What e has that no graph has; NULL: nothing. */
 static const char *beyond_graphs(const gpuc_rexpr *e)
 {
     switch (e->kind) {
-    case GPUC_REXPR_CALL: {
-        gpuc_rexpr_kind callee = gpuc_as_rcall(e)->callee->kind;
-        bool primitive = callee == GPUC_REXPR_OP || callee == GPUC_REXPR_FUNCTION;
-        return primitive ? NULL : "a call of a function";
-    }
+    case GPUC_REXPR_CALL: return calls_operator(gpuc_as_rcall(e)->callee) ? NULL : "a call of a function";
     case GPUC_REXPR_LET: return "a let";
     case GPUC_REXPR_IF: return "an if";
     case GPUC_REXPR_MATCH: return "a match";

@@ -177,9 +177,18 @@ static void print_types(printer *w, int first, int n)
     say(w, n ? "](" : "(");
 }
 
+static bool gives_function(const rp_type *t)
+{
+    if (t->kind == RP_FN) return true;
+    for (int i = 0; i < t->n; i++)
+        if (gives_function(t->at[i])) return true;
+    return false;
+}
+
+/* Without its type, a result that is a function of the program keeps its type parameters. */
 static void print_params(printer *w, const rp_expr *e, bool params, bool result)
 {
-    bool written = e->itself || !omits(w, e->id + 1);
+    bool written = e->itself || gives_function(e->type->ret) || !omits(w, e->id + 1);
     for (int i = 0; i < e->num_params; i++) {
         if (i) say(w, ", ");
         name(w, e->params[i]);

@@ -325,13 +325,15 @@ static rp_expr *from_let(maker *g, const rp_type *t)
 }
 
 static rp_expr *from_function_var(maker *g, const rp_type *t);
+static rp_expr *call_of(maker *g, const rp_type *t, rp_expr *callee, rp_expr *first);
 
-/* A closure that is called behind it. */
+/* A closure that is called behind it, or at once. */
 static rp_expr *from_closure(maker *g, const rp_type *t)
 {
     const rp_type *at[RP_PARAMS];
     int n = below(g, RP_PARAMS), vars = g->num_vars;
     for (int i = 0; i < n; i++) at[i] = random_type(g, 1);
+    if (chance(g, 5)) return call_of(g, t, lambda(g, rp_fn(g->p, n, at, t), made), NULL);
     rp_expr *e = rp_new(g->p, RP_LET, t);
     e->n = 2;
     e->var = new_var(g, rp_fn(g->p, n, at, t));

@@ -116,6 +116,7 @@ static void graphs_only(gpuc_ctx *ctx, void *arg)
         {"def @main(%x: int32) { let %y = %x + 1; %y }", "a let|text:3:24"},
         {"def @main(%x: bool) { if (%x) { 1 } else { 2 } }", "an if|text:3:23"},
         {"def @main(%x: int32) { @id(%x) }", "a call of a function|text:3:"},
+        {"def @main(%x: int32) { fn (%y: int32) { %y }(%x) }", "a call of a function"},
         {"def @main(%x: int32) { (%x, @id) }", "a function as a value"},
         {"def @main(%x: int32) { (%x, fn (%y: int32) { %y }) }", "a function as a value"},
         {"def @main(%x: int32) { (%x, Cons(%x, Nil)) }", "a call of a function"},
