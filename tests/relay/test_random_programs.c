@@ -190,6 +190,11 @@ static const gpuc_dtype dtypes[] = {[RP_BOOL] = {GPUC_DTYPE_BOOL, 8, 1},
                                     [RP_INT64] = {GPUC_DTYPE_INT, 64, 1},
                                     [RP_FLOAT32] = {GPUC_DTYPE_FLOAT, 32, 1}};
 
+static void release(void *v)
+{
+    gpuc_relay_value_release(v);
+}
+
 static gpuc_relay_value *given(gpuc_ctx *ctx, gpuc_relay_interpreter *i, const rp_value *v)
 {
     gpuc_relay_value *fields[RP_FIELDS], *out;
@@ -206,10 +211,13 @@ static gpuc_relay_value *given(gpuc_ctx *ctx, gpuc_relay_interpreter *i, const r
         }
         return gpuc_relay_make_tensor(i, t, v->type->ndim, dims, bytes);
     }
-    for (int k = 0; k < v->n; k++) fields[k] = given(ctx, i, v->fields[k]);
+    for (int k = 0; k < v->n; k++) {
+        fields[k] = given(ctx, i, v->fields[k]);
+        gpuc_ctx_push_cleanup(ctx, release, fields[k]);
+    }
     out = v->maker ? gpuc_relay_make_data(i, v->maker->name, v->n, fields)
                    : gpuc_relay_make_tuple(i, v->n, fields);
-    for (int k = 0; k < v->n; k++) gpuc_relay_value_release(fields[k]);
+    for (int k = 0; k < v->n; k++) gpuc_ctx_pop_cleanup(ctx, true);
     return out;
 }
 
@@ -254,11 +262,6 @@ static void compare(gpuc_ctx *ctx, const rp_value *want, const gpuc_relay_value 
         FAIL(ctx, "the value is %s, should be %s", gpuc_relay_value_constructor(got), want->maker->name);
     if (gpuc_relay_value_num_fields(got) != want->n) FAIL(ctx, "the value has another number of fields");
     for (int i = 0; i < want->n; i++) compare(ctx, want->fields[i], gpuc_relay_value_field(got, i));
-}
-
-static void release(void *v)
-{
-    gpuc_relay_value_release(v);
 }
 
 typedef struct run_job {
