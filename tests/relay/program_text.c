@@ -439,19 +439,47 @@ static void print_data(gpuc_buf *out, const rp_data *d)
     gpuc_buf_str(out, "}\n");
 }
 
+/* Whether the text has the type, or a constructor of it. */
+static bool mentions(const char *text, const rp_data *d)
+{
+    bool found = strstr(text, d->name) != NULL;
+    for (int i = 0; i < d->n; i++) found = found || strstr(text, d->at[i].name);
+    return found;
+}
+
+/* Types that the functions need: each may need those before it. */
+static void print_used_data(rp_program *p, const char *functions, gpuc_buf *out)
+{
+    const char *text = "", *all = functions;
+    for (size_t i = p->data.count; i-- > 0;) {
+        const rp_data *d = p->data.at[i];
+        gpuc_buf one;
+        if (!d->own || !mentions(all, d)) continue;
+        gpuc_buf_init(&one, p->ctx->allocator);
+        print_data(&one, d);
+        text = gpuc_ctx_printf(p->ctx, "%s%s", gpuc_buf_cstr(&one), text);
+        all = gpuc_ctx_printf(p->ctx, "%s%s", text, functions);
+        gpuc_buf_deinit(&one);
+    }
+    gpuc_buf_str(out, text);
+}
+
 void rp_text(rp_program *p, bool bare, gpuc_buf *out)
 {
-    printer w = {.p = p, .out = out, .bare = bare};
+    gpuc_buf functions;
+    printer w = {.p = p, .out = &functions, .bare = bare};
+    gpuc_buf_init(&functions, p->ctx->allocator);
     gpuc_buf_init(&w.constants, p->ctx->allocator);
     w.names = gpuc_new_array(p->ctx, int, p->next_id);
     for (int i = 0; i < p->next_id; i++) w.names[i] = i;
     gpuc_buf_str(out, "import \"prelude.rly\"\n");
-    for (size_t i = 0; i < p->data.count; i++)
-        if (((const rp_data *)p->data.at[i])->own) print_data(out, p->data.at[i]);
     for (int i = 0; i < p->num_functions; i++) {
         int from = p->seed % 2 ? i : p->num_functions - 1 - i; /* the order does not matter */
         if (p->functions[from]->body) print_function(&w, p->functions[from]);
     }
+    print_used_data(p, gpuc_buf_cstr(&functions), out);
+    gpuc_buf_str(out, gpuc_buf_cstr(&functions));
+    gpuc_buf_deinit(&functions);
     if (w.num_constants) gpuc_buf_printf(out, "\n#[constants]\n%s", gpuc_buf_cstr(&w.constants));
     gpuc_buf_deinit(&w.constants);
 }
