@@ -417,9 +417,9 @@ static const rp_function *pick_function(maker *g, const rp_type *t, bool as_valu
         const rp_type *trial[RP_FIELDS] = {0};
         if (n == RP_FUNCTIONS) break;
         if (f->group >= g->group || !rp_fits(as_value ? f->type : f->ret, t, trial)) continue;
-        bool own = f->group >= 0;
+        bool often = f->group >= 0 || f->ret->kind != RP_PARAM; /* @id and folds give any type */
         found[n++] = f;
-        for (int k = 0; own && k < 3 && n < RP_FUNCTIONS; k++) found[n++] = f; /* more often */
+        for (int k = 0; often && k < 3 && n < RP_FUNCTIONS; k++) found[n++] = f;
     }
     if (!n) return NULL;
     const rp_function *f = found[below(g, n)];
@@ -661,8 +661,8 @@ static rp_expr *by_type(maker *g, const rp_type *t)
 static rp_expr *make(void *arg, const rp_type *t)
 {
     static rp_expr *(*const kinds[])(maker *, const rp_type *) = {
-        from_var,          by_type,          by_type,    by_type,      from_let,
-        from_let,          from_if,          from_call,  from_get,     from_call,
+        from_var,          by_type,          by_type,    by_type,      by_type,     by_type,
+        from_let,          from_let,         from_if,    from_call,    from_get,    from_call,
         from_function_var, from_generic_var, from_match, from_closure, from_closure};
     maker *g = arg;
     int budget = --g->left, mine = budget * (1 + below(g, 4)) / 4;
