@@ -309,6 +309,14 @@ gpuc_rexpr *gpuc_relay_generic_function(gpuc_ctx *ctx, int num_type_params,
     return &f->base;
 }
 
+gpuc_rexpr *gpuc_relay_function_with(gpuc_ctx *ctx, const gpuc_rfunction *f, gpuc_rexpr *const *params,
+                                     gpuc_rexpr *body)
+{
+    if (!f->num_type_params && !f->ret) return gpuc_relay_function(ctx, f->n, params, body, f->attrs);
+    return gpuc_relay_generic_function(ctx, f->num_type_params, f->type_params, f->n, params, f->ret, body,
+                                       f->attrs);
+}
+
 gpuc_rexpr *gpuc_relay_if(gpuc_ctx *ctx, gpuc_rexpr *cond, gpuc_rexpr *then_branch, gpuc_rexpr *else_branch)
 {
     gpuc_relay_need(ctx, "an if", "condition", cond);

@@ -202,6 +202,9 @@ typedef struct gpuc_relay_read {
 /* Adds one to the list, with a new symbol: the name, and a number that no other has. */
 gpuc_expr gpuc_relay_read_size(gpuc_ctx *ctx, gpuc_ptrs *reads, const char *name, gpuc_rexpr *number,
                                gpuc_expr max);
+/* A function like f with other parameters, as many, and another body of the same type. */
+gpuc_rexpr *gpuc_relay_function_with(gpuc_ctx *ctx, const gpuc_rfunction *f, gpuc_rexpr *const *params,
+                                     gpuc_rexpr *body);
 /* Sets the source names of an expression (joined when it came from several). Returns e. */
 gpuc_rexpr *gpuc_relay_with_source(gpuc_ctx *ctx, gpuc_rexpr *e, const char *source);
 /* Sets the source names of all expressions below root that have none and were made since ctx->next_id was
@@ -274,8 +277,8 @@ typedef struct gpuc_relay_walk {
 void gpuc_relay_walk_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, const gpuc_relay_walk *w, gpuc_ptrs *out);
 /* Distinct subexpressions, children before parents; function bodies are entered if into_functions. */
 void gpuc_relay_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, bool into_functions, gpuc_ptrs *out);
-/* gpuc_relay_mutate of a graph: functions inside of root are left alone, types of rebuilt nodes are inferred at
- * once, and what rewrite makes takes the source of the node that it stands for. */
+/* gpuc_relay_mutate of a graph: functions inside of root that are primitive are left alone, types of rebuilt nodes are
+ * inferred at once, and what rewrite makes takes the source of the node that it stands for. */
 gpuc_rexpr *gpuc_relay_rewrite(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_rewrite_fn rewrite, void *arg);
 /* Chooses how to compute a call; NULL: as its row does. */
 typedef struct gpuc_relay_chooser {

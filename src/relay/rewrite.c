@@ -7,7 +7,7 @@ typedef struct rewriter {
     gpuc_ctx *ctx;
     gpuc_relay_rewrite_fn rewrite; /* NULL: nodes stay as they are */
     void *arg;
-    bool is_graph;     /* functions are left alone, types follow at once */
+    bool is_graph;     /* primitive functions are left alone, types follow at once */
     gpuc_map done;     /* old -> new */
     gpuc_map seen;     /* old -> itself */
     gpuc_map value_of; /* variable whose type follows from a value -> that */
@@ -106,10 +106,7 @@ static gpuc_rexpr *rebuild(rewriter *r, gpuc_rexpr *e)
         gpuc_rexpr *const *params = get_list(r, f->n, f->params);
         for (int i = 0; i < f->n; i++) get_bound(r, f->params[i]);
         gpuc_rexpr *body = get(r, f->body);
-        if (!r->changed) return e;
-        if (!f->num_type_params && !f->ret) return gpuc_relay_function(ctx, f->n, params, body, f->attrs);
-        return gpuc_relay_generic_function(ctx, f->num_type_params, f->type_params, f->n, params, f->ret,
-                                           body, f->attrs);
+        return r->changed ? gpuc_relay_function_with(ctx, f, params, body) : e;
     }
     case GPUC_REXPR_IF: {
         const gpuc_rif *f = gpuc_as_rif(e);
@@ -128,12 +125,18 @@ static gpuc_rexpr *scoped_operand(const gpuc_rexpr *e, int i, void *arg)
     return gpuc_relay_scoped_operand(e, i);
 }
 
+/* Functions that were made of a group of operators, or for another compiler, stay as they are. */
+static gpuc_rexpr *graph_operand(const gpuc_rexpr *e, int i, void *root)
+{
+    const gpuc_attrs *attrs = e->kind == GPUC_REXPR_FUNCTION ? gpuc_as_rfunction(e)->attrs : NULL;
+    bool whole = gpuc_attrs_find(attrs, "primitive") || gpuc_attrs_find(attrs, "compiler");
+    return e == root || !whole ? gpuc_relay_operand(e, i) : NULL;
+}
+
 static void list(rewriter *r, gpuc_rexpr *root, gpuc_ptrs *order)
 {
-    if (r->is_graph)
-        gpuc_relay_post_order(r->ctx, root, false, order);
-    else
-        gpuc_relay_walk_post_order(r->ctx, root, &(gpuc_relay_walk){.child = scoped_operand}, order);
+    gpuc_relay_walk graph = {.child = graph_operand, .arg = root}, whole = {.child = scoped_operand};
+    gpuc_relay_walk_post_order(r->ctx, root, r->is_graph ? &graph : &whole, order);
 }
 
 static void begin(rewriter *r)
