@@ -487,6 +487,7 @@ void gpuc_relay_eval_compile(gpuc_relay_interpreter *i, gpuc_relay_eval_code *co
     code->num_held = (int)code->held.count;
     code->num_regs = 0;
     code->num_ins = 0;
+    code->num_checked = 0;
     for (int k = 0; k < f->n; k++) set_reg(code, f->params[k], new_reg(&c));
     for (int k = 0; k < code->num_held; k++) set_reg(code, code->held.at[k], new_reg(&c));
     code->self = code->self_var ? new_reg(&c) : -1;
