@@ -418,6 +418,7 @@ static void check_pass(gpuc_ctx *ctx, job *j, int which)
         return;
     }
     GPUC_RAISE_IF(ctx, status);
+    gpuc_relay_validate(ctx, m, passes[which].name);
     check_function_types(ctx, j->p, m);
     check_print(ctx, j, m);
     check_value(ctx, j, m);
