@@ -45,6 +45,17 @@ struct gpuc_ctx {
     struct gpuc_at_destroy *at_destroy; /* newest */
 };
 
+/* Whether programs are checked after each pass. */
+static inline bool gpuc_ctx_validates(const gpuc_ctx *ctx)
+{
+#ifdef NDEBUG
+    return (ctx->debug & GPUC_DEBUG_VALIDATE) != 0;
+#else
+    (void)ctx;
+    return true;
+#endif
+}
+
 /* Creates a context for a part of the work, with the parent's allocator, runtime and places for files. */
 GPUC_NODISCARD gpuc_status gpuc_ctx_create_child(const gpuc_ctx *parent, gpuc_ctx **out_ctx);
 

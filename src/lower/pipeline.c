@@ -80,16 +80,6 @@ const char *gpuc_lower_pass_name(int i)
 /* ---- Running one ----------------------------------------------------------------------------------------
  */
 
-static bool validates(const gpuc_ctx *ctx)
-{
-#ifdef NDEBUG
-    return (ctx->debug & GPUC_DEBUG_VALIDATE) != 0;
-#else
-    (void)ctx;
-    return true;
-#endif
-}
-
 static void dump(gpuc_ctx *ctx, const char *name, const gpuc_tir_func *f, bool changed)
 {
     if (!(ctx->debug & GPUC_DEBUG_PRINT)) return;
@@ -116,7 +106,7 @@ static gpuc_tir_func *run_pass(gpuc_pass_ctx *p, const pass_entry *e, gpuc_tir_f
         fprintf(stderr, "%10.3f ms  %-18s %s\n", now_ms() - start, e->name, f->name);
     if (e->stage > (int)out->stage) out = gpuc_lower_with_body(ctx, out, out->body, (gpuc_tir_stage)e->stage);
     dump(ctx, e->name, out, out != f);
-    if (out != f && validates(ctx)) gpuc_tir_validate(ctx, out, e->name);
+    if (out != f && gpuc_ctx_validates(ctx)) gpuc_tir_validate(ctx, out, e->name);
     return out;
 }
 
@@ -125,7 +115,7 @@ static gpuc_tir_program *split(gpuc_pass_ctx *p, gpuc_tir_func *f)
     gpuc_tir_program *program = gpuc_lower_split_kernels(p, f);
     for (int i = 0; i < program->num_kernels; i++) {
         dump(p->ctx, split_name, program->kernels[i], true);
-        if (validates(p->ctx)) gpuc_tir_validate(p->ctx, program->kernels[i], split_name);
+        if (gpuc_ctx_validates(p->ctx)) gpuc_tir_validate(p->ctx, program->kernels[i], split_name);
     }
     return program;
 }
@@ -143,7 +133,7 @@ gpuc_tir_program *gpuc_lower(gpuc_ctx *ctx, const gpuc_tir_func *func, const gpu
         for (size_t i = 0; i < COUNT(kernel_passes); i++) f = run_pass(&p, &kernel_passes[i], f);
         gpuc_lower_check_limits(&p, f);
         kernels[k] = gpuc_lower_with_body(ctx, f, f->body, GPUC_TIR_STAGE_TARGET);
-        if (validates(ctx)) gpuc_tir_validate(ctx, kernels[k], "lowering");
+        if (gpuc_ctx_validates(ctx)) gpuc_tir_validate(ctx, kernels[k], "lowering");
     }
     program->kernels = kernels;
     gpuc_tir_rule_print(ctx, func->name);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The functions of gpuc/relay.h: texts in and out of a context. */
-#include "relay/relay.h"
+#include "relay/infer.h"
 
 static void deinit_buf(void *buf)
 {
@@ -21,27 +21,38 @@ static const char *take_text(gpuc_ctx *ctx, gpuc_buf *out)
     return text;
 }
 
-static void check_given(gpuc_ctx *ctx, const char *doing, const char *what, const void *given)
-{
-    if (!given) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s a Relay program: the %s is NULL", doing, what);
-}
-
 static void copy_names(gpuc_strmap *to, const gpuc_strmap *from)
 {
     for (uint32_t i = 0; i < from->map.count; i++)
         gpuc_strmap_set(to, from->map.entries[i].key, from->map.entries[i].value);
 }
 
+void gpuc_rmodule_copy_types(gpuc_rmodule *to, const gpuc_rmodule *from)
+{
+    copy_names(&to->adts, &from->adts);
+    copy_names(&to->constructors, &from->constructors);
+    copy_names(&to->imports, &from->imports);
+}
+
+void gpuc_rmodule_copy_interface(gpuc_rmodule *to, const gpuc_rmodule *from)
+{
+    to->num_outputs = from->num_outputs;
+    to->output_names = from->output_names;
+    copy_names(&to->defaults, &from->defaults);
+    copy_names(&to->input_images, &from->input_images);
+    copy_names(&to->output_images, &from->output_images);
+    for (size_t i = 0; i < from->conditions.count; i++)
+        gpuc_ptrs_push(to->ctx, &to->conditions, from->conditions.at[i]);
+}
+
 gpuc_rmodule *gpuc_relay_parse(gpuc_ctx *ctx, const char *text, const char *origin, const gpuc_rmodule *with)
 {
-    check_given(ctx, "parsing", "text", text);
-    check_given(ctx, "parsing", "origin", origin);
+    gpuc_relay_need(ctx, "parsing a Relay program", "text", text);
+    gpuc_relay_need(ctx, "parsing a Relay program", "origin", origin);
     gpuc_rmodule *m = gpuc_rmodule_create(ctx);
     if (with) {
         copy_names(&m->functions, &with->functions);
-        copy_names(&m->adts, &with->adts);
-        copy_names(&m->constructors, &with->constructors);
-        copy_names(&m->imports, &with->imports);
+        gpuc_rmodule_copy_types(m, with);
     }
     gpuc_relay_parse_text(ctx, m, text, origin, NULL);
     gpuc_relay_infer_functions(ctx, m, with ? with->functions.map.count : 0);
@@ -51,7 +62,7 @@ gpuc_rmodule *gpuc_relay_parse(gpuc_ctx *ctx, const char *text, const char *orig
 const char *gpuc_relay_text(gpuc_ctx *ctx, const gpuc_rmodule *m, int flags)
 {
     gpuc_buf out;
-    check_given(ctx, "printing", "module", m);
+    gpuc_relay_need(ctx, "printing a Relay program", "module", m);
     begin_text(ctx, &out);
     gpuc_relay_print(ctx, &out, m, flags, NULL);
     return take_text(ctx, &out);
@@ -78,13 +89,16 @@ const char *gpuc_rmodule_param_name(const gpuc_rmodule *m, const char *function,
     return i >= 0 && i < f->n ? gpuc_as_rvar(f->params[i])->name : NULL;
 }
 
-const char *gpuc_rmodule_function_type(gpuc_ctx *ctx, const gpuc_rmodule *m, const char *name)
+const char *gpuc_relay_rtype_text(gpuc_ctx *ctx, const gpuc_rtype *t)
 {
     gpuc_buf out;
-    check_given(ctx, "asking", "module", m);
-    check_given(ctx, "asking", "name of a function", name);
-    const gpuc_rexpr *f = gpuc_rmodule_get(m, name);
     begin_text(ctx, &out);
-    gpuc_relay_rtype_print(ctx, &out, f->type);
+    gpuc_relay_rtype_print(ctx, &out, t);
     return take_text(ctx, &out);
+}
+
+const char *gpuc_rmodule_function_type(gpuc_ctx *ctx, const gpuc_rmodule *m, const char *name)
+{
+    gpuc_relay_need(ctx, "the type of a function", "module", m);
+    return gpuc_relay_rtype_text(ctx, gpuc_rmodule_get(m, name)->type);
 }

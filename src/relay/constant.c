@@ -62,6 +62,8 @@ gpuc_rexpr *gpuc_relay_const_bytes(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, co
                                    const void *bytes)
 {
     const gpuc_rtype *type = gpuc_relay_rtype_tensor_static(ctx, dtype, ndim, dims);
+    if (gpuc_relay_tensor_type_bytes(ctx, &type->tensor))
+        gpuc_relay_need(ctx, "a constant", "list of elements", bytes);
     gpuc_const_data *data =
         gpuc_relay_const_data_create(ctx, (size_t)gpuc_relay_tensor_type_bytes(ctx, &type->tensor));
     if (data->size) memcpy(data->bytes, bytes, data->size);

@@ -22,6 +22,7 @@ static gpuc_rexpr *const *copy(gpuc_ctx *ctx, int n, gpuc_rexpr *const *at)
 
 gpuc_rexpr *gpuc_relay_var(gpuc_ctx *ctx, const char *name, const gpuc_rtype *type)
 {
+    gpuc_relay_need(ctx, "a variable", "name", name);
     gpuc_rvar *v = MAKE(ctx, GPUC_REXPR_VAR, gpuc_rvar);
     v->name = gpuc_ctx_strdup(ctx, name);
     v->annotation = v->base.type = type;
@@ -30,6 +31,7 @@ gpuc_rexpr *gpuc_relay_var(gpuc_ctx *ctx, const char *name, const gpuc_rtype *ty
 
 gpuc_rexpr *gpuc_relay_global(gpuc_ctx *ctx, const char *name)
 {
+    gpuc_relay_need(ctx, "a global", "name", name);
     gpuc_rglobal *g = MAKE(ctx, GPUC_REXPR_GLOBAL, gpuc_rglobal);
     g->name = gpuc_ctx_strdup(ctx, name);
     return &g->base;
@@ -60,6 +62,9 @@ void gpuc_relay_keep_promise(gpuc_rexpr *promised, const gpuc_rexpr *constant)
 gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs *attrs, int n,
                             gpuc_rexpr *const *args)
 {
+    gpuc_relay_need(ctx, "a call", "callee", callee);
+    gpuc_relay_need_list(ctx, gpuc_relay_get_name(callee) ? gpuc_relay_get_name(callee) : "a call",
+                         "argument", n, args);
     gpuc_rcall *c = MAKE(ctx, GPUC_REXPR_CALL, gpuc_rcall);
     c->callee = callee;
     c->attrs = attrs;
@@ -149,9 +154,11 @@ gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *name, const gpuc_attrs *att
     return finish(ctx, &w, call_row(ctx, w.op, w.attrs, w.num_in, inputs), args);
 }
 
-gpuc_rexpr *gpuc_relay_written(gpuc_ctx *ctx, const char *name, const gpuc_attrs *attrs, int n,
-                               gpuc_rexpr *const *args)
+gpuc_rexpr *gpuc_relay_apply(gpuc_ctx *ctx, const char *name, const gpuc_attrs *attrs, int n,
+                             gpuc_rexpr *const *args)
 {
+    gpuc_relay_need(ctx, "the call of an operator", "name", name);
+    gpuc_op_get(ctx, name); /* raises where there is none */
     gpuc_rop *o = MAKE(ctx, GPUC_REXPR_OP, gpuc_rop);
     o->name = gpuc_ctx_strdup(ctx, name);
     return gpuc_relay_call(ctx, &o->base, attrs, n, args);
@@ -225,6 +232,7 @@ gpuc_expr gpuc_relay_read_size(gpuc_ctx *ctx, gpuc_ptrs *reads, const char *name
 
 gpuc_rexpr *gpuc_relay_tuple(gpuc_ctx *ctx, int n, gpuc_rexpr *const *fields)
 {
+    gpuc_relay_need_list(ctx, "a tuple", "field", n, fields);
     gpuc_rtuple *t = MAKE(ctx, GPUC_REXPR_TUPLE, gpuc_rtuple);
     t->n = n;
     t->fields = copy(ctx, n, fields);
@@ -237,23 +245,29 @@ gpuc_rexpr *gpuc_relay_tuple(gpuc_ctx *ctx, int n, gpuc_rexpr *const *fields)
 
 gpuc_rexpr *gpuc_relay_get(gpuc_ctx *ctx, gpuc_rexpr *tuple, int index)
 {
-    if (tuple->kind == GPUC_REXPR_TUPLE) {
-        const gpuc_rtuple *t = gpuc_as_rtuple(tuple);
-        GPUC_CHECK(index >= 0 && index < t->n);
-        return t->fields[index];
-    }
+    gpuc_relay_need(ctx, "a field", "tuple", tuple);
+    int n = tuple->kind == GPUC_REXPR_TUPLE                        ? gpuc_as_rtuple(tuple)->n
+            : tuple->type && tuple->type->kind == GPUC_RTYPE_TUPLE ? tuple->type->n
+                                                                   : -1;
+    bool other = n < 0 && tuple->type && tuple->type->kind != GPUC_RTYPE_HOLE;
+    if (index < 0 || other || (n >= 0 && index >= n))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no field %d in %s%s", index,
+                   gpuc_relay_describe(ctx, tuple),
+                   other ? gpuc_ctx_printf(ctx, ", which is %s", gpuc_relay_rtype_text(ctx, tuple->type))
+                         : "");
+    if (tuple->kind == GPUC_REXPR_TUPLE) return gpuc_as_rtuple(tuple)->fields[index];
     gpuc_rget *g = MAKE(ctx, GPUC_REXPR_GET, gpuc_rget);
     g->tuple = tuple;
     g->index = index;
-    if (tuple->type) {
-        GPUC_CHECK(tuple->type->kind == GPUC_RTYPE_TUPLE && index >= 0 && index < tuple->type->n);
-        g->base.type = tuple->type->at[index];
-    }
+    if (n >= 0) g->base.type = tuple->type->at[index];
     return &g->base;
 }
 
 gpuc_rexpr *gpuc_relay_let(gpuc_ctx *ctx, gpuc_rexpr *var, gpuc_rexpr *value, gpuc_rexpr *body)
 {
+    gpuc_relay_need_var(ctx, "a let", var);
+    gpuc_relay_need(ctx, "a let", "value", value);
+    gpuc_relay_need(ctx, "a let", "body", body);
     gpuc_rlet *l = MAKE(ctx, GPUC_REXPR_LET, gpuc_rlet);
     l->var = var;
     l->value = value;
@@ -278,6 +292,11 @@ gpuc_rexpr *gpuc_relay_generic_function(gpuc_ctx *ctx, int num_type_params,
                                         gpuc_rexpr *const *params, const gpuc_rtype *ret, gpuc_rexpr *body,
                                         const gpuc_attrs *attrs)
 {
+    gpuc_relay_need_list(ctx, "a function", "type parameter", num_type_params, type_params);
+    gpuc_relay_need_list(ctx, "a function", "parameter", n, params);
+    gpuc_relay_need(ctx, "a function", "body", body);
+    for (int i = 0; i < n; i++) gpuc_relay_need_var(ctx, "a parameter of a function", params[i]);
+    for (int i = 0; i < num_type_params; i++) gpuc_relay_need_type_param(ctx, "a function", type_params[i]);
     gpuc_rfunction *f = MAKE(ctx, GPUC_REXPR_FUNCTION, gpuc_rfunction);
     f->n = n;
     f->params = copy(ctx, n, params);
@@ -290,8 +309,19 @@ gpuc_rexpr *gpuc_relay_generic_function(gpuc_ctx *ctx, int num_type_params,
     return &f->base;
 }
 
+gpuc_rexpr *gpuc_relay_function_with(gpuc_ctx *ctx, const gpuc_rfunction *f, gpuc_rexpr *const *params,
+                                     gpuc_rexpr *body)
+{
+    if (!f->num_type_params && !f->ret) return gpuc_relay_function(ctx, f->n, params, body, f->attrs);
+    return gpuc_relay_generic_function(ctx, f->num_type_params, f->type_params, f->n, params, f->ret, body,
+                                       f->attrs);
+}
+
 gpuc_rexpr *gpuc_relay_if(gpuc_ctx *ctx, gpuc_rexpr *cond, gpuc_rexpr *then_branch, gpuc_rexpr *else_branch)
 {
+    gpuc_relay_need(ctx, "an if", "condition", cond);
+    gpuc_relay_need(ctx, "an if", "first branch", then_branch);
+    gpuc_relay_need(ctx, "an if", "second branch", else_branch);
     gpuc_rif *i = MAKE(ctx, GPUC_REXPR_IF, gpuc_rif);
     i->cond = cond;
     i->then_branch = then_branch;
@@ -299,10 +329,30 @@ gpuc_rexpr *gpuc_relay_if(gpuc_ctx *ctx, gpuc_rexpr *cond, gpuc_rexpr *then_bran
     return &i->base;
 }
 
+static void list_vars(gpuc_ctx *ctx, const gpuc_rpattern *p, gpuc_ptrs *out)
+{
+    if (p->var) gpuc_ptrs_push(ctx, out, p->var);
+    for (int i = 0; i < p->n; i++) list_vars(ctx, &p->at[i], out);
+}
+
 gpuc_rexpr *gpuc_relay_match(gpuc_ctx *ctx, gpuc_rexpr *value, int n, const gpuc_rclause *clauses,
                              bool partial)
 {
+    gpuc_ptrs vars = {0};
+    gpuc_relay_need(ctx, "a match", "value", value);
+    if (n < 0 || (n && !clauses))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a match: %d clauses%s", n,
+                   n < 0 ? "" : " in a list that is NULL");
+    for (int i = 0; i < n; i++) {
+        const char *doing =
+            clauses[i].pattern && clauses[i].body ? "" : gpuc_ctx_printf(ctx, "clause %d of a match", i);
+        gpuc_relay_need(ctx, doing, "pattern", clauses[i].pattern);
+        gpuc_relay_need(ctx, doing, "body", clauses[i].body);
+        list_vars(ctx, clauses[i].pattern, &vars);
+    }
     gpuc_rmatch *m = MAKE(ctx, GPUC_REXPR_MATCH, gpuc_rmatch);
+    m->num_vars = (int)vars.count;
+    m->vars = (gpuc_rexpr *const *)vars.at;
     m->value = value;
     m->n = n;
     m->clauses = n ? gpuc_ctx_memdup(ctx, clauses, sizeof *clauses * (size_t)n) : NULL;
@@ -312,6 +362,7 @@ gpuc_rexpr *gpuc_relay_match(gpuc_ctx *ctx, gpuc_rexpr *value, int n, const gpuc
 
 gpuc_rexpr *gpuc_relay_constructor(gpuc_ctx *ctx, const gpuc_constructor *c)
 {
+    gpuc_relay_need(ctx, "a constructor", "constructor", c);
     gpuc_rconstructor *e = MAKE(ctx, GPUC_REXPR_CONSTRUCTOR, gpuc_rconstructor);
     e->constructor = c;
     const gpuc_adt *adt = c->adt;
@@ -391,6 +442,7 @@ int gpuc_rmodule_num_outputs(const gpuc_rmodule *m)
 
 gpuc_rexpr *gpuc_rmodule_get(const gpuc_rmodule *m, const char *name)
 {
+    gpuc_relay_need(m->ctx, "a module", "name of a function", name);
     gpuc_rexpr *f = gpuc_strmap_get(&m->functions, name);
     if (!f) gpuc_raise(m->ctx, GPUC_NOT_FOUND, "the module has no function '%s'", name);
     return f;

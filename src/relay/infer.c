@@ -93,24 +93,36 @@ void gpuc_relay_infer_call(gpuc_ctx *ctx, gpuc_rexpr *e)
     e->type = gpuc_relay_rtype_tuple(ctx, call.num_out, fields);
 }
 
-static const gpuc_rtype *callee_result(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_rcall *c)
+/* The type of a call's callee, with the call's type arguments in the place of type parameters; NULL: it is not known. */
+static const gpuc_rtype *callee_type(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_rcall *c)
 {
     const gpuc_rexpr *callee = c->callee;
     if (callee->kind == GPUC_REXPR_GLOBAL && m) callee = gpuc_rmodule_get(m, gpuc_as_rglobal(callee)->name);
-    if (callee->kind == GPUC_REXPR_CONSTRUCTOR) {
-        const gpuc_adt *adt = gpuc_as_rconstructor(callee)->constructor->adt;
-        return gpuc_relay_rtype_adt(ctx, adt, adt->num_params, adt->params);
-    }
-    if (!callee->type) return NULL; /* a recursive global: the caller's annotation decides */
-    if (callee->type->kind != GPUC_RTYPE_FUNC)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a call's callee is not a function");
-    if (callee->type->n != c->n)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a function of %d parameters is called with %d arguments",
-                   callee->type->n, c->n);
-    return callee->type->ret;
+    const gpuc_rtype *t = callee->type;
+    if (!t || t->kind != GPUC_RTYPE_FUNC || !t->num_params || t->num_params != c->num_type_args) return t;
+    const gpuc_rtype *f = gpuc_relay_rtype_func(ctx, t->n, t->at, t->ret);
+    return gpuc_relay_rtype_substitute(ctx, f, t->num_params, t->params, c->type_args);
 }
 
-/* The type that both branches fit: where their dims differ, the dim is unknown. */
+static const gpuc_rtype *callee_result(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_rcall *c)
+{
+    const gpuc_rtype *t = callee_type(ctx, m, c);
+    if (!t) return NULL; /* a recursive global: the caller's annotation decides */
+    if (t->kind != GPUC_RTYPE_FUNC)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a call's callee is not a function");
+    if (t->n != c->n)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a function of %d parameters is called with %d arguments",
+                   t->n, c->n);
+    return t->ret;
+}
+
+static bool is_generic(const gpuc_rtype *t)
+{
+    return t->kind == GPUC_RTYPE_FUNC && t->num_params;
+}
+
+/* The type that both branches fit: where their dims differ, the dim is unknown; where one function has type parameters,
+ * it is used as the other. */
 static const gpuc_rtype *join(gpuc_ctx *ctx, const gpuc_rtype *a, const gpuc_rtype *b)
 {
     if (gpuc_relay_rtype_equal(a, b) || !b) return a;
@@ -123,12 +135,14 @@ static const gpuc_rtype *join(gpuc_ctx *ctx, const gpuc_rtype *a, const gpuc_rty
                        "branches give tensors of different element types or ranks");
         gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, a->tensor.ndim);
         for (int i = 0; i < a->tensor.ndim; i++)
-            dims[i] = a->tensor.dims[i] == b->tensor.dims[i] ? a->tensor.dims[i] : NULL;
+            dims[i] = a->tensor.dims[i] == b->tensor.dims[i] ? a->tensor.dims[i] : gpuc_relay_any_dim(ctx);
         return gpuc_relay_rtype_tensor(ctx, a->tensor.dtype, a->tensor.ndim, dims);
     }
+    if (a->kind != GPUC_RTYPE_TUPLE && a->kind != GPUC_RTYPE_ADT) return is_generic(a) ? b : a;
     const gpuc_rtype **fields = gpuc_new_array(ctx, const gpuc_rtype *, a->n);
     for (int i = 0; i < a->n; i++) fields[i] = join(ctx, a->at[i], b->at[i]);
-    return a->kind == GPUC_RTYPE_TUPLE ? gpuc_relay_rtype_tuple(ctx, a->n, fields) : a;
+    return a->kind == GPUC_RTYPE_TUPLE ? gpuc_relay_rtype_tuple(ctx, a->n, fields)
+                                       : gpuc_relay_rtype_adt(ctx, a->adt, a->n, fields);
 }
 
 void gpuc_relay_infer_node(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *e)
@@ -176,7 +190,8 @@ void gpuc_relay_infer_node(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *e)
         const gpuc_rfunction *f = gpuc_as_rfunction(e);
         const gpuc_rtype **types = gpuc_new_array(ctx, const gpuc_rtype *, f->n);
         for (int i = 0; i < f->n; i++) types[i] = f->params[i]->type;
-        if (f->body->type) e->type = gpuc_relay_rtype_func(ctx, f->n, types, f->body->type);
+        const gpuc_rtype *ret = f->ret ? f->ret : f->body->type;
+        if (ret) e->type = gpuc_relay_rtype_scheme(ctx, f->num_type_params, f->type_params, f->n, types, ret);
         break;
     }
     case GPUC_REXPR_IF:

@@ -49,7 +49,7 @@ void gpuc_relay_infer_patterns(gpuc_relay_solver *s, const gpuc_rmatch *m)
 {
     for (int i = 0; i < m->n; i++) {
         const gpuc_rtype *t = m->value->type;
-        type_pattern(s, &m->clauses[i].pattern, gpuc_relay_instantiate(s, t, NULL));
+        type_pattern(s, m->clauses[i].pattern, gpuc_relay_instantiate(s, t, NULL));
     }
     s->place = (gpuc_relay_span){0};
 }
@@ -216,7 +216,7 @@ void gpuc_relay_check_exhaustive(gpuc_relay_solver *s, const gpuc_rmatch *m)
 {
     if (m->partial) return;
     const gpuc_rpattern **at = gpuc_new_array(s->ctx, const gpuc_rpattern *, m->n + 1);
-    for (int i = 0; i < m->n; i++) at[i] = &m->clauses[i].pattern;
+    for (int i = 0; i < m->n; i++) at[i] = m->clauses[i].pattern;
     search f = {.s = s};
     matrix all = {m->n, 1, at};
     const char *const *gap = find_gap(&f, &all, 0);

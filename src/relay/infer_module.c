@@ -103,11 +103,9 @@ static void set_type(gpuc_relay_solver *s, gpuc_rexpr *e, const gpuc_rtype *t)
 static void infer_op(gpuc_relay_solver *s, gpuc_rexpr *e)
 {
     gpuc_rcall *c = (gpuc_rcall *)e;
-    if (gpuc_as_rop(c->callee)->op) { /* a graph: its calls have types from the beginning */
-        if (!e->type) gpuc_relay_infer_call(s->ctx, e);
-        return;
-    }
-    solve_weight(s, c);
+    bool is_row = gpuc_as_rop(c->callee)->op, is_new = !e->type || e->type->kind == GPUC_RTYPE_HOLE;
+    if (is_row && !is_new && !s->check) return; /* a graph: its calls have types from the beginning */
+    if (!is_row) solve_weight(s, c);
     const gpuc_rtype *hole = hole_in(c), *expected = e->type;
     if (hole) {
         if (!e->type) e->type = gpuc_relay_rtype_hole(s->ctx);
@@ -119,12 +117,17 @@ static void infer_op(gpuc_relay_solver *s, gpuc_rexpr *e)
         c->args[i]->type = gpuc_relay_resolve(s, c->args[i]->type);
         any |= c->args[i]->type->kind == GPUC_RTYPE_TUPLE;
     }
-    if (any) take_tuples_apart(s, c);
-    gpuc_relay_complete_call(s->ctx, e);
+    if (any && !is_row) take_tuples_apart(s, c);
+    const gpuc_expr *values = e->values;
+    if (is_row)
+        gpuc_relay_infer_call(s->ctx, e);
+    else
+        gpuc_relay_complete_call(s->ctx, e);
+    if (s->check) e->values = values;
     const gpuc_rtype *t = e->type;
     e->type = expected;
     set_type(s, e, t);
-    if (expected) e->type = t;
+    if (expected && !s->check) e->type = t;
 }
 
 /* ---- Calls ---- */
@@ -278,7 +281,7 @@ static void infer_match(gpuc_relay_solver *s, gpuc_rexpr *e)
         const gpuc_rexpr *body = m->clauses[i].body;
         const gpuc_rtype *one = body->type, *both = t ? join(s, t, one) : one;
         if (!both) {
-            s->place = body->span.text ? body->span : m->clauses[i].pattern.span;
+            s->place = body->span.text ? body->span : m->clauses[i].pattern->span;
             gpuc_relay_type_fail(s, "the clauses have different types: %s, and before it %s",
                                  gpuc_relay_type_text(s, one), gpuc_relay_type_text(s, t));
         }
@@ -520,19 +523,51 @@ static void infer_all(gpuc_ctx *ctx, void *arg)
     for (uint32_t i = s->first; i < all->count; i++) gpuc_relay_check_type_params(s, all->entries[i].value);
 }
 
+/* "in @f: the call of add: ", where the node has no place in text. */
+static const char *function_of(gpuc_relay_solver *s)
+{
+    const gpuc_map *all = &s->module->functions.map;
+    for (uint32_t i = s->first; s->at && i < all->count; i++) {
+        gpuc_ptrs order = {0};
+        gpuc_relay_post_order(s->ctx, all->entries[i].value, true, &order);
+        for (size_t k = 0; k < order.count; k++)
+            if (order.at[k] == s->at)
+                return gpuc_ctx_printf(s->ctx, "in @%s: %s: ", (const char *)all->entries[i].key,
+                                       gpuc_relay_describe(s->ctx, s->at));
+    }
+    return "";
+}
+
+static void solve(gpuc_relay_solver *s, gpuc_code given)
+{
+    gpuc_ctx *ctx = s->ctx;
+    gpuc_status status = gpuc_ctx_protect(ctx, infer_all, s);
+    if (!status) return;
+    gpuc_code code = gpuc_status_code(status);
+    gpuc_relay_span place = s->place.text || !s->at ? s->place : s->at->span;
+    const char *message = gpuc_ctx_strdup(ctx, gpuc_status_message(status));
+    if (code != GPUC_OUT_OF_MEMORY && !place.text)
+        message = gpuc_ctx_printf(ctx, "%s%s", function_of(s), message);
+    message = gpuc_relay_located(ctx, place, message);
+    gpuc_status_release(status);
+    gpuc_raise(ctx, code == GPUC_INVALID_ARGUMENT ? given : code, "%s", message);
+}
+
 void gpuc_relay_infer_module(gpuc_ctx *ctx, gpuc_rmodule *m)
 {
+    gpuc_relay_need(ctx, "inferring types", "module", m);
+    gpuc_relay_check_scopes(ctx, m, GPUC_INVALID_ARGUMENT);
     gpuc_relay_infer_functions(ctx, m, 0);
 }
 
 void gpuc_relay_infer_functions(gpuc_ctx *ctx, gpuc_rmodule *m, uint32_t first)
 {
     gpuc_relay_solver s = {.ctx = ctx, .module = m, .first = first};
-    gpuc_status status = gpuc_ctx_protect(ctx, infer_all, &s);
-    if (!status) return;
-    gpuc_code code = gpuc_status_code(status);
-    gpuc_relay_span place = s.place.text || !s.at ? s.place : s.at->span;
-    const char *message = gpuc_relay_located(ctx, place, gpuc_status_message(status));
-    gpuc_status_release(status);
-    gpuc_raise(ctx, code, "%s", message);
+    solve(&s, GPUC_INVALID_ARGUMENT);
+}
+
+void gpuc_relay_check_types(gpuc_ctx *ctx, const gpuc_rmodule *m, gpuc_code code)
+{
+    gpuc_relay_solver s = {.ctx = ctx, .module = (gpuc_rmodule *)m, .check = true};
+    solve(&s, code);
 }

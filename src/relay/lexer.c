@@ -157,3 +157,13 @@ bool gpuc_relay_token_is(const gpuc_relay_token *t, const char *text)
     if (t->kind != GPUC_RELAY_TOKEN_NAME && t->kind != GPUC_RELAY_TOKEN_PUNCT) return false;
     return !strncmp(t->at, text, t->length) && !text[t->length];
 }
+
+const char *gpuc_relay_reserved(const char *name)
+{
+    static const char *const words[] = {"_",    "Tensor", "fn",   "if",     "let",    "match", "meta",
+                                        "True", "False",  "inff", "inff16", "inff64", "nanf",  "else"};
+    gpuc_dtype t;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(name, words[i])) return "a word of the language";
+    return gpuc_dtype_parse(name, &t) ? "an element type" : NULL;
+}

@@ -32,6 +32,9 @@ typedef struct gpuc_relay_lexer {
 } gpuc_relay_lexer;
 
 gpuc_relay_token gpuc_relay_lexer_next(gpuc_relay_lexer *l);
+/* "a word of the language", "an element type": what a name is that types and constructors cannot have; NULL: it is
+ * free. */
+const char *gpuc_relay_reserved(const char *name);
 bool gpuc_relay_token_is(const gpuc_relay_token *t, const char *text); /* a NAME or PUNCT spelt so */
 
 #endif

@@ -31,6 +31,7 @@ typedef struct gpuc_relay_parser {
     size_t num_given;        /* constants that were there before the text's own */
     gpuc_map promised;       /* index + 1 -> constant that the section must have, of the text's own */
     gpuc_ptrs promises;      /* the same in order of their uses: gpuc_relay_promise */
+    const gpuc_attrs *attrs; /* out: of a text that is attributes only */
     int depth;
     bool located; /* the error that is raised names its place */
 } gpuc_relay_parser;

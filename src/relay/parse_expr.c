@@ -161,7 +161,9 @@ static gpuc_rexpr *parse_match(gpuc_relay_parser *p)
     while (!gpuc_relay_parse_accept(p, "}")) {
         gpuc_rclause *c = gpuc_new(p->ctx, gpuc_rclause);
         size_t mark = gpuc_relay_parse_mark(p);
-        parse_pattern(p, mark, &c->pattern);
+        gpuc_rpattern *pattern = gpuc_new(p->ctx, gpuc_rpattern);
+        parse_pattern(p, mark, pattern);
+        c->pattern = pattern;
         gpuc_relay_parse_expect(p, "=>");
         c->body = gpuc_relay_parse_expr(p);
         gpuc_relay_parse_leave(p, mark);
@@ -226,7 +228,7 @@ static gpuc_rexpr *parse_call(gpuc_relay_parser *p, gpuc_rexpr *callee, const ch
     }
     gpuc_relay_parse_expect(p, ")");
     gpuc_rexpr *const *list = (gpuc_rexpr *const *)args.at;
-    if (op) return gpuc_relay_written(p->ctx, op, attrs, (int)args.count, list);
+    if (op) return gpuc_relay_apply(p->ctx, op, attrs, (int)args.count, list);
     return at_place(p, &at, gpuc_relay_call(p->ctx, callee, NULL, (int)args.count, list));
 }
 
@@ -341,7 +343,7 @@ static gpuc_rexpr *parse_binary(gpuc_relay_parser *p)
         while (n && (!row || row->precedence <= stack[n - 1].row->precedence)) {
             pending *top = &stack[--n];
             gpuc_rexpr *args[] = {top->left, e};
-            e = at_place(p, &top->at, gpuc_relay_written(p->ctx, top->row->op, NULL, 2, args));
+            e = at_place(p, &top->at, gpuc_relay_apply(p->ctx, top->row->op, NULL, 2, args));
         }
         if (!row) return e;
         stack[n++] = (pending){row, p->token, e};

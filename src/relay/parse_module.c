@@ -170,12 +170,8 @@ void gpuc_relay_parse_check_once(gpuc_relay_parser *p, size_t mark, const char *
 
 void gpuc_relay_parse_check_name(gpuc_relay_parser *p, const char *name, const gpuc_relay_token *at)
 {
-    static const char *const words[] = {"_",    "Tensor", "fn",   "if",     "let",    "match", "meta",
-                                        "True", "False",  "inff", "inff16", "inff64", "nanf",  "else"};
-    gpuc_dtype t;
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!strcmp(name, words[i])) gpuc_relay_parse_fail(p, at, "'%s' is a word of the language", name);
-    if (gpuc_dtype_parse(name, &t)) gpuc_relay_parse_fail(p, at, "'%s' is an element type", name);
+    const char *reserved = gpuc_relay_reserved(name);
+    if (reserved) gpuc_relay_parse_fail(p, at, "'%s' is %s", name, reserved);
 }
 
 const gpuc_rtype *gpuc_relay_parse_bind_type(gpuc_relay_parser *p, const char *name)

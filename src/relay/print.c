@@ -201,7 +201,7 @@ static void print_match(printer *p, const gpuc_rmatch *m)
     p->indent++;
     for (int i = 0; i < m->n; i++) {
         indent(p);
-        print_pattern(p, &m->clauses[i].pattern);
+        print_pattern(p, m->clauses[i].pattern);
         gpuc_buf_str(p->out, " => ");
         print_block(p, block_of(p, &m->base, i), m->clauses[i].body);
         gpuc_buf_str(p->out, ",\n");

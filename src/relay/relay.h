@@ -5,22 +5,12 @@
 #ifndef GPUC_RELAY_RELAY_H
 #define GPUC_RELAY_RELAY_H
 
-#include <gpuc/relay.h>
+#include <gpuc/relay_ir.h>
 
 #include "op/op.h"
 
 /* ---- Types ---- */
-typedef enum gpuc_rtype_kind {
-    GPUC_RTYPE_TENSOR,
-    GPUC_RTYPE_TUPLE,
-    GPUC_RTYPE_FUNC,
-    GPUC_RTYPE_ADT,
-    GPUC_RTYPE_VAR,  /* a type parameter; equal only to itself */
-    GPUC_RTYPE_HOLE, /* not known yet: what inference solves for */
-    GPUC_RTYPE_KIND_COUNT
-} gpuc_rtype_kind;
-
-typedef struct gpuc_rtype {
+struct gpuc_rtype {
     gpuc_rtype_kind kind;
     gpuc_tensor_type tensor; /* TENSOR */
     int n;                   /* TUPLE: fields; FUNC: parameters; ADT: type arguments */
@@ -35,7 +25,7 @@ typedef struct gpuc_rtype {
     bool varies;                            /* a VAR, or has one inside */
     bool unknown;                           /* has a `?` inside */
     int depth, size;                        /* levels of types inside; types inside, and it */
-} gpuc_rtype;
+};
 /* Levels that a type may have, which bounds recursion over types; and types inside of it, each counted as often as it
  * stands there: pairs of pairs share theirs, and would be too long to print. */
 #define GPUC_RELAY_TYPE_DEPTH 400
@@ -51,13 +41,13 @@ typedef struct gpuc_relay_span {
     uint32_t line, column;
 } gpuc_relay_span;
 
-typedef struct gpuc_constructor {
+struct gpuc_constructor {
     const char *name;
     int tag, n;
     const gpuc_rtype *const *fields;
     const struct gpuc_adt *adt;
-} gpuc_constructor;
-typedef struct gpuc_adt {
+};
+struct gpuc_adt {
     const char *name;
     int n;
     const gpuc_constructor *constructors;
@@ -65,25 +55,11 @@ typedef struct gpuc_adt {
     const gpuc_rtype *const *params;
     bool is_extern, is_defined; /* is_defined false: only named so far (text) */
     gpuc_relay_span span;
-} gpuc_adt;
+};
 
-const gpuc_rtype *gpuc_relay_rtype_tensor(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const gpuc_expr *dims);
-const gpuc_rtype *gpuc_relay_rtype_tensor_static(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim,
-                                                 const int64_t *dims);
-const gpuc_rtype *gpuc_relay_rtype_tuple(gpuc_ctx *ctx, int n, const gpuc_rtype *const *fields);
-const gpuc_rtype *gpuc_relay_rtype_func(gpuc_ctx *ctx, int n, const gpuc_rtype *const *params,
-                                        const gpuc_rtype *ret);
-const gpuc_rtype *gpuc_relay_rtype_scheme(gpuc_ctx *ctx, int num_params, const gpuc_rtype *const *params,
-                                          int n, const gpuc_rtype *const *args, const gpuc_rtype *ret);
-const gpuc_rtype *gpuc_relay_rtype_adt(gpuc_ctx *ctx, const gpuc_adt *adt, int n,
-                                       const gpuc_rtype *const *args);
-const gpuc_rtype *gpuc_relay_rtype_var(gpuc_ctx *ctx, const char *name); /* a new one */
-const gpuc_rtype *gpuc_relay_rtype_hole(gpuc_ctx *ctx);                  /* a new one */
 /* The type with each of n VARs replaced. */
 const gpuc_rtype *gpuc_relay_rtype_substitute(gpuc_ctx *ctx, const gpuc_rtype *t, int n,
                                               const gpuc_rtype *const *vars, const gpuc_rtype *const *by);
-/* A dim that is `?` in text: a symbol that no other dim is. */
-gpuc_expr gpuc_relay_any_dim(gpuc_ctx *ctx);
 bool gpuc_relay_is_any_dim(gpuc_expr dim); /* has such a symbol in it, or is NULL */
 /* The type with every `?` a new symbol. */
 const gpuc_rtype *gpuc_relay_rtype_fresh(gpuc_ctx *ctx, const gpuc_rtype *t);
@@ -112,23 +88,6 @@ gpuc_const_data *gpuc_relay_const_data_retain(gpuc_const_data *data);
 void gpuc_relay_const_data_release(gpuc_const_data *data);
 
 /* ---- Expressions ---- */
-typedef enum gpuc_rexpr_kind {
-    GPUC_REXPR_VAR,
-    GPUC_REXPR_GLOBAL, /* a function of the module, by name */
-    GPUC_REXPR_CONSTANT,
-    GPUC_REXPR_CALL,
-    GPUC_REXPR_OP, /* callee of a call */
-    GPUC_REXPR_TUPLE,
-    GPUC_REXPR_GET, /* a field of a tuple */
-    GPUC_REXPR_LET,
-    GPUC_REXPR_FUNCTION,
-    GPUC_REXPR_IF,
-    GPUC_REXPR_MATCH,
-    GPUC_REXPR_CONSTRUCTOR,
-    GPUC_REXPR_KIND_COUNT
-} gpuc_rexpr_kind;
-
-typedef struct gpuc_rexpr gpuc_rexpr;
 struct gpuc_rexpr {
     gpuc_rexpr_kind kind;
     uint32_t id;             /* order of creation */
@@ -195,23 +154,21 @@ typedef struct gpuc_rif {
 } gpuc_rif;
 
 /* A pattern: wildcard (all NULL), a variable, a constructor with sub-patterns, a tuple of them. */
-typedef struct gpuc_rpattern {
+struct gpuc_rpattern {
     gpuc_rexpr *var;
     const gpuc_constructor *constructor;
     bool tuple;
-    int n;
+    int n, depth; /* sub-patterns; levels of them */
     const struct gpuc_rpattern *at;
     gpuc_relay_span span;
-} gpuc_rpattern;
-typedef struct gpuc_rclause {
-    gpuc_rpattern pattern;
-    gpuc_rexpr *body;
-} gpuc_rclause;
+};
 typedef struct gpuc_rmatch {
     gpuc_rexpr base;
     gpuc_rexpr *value;
     int n;
     const gpuc_rclause *clauses;
+    int num_vars; /* of the patterns of all clauses, in order */
+    gpuc_rexpr *const *vars;
     bool partial; /* match?: values that no clause fits are an error when it runs */
 } gpuc_rmatch;
 typedef struct gpuc_rconstructor {
@@ -219,23 +176,16 @@ typedef struct gpuc_rconstructor {
     const gpuc_constructor *constructor;
 } gpuc_rconstructor;
 
-gpuc_rexpr *gpuc_relay_var(gpuc_ctx *ctx, const char *name, const gpuc_rtype *type);
-gpuc_rexpr *gpuc_relay_global(gpuc_ctx *ctx, const char *name);
 gpuc_rexpr *gpuc_relay_constant(gpuc_ctx *ctx, const gpuc_rtype *type, gpuc_const_data *data);
 /* A constant whose type and data come later: those of another. */
 gpuc_rexpr *gpuc_relay_promised_constant(gpuc_ctx *ctx);
 void gpuc_relay_keep_promise(gpuc_rexpr *promised, const gpuc_rexpr *constant);
-gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs *attrs, int n,
-                            gpuc_rexpr *const *args);
 /* Call of an operator by any of its names, with attributes in any of their spellings (gpuc/op.h), which are
  * completed; its type is inferred at once. A row with several outputs gives a tuple-typed call. Raises for an unknown
  * operator. */
 gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, int n,
                           gpuc_rexpr *const *args);
-/* The same as it is written: inference completes it when the types of its inputs are known. */
-gpuc_rexpr *gpuc_relay_written(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, int n,
-                               gpuc_rexpr *const *args);
-/* Completes such a call in its place. The inputs have their types. */
+/* Completes a call that gpuc_relay_apply made, in its place. The inputs have their types. */
 void gpuc_relay_complete_call(gpuc_ctx *ctx, gpuc_rexpr *call);
 gpuc_rexpr *gpuc_relay_op1(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a);
 gpuc_rexpr *gpuc_relay_op2(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a,
@@ -252,20 +202,9 @@ typedef struct gpuc_relay_read {
 /* Adds one to the list, with a new symbol: the name, and a number that no other has. */
 gpuc_expr gpuc_relay_read_size(gpuc_ctx *ctx, gpuc_ptrs *reads, const char *name, gpuc_rexpr *number,
                                gpuc_expr max);
-gpuc_rexpr *gpuc_relay_tuple(gpuc_ctx *ctx, int n, gpuc_rexpr *const *fields);
-gpuc_rexpr *gpuc_relay_get(gpuc_ctx *ctx, gpuc_rexpr *tuple, int index); /* of a TUPLE: the field itself */
-gpuc_rexpr *gpuc_relay_let(gpuc_ctx *ctx, gpuc_rexpr *var, gpuc_rexpr *value, gpuc_rexpr *body);
-gpuc_rexpr *gpuc_relay_function(gpuc_ctx *ctx, int n, gpuc_rexpr *const *params, gpuc_rexpr *body,
-                                const gpuc_attrs *attrs);
-/* The same with type parameters and a return type, as they are written. */
-gpuc_rexpr *gpuc_relay_generic_function(gpuc_ctx *ctx, int num_type_params,
-                                        const gpuc_rtype *const *type_params, int n,
-                                        gpuc_rexpr *const *params, const gpuc_rtype *ret, gpuc_rexpr *body,
-                                        const gpuc_attrs *attrs);
-gpuc_rexpr *gpuc_relay_if(gpuc_ctx *ctx, gpuc_rexpr *cond, gpuc_rexpr *then_branch, gpuc_rexpr *else_branch);
-gpuc_rexpr *gpuc_relay_match(gpuc_ctx *ctx, gpuc_rexpr *value, int n, const gpuc_rclause *clauses,
-                             bool partial);
-gpuc_rexpr *gpuc_relay_constructor(gpuc_ctx *ctx, const gpuc_constructor *c);
+/* A function like f with other parameters, as many, and another body of the same type. */
+gpuc_rexpr *gpuc_relay_function_with(gpuc_ctx *ctx, const gpuc_rfunction *f, gpuc_rexpr *const *params,
+                                     gpuc_rexpr *body);
 /* Sets the source names of an expression (joined when it came from several). Returns e. */
 gpuc_rexpr *gpuc_relay_with_source(gpuc_ctx *ctx, gpuc_rexpr *e, const char *source);
 /* Sets the source names of all expressions below root that have none and were made since ctx->next_id was
@@ -274,12 +213,6 @@ void gpuc_relay_mark_source(gpuc_ctx *ctx, gpuc_rexpr *root, uint32_t first_id, 
 
 /* Element i of a constant as an immediate. */
 gpuc_expr gpuc_relay_const_element(gpuc_ctx *ctx, const gpuc_rconstant *c, int64_t i);
-/* Constants from host values. */
-gpuc_rexpr *gpuc_relay_const_bytes(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const int64_t *dims,
-                                   const void *bytes);
-gpuc_rexpr *gpuc_relay_const_scalar(gpuc_ctx *ctx, gpuc_dtype dtype, double value);
-gpuc_rexpr *gpuc_relay_const_ints(gpuc_ctx *ctx, int n, const int64_t *values); /* int64, 1-D */
-
 #define GPUC_RELAY_AS(name, type_, K)                                                                        \
     static inline const type_ *gpuc_as_##name(const gpuc_rexpr *e)                                           \
     {                                                                                                        \
@@ -323,13 +256,11 @@ struct gpuc_rmodule {
     gpuc_strmap input_images, output_images; /* name -> gpuc_image_format, of those that are images */
     gpuc_ptrs reads; /* gpuc_relay_read, in order: the last fields of main's result are their numbers */
 };
-gpuc_rmodule *gpuc_rmodule_create(gpuc_ctx *ctx);
 /* Makes main: a function of these parameters that gives n outputs, and the sizes that are read (the list is
  * taken; NULL: none). */
 void gpuc_rmodule_set_main(gpuc_rmodule *m, int num_params, gpuc_rexpr *const *params, int n,
                            gpuc_rexpr *const *outputs, const gpuc_ptrs *reads);
-int gpuc_rmodule_num_outputs(const gpuc_rmodule *m);                   /* of main, without what is read */
-gpuc_rexpr *gpuc_rmodule_get(const gpuc_rmodule *m, const char *name); /* raises if absent */
+int gpuc_rmodule_num_outputs(const gpuc_rmodule *m); /* of main, without what is read */
 /* Defines a type whose constructors and parameters are set. Raises where the module has one of these names. */
 void gpuc_rmodule_add_adt(gpuc_rmodule *m, gpuc_adt *adt);
 
@@ -346,10 +277,8 @@ typedef struct gpuc_relay_walk {
 void gpuc_relay_walk_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, const gpuc_relay_walk *w, gpuc_ptrs *out);
 /* Distinct subexpressions, children before parents; function bodies are entered if into_functions. */
 void gpuc_relay_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, bool into_functions, gpuc_ptrs *out);
-/* Rewrites bottom-up: rewrite gets each node with its children already replaced (the node itself if none
- * changed) and returns the node to use. Types of rebuilt nodes are inferred again; what rewrite makes takes
- * the source of the node that it stands for. Functions inside of root are left alone. */
-typedef gpuc_rexpr *(*gpuc_relay_rewrite_fn)(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg);
+/* gpuc_relay_mutate of a graph: functions inside of root that are primitive are left alone, types of rebuilt nodes are
+ * inferred at once, and what rewrite makes takes the source of the node that it stands for. */
 gpuc_rexpr *gpuc_relay_rewrite(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_rewrite_fn rewrite, void *arg);
 /* Chooses how to compute a call; NULL: as its row does. */
 typedef struct gpuc_relay_chooser {
@@ -371,20 +300,21 @@ gpuc_tensor **gpuc_relay_tensors(gpuc_ctx *ctx, const gpuc_rfunction *f, const g
  * there are only those). */
 void gpuc_relay_parse_text(gpuc_ctx *ctx, gpuc_rmodule *m, const char *text, const char *origin,
                            gpuc_ptrs *constants);
-/* Infers types of everything below root; calls must have complete attrs. Errors name the node's source. */
-/* Infers the types of a program: functions with type parameters, recursion, matches, closures. Calls that are as they
- * were written are completed in their place. Errors say where in the text. */
-void gpuc_relay_infer_module(gpuc_ctx *ctx, gpuc_rmodule *m);
-/* The same of the functions from number first on: those before have their types, and are not touched. */
+/* Infers the types of the functions from number first on: those before have their types, and are not touched. Calls
+ * that are as they were written are completed in their place. */
 void gpuc_relay_infer_functions(gpuc_ctx *ctx, gpuc_rmodule *m, uint32_t first);
+/* Infers types of everything below root; calls must have complete attrs. Errors name the node's source. */
 void gpuc_relay_infer_type(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *root);
+/* gpuc_relay_validate_given between passes: a complaint is INTERNAL, and names the pass. */
+void gpuc_relay_validate(gpuc_ctx *ctx, const gpuc_rmodule *m, const char *after_pass);
 /* Prints a module as TVM 0.13 does. Constants that are no scalars are meta[relay.Constant][i]: they are added to
  * constants, of which it is the i-th (NULL: nobody wants them). Raises where blocks are nested too deep. */
 void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m, int flags, gpuc_ptrs *constants);
 void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e, int flags);
 /* Blocks inside of blocks that text may have. */
 #define GPUC_RELAY_TEXT_DEPTH 400
-/* The text of a fused function with the first names of what was renamed: tuning logs know a function by the hash of this text. */
+/* The text of a fused function with the first names of what was renamed: tuning logs know a function by the hash of
+ * this text. */
 void gpuc_relay_print_key(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e);
 
 #endif

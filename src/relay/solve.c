@@ -224,6 +224,13 @@ static const gpuc_rtype *unify(gpuc_relay_solver *s, const gpuc_rtype *a, const 
     return out;
 }
 
+bool gpuc_relay_fits(gpuc_ctx *ctx, const gpuc_rtype *wanted, const gpuc_rtype *given)
+{
+    gpuc_relay_solver s = {.ctx = ctx};
+    gpuc_map_init(&s.inside, ctx);
+    return wanted->open || unify(&s, wanted, given, 0);
+}
+
 const gpuc_rtype *gpuc_relay_unify(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b)
 {
     return unify(s, a, b, 0);

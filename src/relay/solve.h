@@ -8,6 +8,7 @@
 typedef struct gpuc_relay_solver {
     gpuc_ctx *ctx;
     gpuc_rmodule *module;
+    bool check;            /* everything has a type, and they must fit */
     uint32_t first;        /* the functions before have their types */
     const gpuc_rexpr *at;  /* what is being inferred, for messages */
     gpuc_relay_span place; /* the same where it is no expression */

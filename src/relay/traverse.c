@@ -47,7 +47,14 @@ static gpuc_rexpr *child(const gpuc_rexpr *e, int i, bool into_functions)
 
 gpuc_rexpr *gpuc_relay_operand(const gpuc_rexpr *e, int i)
 {
-    return child(e, i, true);
+    return e && i >= 0 ? child(e, i, true) : NULL;
+}
+
+gpuc_rexpr *gpuc_relay_scoped_operand(const gpuc_rexpr *e, int i)
+{
+    if (e->kind != GPUC_REXPR_MATCH || i == 0) return child(e, i, true);
+    const gpuc_rmatch *m = gpuc_as_rmatch(e);
+    return i <= m->num_vars ? m->vars[i - 1] : child(e, i - m->num_vars, true);
 }
 
 gpuc_rexpr *gpuc_relay_child(const gpuc_rexpr *e, int i)
@@ -111,112 +118,4 @@ void gpuc_relay_mark_source(gpuc_ctx *ctx, gpuc_rexpr *root, uint32_t first_id, 
         if (!*e->source) e->source = source;
         for (int i = 0; (c = child(e, i, false)); i++) gpuc_ptrs_push(ctx, &stack, c);
     }
-}
-
-typedef struct rewriter {
-    gpuc_ctx *ctx;
-    gpuc_map done; /* old -> new */
-    bool changed;
-} rewriter;
-
-static gpuc_rexpr *get(rewriter *r, gpuc_rexpr *old)
-{
-    if (!old) return NULL;
-    gpuc_rexpr *e = gpuc_map_get(&r->done, old);
-    if (!e) e = old;
-    r->changed |= e != old;
-    return e;
-}
-
-static gpuc_rexpr *const *get_list(rewriter *r, int n, gpuc_rexpr *const *at)
-{
-    gpuc_rexpr **list = gpuc_new_array(r->ctx, gpuc_rexpr *, n);
-    for (int i = 0; i < n; i++) list[i] = get(r, at[i]);
-    return list;
-}
-
-static gpuc_rexpr *rebuild_match(rewriter *r, gpuc_rexpr *e)
-{
-    const gpuc_rmatch *m = gpuc_as_rmatch(e);
-    gpuc_rexpr *value = get(r, m->value);
-    gpuc_rclause *clauses = gpuc_ctx_memdup(r->ctx, m->clauses, sizeof *clauses * (size_t)m->n);
-    for (int i = 0; i < m->n; i++) clauses[i].body = get(r, clauses[i].body);
-    return r->changed ? gpuc_relay_match(r->ctx, value, m->n, clauses, m->partial) : e;
-}
-
-static gpuc_rexpr *rebuild(rewriter *r, gpuc_rexpr *e)
-{
-    gpuc_ctx *ctx = r->ctx;
-    r->changed = false;
-    switch (e->kind) {
-    case GPUC_REXPR_VAR:
-    case GPUC_REXPR_GLOBAL:
-    case GPUC_REXPR_CONSTANT:
-    case GPUC_REXPR_OP:
-    case GPUC_REXPR_CONSTRUCTOR: return e;
-    case GPUC_REXPR_CALL: {
-        const gpuc_rcall *c = gpuc_as_rcall(e);
-        gpuc_rexpr *callee = get(r, c->callee);
-        gpuc_rexpr *const *args = get_list(r, c->n, c->args);
-        if (!r->changed) return e;
-        gpuc_rexpr *call = gpuc_relay_call(ctx, callee, c->attrs, c->n, args);
-        ((gpuc_rcall *)call)->num_type_args = c->num_type_args;
-        ((gpuc_rcall *)call)->type_args = c->type_args;
-        return call;
-    }
-    case GPUC_REXPR_TUPLE: {
-        const gpuc_rtuple *t = gpuc_as_rtuple(e);
-        gpuc_rexpr *const *fields = get_list(r, t->n, t->fields);
-        return r->changed ? gpuc_relay_tuple(ctx, t->n, fields) : e;
-    }
-    case GPUC_REXPR_GET: {
-        const gpuc_rget *g = gpuc_as_rget(e);
-        gpuc_rexpr *tuple = get(r, g->tuple);
-        return r->changed ? gpuc_relay_get(ctx, tuple, g->index) : e;
-    }
-    case GPUC_REXPR_LET: {
-        const gpuc_rlet *l = gpuc_as_rlet(e);
-        gpuc_rexpr *var = get(r, l->var), *value = get(r, l->value), *body = get(r, l->body);
-        return r->changed ? gpuc_relay_let(ctx, var, value, body) : e;
-    }
-    case GPUC_REXPR_FUNCTION: {
-        const gpuc_rfunction *f = gpuc_as_rfunction(e);
-        gpuc_rexpr *const *params = get_list(r, f->n, f->params);
-        gpuc_rexpr *body = get(r, f->body);
-        if (!r->changed) return e;
-        if (!f->num_type_params && !f->ret) return gpuc_relay_function(ctx, f->n, params, body, f->attrs);
-        return gpuc_relay_generic_function(ctx, f->num_type_params, f->type_params, f->n, params, f->ret,
-                                           body, f->attrs);
-    }
-    case GPUC_REXPR_IF: {
-        const gpuc_rif *f = gpuc_as_rif(e);
-        gpuc_rexpr *cond = get(r, f->cond), *a = get(r, f->then_branch), *b = get(r, f->else_branch);
-        return r->changed ? gpuc_relay_if(ctx, cond, a, b) : e;
-    }
-    case GPUC_REXPR_MATCH: return rebuild_match(r, e);
-    case GPUC_REXPR_KIND_COUNT: break;
-    }
-    return e;
-}
-
-gpuc_rexpr *gpuc_relay_rewrite(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_rewrite_fn rewrite, void *arg)
-{
-    gpuc_ptrs order = {0};
-    gpuc_relay_post_order(ctx, root, false, &order);
-    rewriter r = {.ctx = ctx};
-    gpuc_map_init(&r.done, ctx);
-    for (size_t i = 0; i < order.count; i++) {
-        gpuc_rexpr *old = order.at[i], *e = rebuild(&r, old);
-        if (e != old) {
-            gpuc_relay_with_source(ctx, e, old->source);
-            if (!e->span.text) e->span = old->span;
-            if (!e->type) gpuc_relay_infer_node(ctx, NULL, e);
-        }
-        uint32_t first_id = ctx->next_id;
-        gpuc_rexpr *new = rewrite ? rewrite(ctx, old, e, arg) : e;
-        if (new != e) gpuc_relay_mark_source(ctx, new, first_id, e->source);
-        if (new != old) gpuc_map_set(&r.done, old, new);
-    }
-    gpuc_rexpr *result = gpuc_map_get(&r.done, root);
-    return result ? result : root;
 }

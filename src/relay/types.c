@@ -21,6 +21,7 @@ static void add_inside(gpuc_ctx *ctx, gpuc_rtype *t, const gpuc_rtype *inside)
 
 static gpuc_rtype *make(gpuc_ctx *ctx, gpuc_rtype_kind kind, int n, const gpuc_rtype *const *at)
 {
+    gpuc_relay_need_list(ctx, "a type", "part", n, at);
     gpuc_rtype *t = gpuc_new(ctx, gpuc_rtype);
     t->kind = kind;
     t->n = n;
@@ -33,6 +34,13 @@ static gpuc_rtype *make(gpuc_ctx *ctx, gpuc_rtype_kind kind, int n, const gpuc_r
 const gpuc_rtype *gpuc_relay_rtype_tensor(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const gpuc_expr *dims)
 {
     gpuc_rtype *t = make(ctx, GPUC_RTYPE_TENSOR, 0, NULL);
+    if (ndim < 0 || ndim > GPUC_OP_MAX_DIMS || (ndim && !dims))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the type of a tensor: %d dimensions%s, it may have 0 to %d",
+                   ndim, ndim > 0 && !dims ? " in a list that is NULL" : "", GPUC_OP_MAX_DIMS);
+    if (!gpuc_dtype_bytes(dtype) || dtype.lanes != 1)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "the type of a tensor: code %d of %d bits and %d lanes is no element type", dtype.code,
+                   dtype.bits, dtype.lanes);
     t->tensor = (gpuc_tensor_type){
         .dtype = dtype,
         .ndim = ndim,
@@ -45,9 +53,14 @@ const gpuc_rtype *gpuc_relay_rtype_tensor(gpuc_ctx *ctx, gpuc_dtype dtype, int n
 const gpuc_rtype *gpuc_relay_rtype_tensor_static(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim,
                                                  const int64_t *dims)
 {
-    gpuc_expr *e = gpuc_new_array(ctx, gpuc_expr, ndim);
-    for (int i = 0; i < ndim; i++) e[i] = gpuc_int(ctx, dims[i]);
-    return gpuc_relay_rtype_tensor(ctx, dtype, ndim, e);
+    gpuc_expr e[GPUC_OP_MAX_DIMS] = {0};
+    for (int i = 0; dims && i < ndim && i < GPUC_OP_MAX_DIMS; i++) {
+        if (dims[i] < 0)
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the type of a tensor: extent %d is %lld", i,
+                       (long long)dims[i]);
+        e[i] = gpuc_int(ctx, dims[i]);
+    }
+    return gpuc_relay_rtype_tensor(ctx, dtype, ndim, dims ? e : NULL);
 }
 
 const gpuc_rtype *gpuc_relay_rtype_tuple(gpuc_ctx *ctx, int n, const gpuc_rtype *const *fields)
@@ -64,6 +77,9 @@ const gpuc_rtype *gpuc_relay_rtype_func(gpuc_ctx *ctx, int n, const gpuc_rtype *
 const gpuc_rtype *gpuc_relay_rtype_scheme(gpuc_ctx *ctx, int num_params, const gpuc_rtype *const *params,
                                           int n, const gpuc_rtype *const *args, const gpuc_rtype *ret)
 {
+    gpuc_relay_need_list(ctx, "the type of a function", "type parameter", num_params, params);
+    for (int i = 0; i < num_params; i++) gpuc_relay_need_type_param(ctx, "the type of a function", params[i]);
+    gpuc_relay_need(ctx, "the type of a function", "result", ret);
     gpuc_rtype *t = make(ctx, GPUC_RTYPE_FUNC, n, args);
     t->ret = ret;
     t->num_params = num_params;
@@ -75,6 +91,10 @@ const gpuc_rtype *gpuc_relay_rtype_scheme(gpuc_ctx *ctx, int num_params, const g
 const gpuc_rtype *gpuc_relay_rtype_adt(gpuc_ctx *ctx, const gpuc_adt *adt, int n,
                                        const gpuc_rtype *const *args)
 {
+    gpuc_relay_need(ctx, "a type", "data type", adt);
+    if (n != adt->num_params && adt->num_params >= 0)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s' has %d type parameters, not %d", adt->name,
+                   adt->num_params, n);
     gpuc_rtype *t = make(ctx, GPUC_RTYPE_ADT, n, args);
     t->adt = adt;
     return t;
@@ -82,6 +102,7 @@ const gpuc_rtype *gpuc_relay_rtype_adt(gpuc_ctx *ctx, const gpuc_adt *adt, int n
 
 const gpuc_rtype *gpuc_relay_rtype_var(gpuc_ctx *ctx, const char *name)
 {
+    gpuc_relay_need_name(ctx, "a type parameter", name);
     gpuc_rtype *t = make(ctx, GPUC_RTYPE_VAR, 0, NULL);
     t->name = gpuc_ctx_strdup(ctx, name);
     t->varies = true;

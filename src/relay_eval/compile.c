@@ -151,12 +151,6 @@ static const int *operands(compiler *c, int n, gpuc_rexpr *const *at, gpuc_rexpr
 
 /* ---- Functions inside of functions ---- */
 
-static void bind_pattern(gpuc_map *bound, const gpuc_rpattern *p)
-{
-    if (p->var) gpuc_map_set(bound, p->var, p->var);
-    for (int i = 0; i < p->n; i++) bind_pattern(bound, &p->at[i]);
-}
-
 static bool has_symbols(const gpuc_rtype *t)
 {
     if (!t) return false;
@@ -186,8 +180,8 @@ static void find_held(compiler *c, gpuc_rexpr *f, gpuc_relay_eval_code *inner)
         if (e->kind == GPUC_REXPR_LET) gpuc_map_set(&bound, gpuc_as_rlet(e)->var, f);
         for (int k = 0; e->kind == GPUC_REXPR_FUNCTION && k < gpuc_as_rfunction(e)->n; k++)
             gpuc_map_set(&bound, gpuc_as_rfunction(e)->params[k], f);
-        for (int k = 0; e->kind == GPUC_REXPR_MATCH && k < gpuc_as_rmatch(e)->n; k++)
-            bind_pattern(&bound, &gpuc_as_rmatch(e)->clauses[k].pattern);
+        for (int k = 0; e->kind == GPUC_REXPR_MATCH && k < gpuc_as_rmatch(e)->num_vars; k++)
+            gpuc_map_set(&bound, gpuc_as_rmatch(e)->vars[k], f);
         symbolic |= gpuc_relay_call_op(e) && gpuc_attrs_symbolic(gpuc_as_rcall(e)->attrs);
     }
     for (size_t i = 0; i < order.count; i++) {
@@ -315,7 +309,7 @@ static void emit_match(compiler *c, gpuc_rexpr *e, int d)
     emit(c, GPUC_RELAY_EVAL_MATCH, e, d);
     gpuc_relay_eval_pattern *patterns = gpuc_new_array(c->ctx, gpuc_relay_eval_pattern, m->n + 1);
     for (int i = 0; i < m->n; i++) {
-        compile_pattern(c, &m->clauses[i].pattern, &patterns[i]);
+        compile_pattern(c, m->clauses[i].pattern, &patterns[i]);
         push_region(c, m->clauses[i].body, branch_end(c, e), d, pc, i);
     }
     gpuc_relay_eval_ins *ins = &c->code->ins[pc];
@@ -493,6 +487,7 @@ void gpuc_relay_eval_compile(gpuc_relay_interpreter *i, gpuc_relay_eval_code *co
     code->num_held = (int)code->held.count;
     code->num_regs = 0;
     code->num_ins = 0;
+    code->num_checked = 0;
     for (int k = 0; k < f->n; k++) set_reg(code, f->params[k], new_reg(&c));
     for (int k = 0; k < code->num_held; k++) set_reg(code, code->held.at[k], new_reg(&c));
     code->self = code->self_var ? new_reg(&c) : -1;

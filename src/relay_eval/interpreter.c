@@ -31,6 +31,8 @@ gpuc_relay_interpreter *gpuc_relay_interpreter_create(gpuc_ctx *ctx, const gpuc_
             desc->struct_size);
     if (desc) memcpy(&d, desc, desc->struct_size < sizeof d ? desc->struct_size : sizeof d);
     uint64_t max_bytes = d.max_bytes ? d.max_bytes : UINT64_C(4) << 30;
+    gpuc_relay_need(ctx, "an interpreter", "program", m);
+    gpuc_relay_check_inferred(ctx, m, GPUC_INVALID_ARGUMENT);
     i->ctx = ctx;
     i->module = (gpuc_rmodule *)m;
     i->max_calls = d.max_calls ? d.max_calls : 10000000;

@@ -4,7 +4,9 @@
 
 static gpuc_rexpr *computed(gpuc_relay_pass_ctx *p, gpuc_rexpr *e)
 {
-    return gpuc_relay_pass_is_stored(e) ? gpuc_relay_pass_copied(p->ctx, e) : e;
+    return e->type->kind == GPUC_RTYPE_TENSOR && gpuc_relay_pass_is_stored(e)
+               ? gpuc_relay_pass_copied(p->ctx, e)
+               : e;
 }
 
 void gpuc_relay_pass_copy_outputs(gpuc_relay_pass_ctx *p)

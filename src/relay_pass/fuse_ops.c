@@ -472,10 +472,9 @@ static gpuc_rexpr *fuse_body(gpuc_relay_pass_ctx *p, gpuc_rexpr *body)
 
 void gpuc_relay_pass_fuse_ops(gpuc_relay_pass_ctx *p)
 {
-    gpuc_map *functions = &p->module->functions.map;
-    for (uint32_t i = 0; i < functions->count; i++) {
-        const gpuc_rfunction *f = gpuc_as_rfunction(functions->entries[i].value);
-        gpuc_rexpr *body = fuse_body(p, f->body);
-        functions->entries[i].value = gpuc_relay_function(p->ctx, f->n, f->params, body, f->attrs);
-    }
+    gpuc_relay_pass_need_graph(p);
+    const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_rmodule_get(p->module, "main"));
+    gpuc_rexpr *body = fuse_body(p, f->body);
+    gpuc_strmap_set(&p->module->functions, "main",
+                    gpuc_relay_function(p->ctx, f->n, f->params, body, f->attrs));
 }

@@ -19,6 +19,14 @@ typedef struct gpuc_relay_pass_ctx {
     bool keep_constants;      /* another target still needs them: folding frees none */
 } gpuc_relay_pass_ctx;
 
+typedef struct gpuc_relay_pass {
+    const char *name;
+    void (*run)(gpuc_relay_pass_ctx *p);
+    int level; /* runs from this -O level on */
+} gpuc_relay_pass;
+
+/* Runs n passes in order, and checks the program after each where programs are checked (gpuc_ctx_validates). */
+void gpuc_relay_pass_run(gpuc_relay_pass_ctx *p, const gpuc_relay_pass *passes, size_t n);
 /* The part that no target changes: run once per model. */
 void gpuc_relay_pass_optimize(gpuc_relay_pass_ctx *p);
 /* The part that asks the target; after it main calls primitive functions only. */

@@ -6,13 +6,7 @@
 #include "base/file.h"
 #include "relay_pass/passes.h"
 
-typedef struct relay_pass {
-    const char *name;
-    void (*run)(gpuc_relay_pass_ctx *p);
-    int level; /* runs from this -O level on */
-} relay_pass;
-
-static const relay_pass shared_passes[] = {
+static const gpuc_relay_pass shared_passes[] = {
     {"collect_conditions", gpuc_relay_pass_collect_conditions, 0}, /* of the model as it is */
     {"fold_constant", gpuc_relay_pass_fold_constant,
      0}, /* folds weights that the graph computes, and shapes */
@@ -33,7 +27,7 @@ static const relay_pass shared_passes[] = {
     {"dead_code", gpuc_relay_pass_dead_code, 1},
 };
 
-static const relay_pass target_passes[] = {
+static const gpuc_relay_pass target_passes[] = {
     {"widen_floats", gpuc_relay_pass_widen_floats, 1}, /* first: the others choose by type */
     {"limit_arguments", gpuc_relay_pass_limit_arguments,
      0}, /* needed for correctness: what one kernel can bind */
@@ -67,7 +61,7 @@ static void dump(gpuc_relay_pass_ctx *p, const char *after)
     gpuc_buf_deinit(&text);
 }
 
-static void run(gpuc_relay_pass_ctx *p, const relay_pass *passes, size_t n)
+void gpuc_relay_pass_run(gpuc_relay_pass_ctx *p, const gpuc_relay_pass *passes, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (p->opt_level < passes[i].level || disabled(p, passes[i].name)) continue;
@@ -75,18 +69,19 @@ static void run(gpuc_relay_pass_ctx *p, const relay_pass *passes, size_t n)
         passes[i].run(p);
         bool changed = before != gpuc_strmap_get(&p->module->functions, "main");
         if (changed && p->ctx->debug & GPUC_DEBUG_RELAY) dump(p, passes[i].name);
+        if (gpuc_ctx_validates(p->ctx)) gpuc_relay_validate(p->ctx, p->module, passes[i].name);
     }
 }
 
 void gpuc_relay_pass_optimize(gpuc_relay_pass_ctx *p)
 {
-    run(p, shared_passes, COUNT(shared_passes));
+    gpuc_relay_pass_run(p, shared_passes, COUNT(shared_passes));
     gpuc_tir_rule_print(p->ctx, "main");
 }
 
 void gpuc_relay_pass_optimize_for_target(gpuc_relay_pass_ctx *p)
 {
-    run(p, target_passes, COUNT(target_passes));
+    gpuc_relay_pass_run(p, target_passes, COUNT(target_passes));
     gpuc_tir_rule_print(p->ctx, "main");
 }
 

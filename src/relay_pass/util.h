@@ -7,6 +7,9 @@
 
 /* Rewrites the body of every function of the module. */
 void gpuc_relay_pass_rewrite_module(gpuc_relay_pass_ctx *p, gpuc_relay_rewrite_fn fn, void *arg);
+/* Raises, with the place, where main is no graph: it has a let, if, match or function of its own, or calls something else
+ * than operators and primitive functions. */
+void gpuc_relay_pass_need_graph(gpuc_relay_pass_ctx *p);
 /* Number of uses of each expression below root, functions in it included: gpuc_map of expr -> (void
  * *)(uintptr_t)count. add_uses adds to a map that has been initialised. */
 void gpuc_relay_pass_count_uses(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_map *uses);

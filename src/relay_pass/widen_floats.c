@@ -132,7 +132,7 @@ void gpuc_relay_pass_widen_floats(gpuc_relay_pass_ctx *p)
         }
         gpuc_rexpr *body = as_declared(p->ctx, gpuc_map_get(&wide, f->body), f->body->type);
         if (body == f->body) continue;
-        gpuc_rexpr *new = gpuc_relay_function(p->ctx, f->n, f->params, body, f->attrs);
+        gpuc_rexpr *new = gpuc_relay_function_with(p->ctx, f, f->params, body);
         gpuc_relay_infer_type(p->ctx, p->module, new);
         functions->entries[i].value = new;
     }

@@ -66,7 +66,7 @@ for header in "$root"/include/gpuc/*.h; do
 done
 
 programs='run_model:gpuc-runtime:runtime use:gpuc-runtime:runtime streams:gpuc-runtime:runtime slices:gpuc-runtime:runtime'
-[ "$has_compiler" = 1 ] && programs="$programs vector_add:gpuc:gpuc export:gpuc:gpuc custom_reducer:gpuc:gpuc"
+[ "$has_compiler" = 1 ] && programs="$programs vector_add:gpuc:gpuc export:gpuc:gpuc custom_reducer:gpuc:gpuc relay_build:gpuc:gpuc"
 
 export PKG_CONFIG_PATH=$libdir/pkgconfig
 for entry in $programs; do
@@ -123,6 +123,13 @@ if [ "$has_compiler" = 1 ]; then
     for program in "$work/custom_reducer" "$work/custom_reducer-static" "$work/app/build/custom_reducer-gpuc"; do
         LD_LIBRARY_PATH=$libdir "$program" >"$work/out" || fail "$program: $(cat "$work/out")"
         grep -q '^c  *37 of 37 rows are right' "$work/out" || fail "$program: $(cat "$work/out")"
+    done
+fi
+# A program of Relay that is built, interpreted and rewritten.
+if [ "$has_compiler" = 1 ]; then
+    for program in "$work/relay_build" "$work/relay_build-static" "$work/app/build/relay_build-gpuc"; do
+        LD_LIBRARY_PATH=$libdir "$program" >"$work/out" || fail "$program: $(cat "$work/out")"
+        [ "$(tail -n 2 "$work/out")" = "$(printf 'main(2) = 10\nmain(2) = 24')" ] || fail "$program: $(cat "$work/out")"
     done
 fi
 # A network in slices, beside frames.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any text as a program: what is wrong with it is said with its place; what parses prints to a text that parses, has the same
- * types, and prints the same. Seeds: tests/relay/corpus. */
+/* Any text as a program: what is wrong with it is said with its place; what parses is valid, prints to a text that parses, has
+ * the same types, and prints the same; and so does a copy of all of its nodes. Seeds: tests/relay/corpus. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ enum { ALL = GPUC_RELAY_PRINT_VERSION | GPUC_RELAY_PRINT_CONSTANTS | GPUC_RELAY_
 
 typedef struct input {
     const char *text, *origin, *printed;
-    const gpuc_rmodule *m;
+    gpuc_rmodule *m;
 } input;
 
 static void parse(gpuc_ctx *ctx, void *arg)
@@ -27,6 +27,28 @@ static void parse(gpuc_ctx *ctx, void *arg)
 static void print(gpuc_ctx *ctx, void *arg)
 {
     input *in = arg;
+    in->printed = gpuc_relay_text(ctx, in->m, ALL);
+}
+
+static void validate(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_relay_validate_given(ctx, ((input *)arg)->m);
+}
+
+static gpuc_rexpr *another_leaf(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg)
+{
+    (void)arg;
+    if (gpuc_relay_get_kind(old) == GPUC_REXPR_VAR)
+        return gpuc_relay_var(ctx, gpuc_relay_get_name(old), gpuc_relay_get_annotation(old));
+    if (gpuc_relay_get_kind(old) == GPUC_REXPR_GLOBAL)
+        return gpuc_relay_global(ctx, gpuc_relay_get_name(old));
+    return rebuilt;
+}
+
+static void copy(gpuc_ctx *ctx, void *arg)
+{
+    input *in = arg;
+    in->m = gpuc_rmodule_mutate(in->m, another_leaf, NULL);
     in->printed = gpuc_relay_text(ctx, in->m, ALL);
 }
 
@@ -54,6 +76,13 @@ static void run(gpuc_ctx *ctx, const char *text)
         status = gpuc_ctx_protect(ctx, print, &first);
         if (status && !is_bound(status)) wrong("not printed", text, gpuc_status_message(status));
     }
+    if (!status) status = gpuc_ctx_protect(ctx, validate, &first);
+    if (status && first.m && !is_bound(status)) wrong("not valid", text, gpuc_status_message(status));
+    input whole = first;
+    if (!status) status = gpuc_ctx_protect(ctx, copy, &whole);
+    if (status && first.m && !is_bound(status)) wrong("not copied", text, gpuc_status_message(status));
+    if (!status && strcmp(first.printed, whole.printed) != 0)
+        wrong("the copy has another text", first.printed, whole.printed);
     if (!status) {
         second.text = first.printed;
         status = gpuc_ctx_protect(ctx, parse, &second);

@@ -325,7 +325,8 @@ static void matches(gpuc_ctx *ctx, void *arg)
                *cons = gpuc_relay_call(ctx, gpuc_relay_constructor(ctx, &constructors[1]), NULL, 2, cells);
     gpuc_rexpr *head = gpuc_relay_var(ctx, "head", item);
     gpuc_rpattern inside[] = {{.var = head}, {0}};
-    gpuc_rclause clauses[] = {{{.constructor = &constructors[1], .n = 2, .at = inside}, head}, {{0}, x}};
+    gpuc_rpattern cons_pattern = {.constructor = &constructors[1], .n = 2, .at = inside}, any = {0};
+    gpuc_rclause clauses[] = {{&cons_pattern, head}, {&any, x}};
     gpuc_rexpr *match = gpuc_relay_match(ctx, cons, 2, clauses, true);
     gpuc_rmodule *m = fx_module(ctx, match, 1, &x);
     gpuc_relay_infer_type(ctx, m, gpuc_rmodule_get(m, "main"));

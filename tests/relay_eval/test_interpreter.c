@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "../relay/fixture.h"
+#include "relay_eval/eval.h"
 
 static gpuc_relay_value *run_with(gpuc_ctx *ctx, const char *text, const gpuc_relay_interpreter_desc *desc)
 {
@@ -362,6 +363,36 @@ static void limits(gpuc_ctx *ctx, void *arg)
               "def @hd(%l: List) -> int32 { match? (%l) { Cons(%x, _) => %x } }\ndef @main() { @hd(Nil) }");
 }
 
+typedef struct one_call {
+    gpuc_relay_interpreter *i;
+    gpuc_relay_value *arg;
+} one_call;
+
+static void call_again(gpuc_ctx *ctx, void *arg)
+{
+    one_call *c = arg;
+    (void)ctx;
+    gpuc_relay_value_release(gpuc_relay_interpret(c->i, "main", 1, &c->arg));
+}
+
+/* A function whose constants do not fit is compiled again at each call, and checks its parameters once. */
+static void constants_without_memory(gpuc_ctx *ctx, void *arg)
+{
+    enum { BYTES = 3000 };
+    int64_t dims[] = {BYTES}, two[] = {2};
+    gpuc_relay_interpreter_desc d = GPUC_RELAY_INTERPRETER_DESC_INIT;
+    (void)arg;
+    gpuc_rexpr *large = gpuc_relay_const_bytes(ctx, GPUC_INT8, 1, dims, gpuc_new_array(ctx, int8_t, BYTES));
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2)), *fields[] = {x, large};
+    gpuc_rmodule *m = fx_module(ctx, gpuc_relay_tuple(ctx, 2, fields), 1, &x);
+    d.max_bytes = BYTES / 2;
+    one_call c = {gpuc_relay_interpreter_create(ctx, m, &d), NULL};
+    c.arg = gpuc_relay_make_tensor(c.i, GPUC_FLOAT32, 1, two, NULL);
+    for (int i = 0; i < 20; i++) fx_expect(ctx, GPUC_OUT_OF_MEMORY, "out of memory", call_again, &c);
+    assert_int_equal(gpuc_relay_eval_global(c.i, "main")->num_checked, 1);
+    gpuc_relay_value_release(c.arg);
+}
+
 static void call_with(gpuc_ctx *ctx, void *arg)
 {
     const char *const *texts = arg;
@@ -452,10 +483,12 @@ static void values_that_stay(gpuc_ctx *ctx, void *arg)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {fx_test(scalars),         fx_test(functions),     fx_test(patterns),
-                                       fx_test(shared_nodes),    fx_test(a_small_stack), fx_test(speed),
-                                       fx_test(operators),       fx_test(symbols),       fx_test(many_sizes),
-                                       fx_test(limits),          fx_test(wrong_values),  fx_test(the_api),
-                                       fx_test(values_that_stay)};
+    const struct CMUnitTest tests[] = {fx_test(scalars),          fx_test(functions),
+                                       fx_test(patterns),         fx_test(shared_nodes),
+                                       fx_test(a_small_stack),    fx_test(speed),
+                                       fx_test(operators),        fx_test(symbols),
+                                       fx_test(many_sizes),       fx_test(limits),
+                                       fx_test(wrong_values),     fx_test(the_api),
+                                       fx_test(values_that_stay), fx_test(constants_without_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,674 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* gpuc/relay_ir.h as a caller sees it: programs built node by node, walked, rewritten and checked; and what is said of wrong
+ * calls. Nothing of src is used but the fixture. */
+#include "fixture.h"
+
+#include <gpuc/relay_ir.h>
+
+static const gpuc_rtype *scalar(gpuc_ctx *ctx, gpuc_dtype t)
+{
+    return gpuc_relay_rtype_tensor_static(ctx, t, 0, NULL);
+}
+
+static gpuc_rexpr *number(gpuc_ctx *ctx, double v)
+{
+    return gpuc_relay_const_scalar(ctx, GPUC_INT32, v);
+}
+
+static gpuc_rexpr *apply2(gpuc_ctx *ctx, const char *op, gpuc_rexpr *a, gpuc_rexpr *b)
+{
+    gpuc_rexpr *args[] = {a, b};
+    return gpuc_relay_apply(ctx, op, NULL, 2, args);
+}
+
+static gpuc_rexpr *call(gpuc_ctx *ctx, gpuc_rexpr *callee, gpuc_rexpr *a, gpuc_rexpr *b)
+{
+    gpuc_rexpr *args[] = {a, b};
+    return gpuc_relay_call(ctx, callee, NULL, a ? b ? 2 : 1 : 0, args);
+}
+
+/* type List[A] { Cons(A, List[A]), Nil } */
+static const gpuc_adt *define_list(gpuc_ctx *ctx, gpuc_rmodule *m)
+{
+    const gpuc_rtype *a = gpuc_relay_rtype_var(ctx, "A");
+    gpuc_adt *list = gpuc_relay_adt(ctx, "List", 1, &a);
+    const gpuc_rtype *cell[] = {a, gpuc_relay_rtype_adt(ctx, list, 1, &a)};
+    const gpuc_relay_constructor_desc constructors[] = {{"Cons", 2, cell}, {"Nil", 0, NULL}};
+    gpuc_rmodule_define_adt(m, list, 2, constructors);
+    return list;
+}
+
+/* def @map[A, B](%f: fn (A) -> B, %xs: List[A]) -> List[B] */
+static void define_map(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_adt *list)
+{
+    const gpuc_rtype *ab[] = {gpuc_relay_rtype_var(ctx, "A"), gpuc_relay_rtype_var(ctx, "B")};
+    gpuc_rexpr *f = gpuc_relay_var(ctx, "f", gpuc_relay_rtype_func(ctx, 1, &ab[0], ab[1])),
+               *xs = gpuc_relay_var(ctx, "xs", gpuc_relay_rtype_adt(ctx, list, 1, &ab[0])),
+               *x = gpuc_relay_var(ctx, "x", NULL), *rest = gpuc_relay_var(ctx, "rest", NULL),
+               *params[] = {f, xs};
+    const gpuc_constructor *cons = gpuc_rmodule_get_constructor(m, "Cons"),
+                           *nil = gpuc_rmodule_get_constructor(m, "Nil");
+    const gpuc_rpattern *fields[] = {gpuc_relay_pattern_var(ctx, x), gpuc_relay_pattern_var(ctx, rest)};
+    gpuc_rexpr *cell = call(ctx, gpuc_relay_constructor(ctx, cons), call(ctx, f, x, NULL),
+                            call(ctx, gpuc_relay_global(ctx, "map"), f, rest));
+    const gpuc_rclause clauses[] = {
+        {gpuc_relay_pattern_constructor(ctx, cons, 2, fields), cell},
+        {gpuc_relay_pattern_any(ctx), call(ctx, gpuc_relay_constructor(ctx, nil), NULL, NULL)}};
+    gpuc_rmodule_add_function(
+        m, "map",
+        gpuc_relay_generic_function(ctx, 2, ab, 2, params, gpuc_relay_rtype_adt(ctx, list, 1, &ab[1]),
+                                    gpuc_relay_match(ctx, xs, 2, clauses, false), NULL));
+}
+
+static const char map_text[] = "type List[A] {\n"
+                               "  Cons(A, List[A]),\n"
+                               "  Nil,\n"
+                               "}\n"
+                               "\n"
+                               "def @map[A, B](%f: fn (A) -> B, %xs: List[A]) -> List[B] {\n"
+                               "  match (%xs) {\n"
+                               "    Cons(%x, %rest) => {\n"
+                               "      %0 = %f(%x);\n"
+                               "      %1 = @map(%f, %rest);\n"
+                               "      Cons(%0, %1)\n"
+                               "    },\n"
+                               "    _ => {\n"
+                               "      Nil\n"
+                               "    },\n"
+                               "  }\n"
+                               "}\n";
+
+static gpuc_rmodule *map_module(gpuc_ctx *ctx)
+{
+    gpuc_rmodule *m = gpuc_rmodule_create(ctx);
+    define_map(ctx, m, define_list(ctx, m));
+    return m;
+}
+
+/* It prints as what it stands for, and parses to the same. */
+static void functions_with_type_parameters(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rmodule *m = map_module(ctx);
+    assert_string_equal(gpuc_relay_text(ctx, m, 0), map_text); /* without types, too */
+    gpuc_relay_infer_module(ctx, m);
+    gpuc_relay_validate_given(ctx, m);
+    gpuc_relay_infer_module(ctx, m); /* changes nothing */
+    assert_string_equal(gpuc_relay_text(ctx, m, 0), map_text);
+    gpuc_rmodule *parsed = gpuc_relay_parse(ctx, map_text, "text", NULL);
+    assert_string_equal(gpuc_relay_text(ctx, parsed, GPUC_RELAY_PRINT_TYPES),
+                        gpuc_relay_text(ctx, m, GPUC_RELAY_PRINT_TYPES));
+    assert_string_equal(gpuc_rmodule_function_type(ctx, m, "map"),
+                        "fn [A, B](fn (A) -> B, List[A]) -> List[B]");
+    assert_string_equal(gpuc_relay_adt_name(gpuc_rmodule_get_adt(parsed, "List")), "List");
+}
+
+static void validate(gpuc_ctx *ctx, void *m)
+{
+    gpuc_relay_validate_given(ctx, m);
+}
+
+/* let, if, tuples, closures, attributes in both forms, constants: what is printed is the program. */
+static void all_the_rest_of_the_language(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rmodule *m = gpuc_rmodule_create(ctx);
+    const int64_t dims[] = {2, 3};
+    const float bytes[] = {1, 2, 3, 4, 5, 6};
+    gpuc_rexpr *c = gpuc_relay_var(ctx, "c", scalar(ctx, GPUC_BOOL)),
+               *x = gpuc_relay_var(ctx, "x", gpuc_relay_rtype_tensor_static(ctx, GPUC_FLOAT32, 2, dims)),
+               *y = gpuc_relay_var(ctx, "y", NULL), *p = gpuc_relay_var(ctx, "p", NULL),
+               *f = gpuc_relay_var(ctx, "f", NULL), *params[] = {c, x};
+    gpuc_rexpr *k = gpuc_relay_const_bytes(ctx, GPUC_FLOAT32, 2, dims, bytes), *two[] = {x, k};
+    const gpuc_attrs *typed =
+        gpuc_attrs_int(ctx, gpuc_attrs_ints(ctx, NULL, "axis", 1, (int64_t[]){1}), "keepdims", 1);
+    gpuc_rexpr *sum = gpuc_relay_apply(ctx, "sum", gpuc_relay_attrs(ctx, "axis=[1], keepdims=True"), 1, &y),
+               *same = gpuc_relay_apply(ctx, "sum", typed, 1, &y);
+    gpuc_rexpr *closure = gpuc_relay_function(ctx, 1, &y, apply2(ctx, "add", sum, same), NULL);
+    gpuc_rexpr *pair = gpuc_relay_tuple(ctx, 2, two);
+    gpuc_rexpr *joined = gpuc_relay_apply(ctx, "concatenate", gpuc_relay_attrs(ctx, "axis=1"), 1, &p);
+    gpuc_rexpr *branch =
+        gpuc_relay_if(ctx, c, call(ctx, f, gpuc_relay_get(ctx, p, 0), NULL),
+                      gpuc_relay_apply(ctx, "sum", gpuc_relay_attrs(ctx, "axis=-1, keepdims=1"), 1, &joined));
+    gpuc_rexpr *body = gpuc_relay_let(ctx, f, closure, gpuc_relay_let(ctx, p, pair, branch));
+    gpuc_rmodule_add_function(m, "main", gpuc_relay_function(ctx, 2, params, body, NULL));
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "in @main: |is not inferred|gpuc_relay_infer_module", validate, m);
+    gpuc_relay_infer_module(ctx, m);
+    gpuc_relay_validate_given(ctx, m);
+    const char *text = gpuc_relay_text(ctx, m, GPUC_RELAY_PRINT_CONSTANTS);
+    assert_string_equal(text, "def @main(%c: bool, %x: Tensor[(2, 3), float32]) {\n"
+                              "  let %f = fn (%y) {\n"
+                              "    %0 = sum(%y, axis=[1], keepdims=1);\n"
+                              "    %1 = sum(%y, axis=[1], keepdims=1);\n"
+                              "    add(%0, %1)\n"
+                              "  };\n"
+                              "  let %p = (%x, meta[relay.Constant][0]);\n"
+                              "  if (%c) {\n"
+                              "    %2 = %p.0;\n"
+                              "    %f(%2)\n"
+                              "  } else {\n"
+                              "    %3 = concatenate(%p, axis=1);\n"
+                              "    sum(%3, axis=[-1], keepdims=1)\n"
+                              "  }\n"
+                              "}\n"
+                              "\n"
+                              "#[constants]\n"
+                              "Tensor[(2, 3), float32] \"AACAPwAAAEAAAEBAAACAQAAAoEAAAMBA\"\n");
+    assert_string_equal(
+        gpuc_relay_text(ctx, gpuc_relay_parse(ctx, text, "text", NULL), GPUC_RELAY_PRINT_CONSTANTS), text);
+}
+
+static void infer(gpuc_ctx *ctx, void *m)
+{
+    gpuc_relay_infer_module(ctx, m);
+}
+
+/* ---- Wrong programs ---- */
+
+typedef gpuc_rexpr *bad_body(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x);
+
+static gpuc_rexpr *unbound(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    (void)m;
+    return apply2(ctx, "add", x, gpuc_relay_var(ctx, "stray", scalar(ctx, GPUC_INT32)));
+}
+
+static gpuc_rexpr *bound_twice(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    (void)m;
+    return gpuc_relay_let(ctx, x, number(ctx, 1), x);
+}
+
+static gpuc_rexpr *escapes(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    (void)m;
+    gpuc_rexpr *y = gpuc_relay_var(ctx, "y", NULL), *z = gpuc_relay_var(ctx, "z", NULL),
+               *late = apply2(ctx, "add", y, x), *let = gpuc_relay_let(ctx, y, number(ctx, 1), late);
+    return gpuc_relay_let(ctx, z, late, let); /* the value of z uses y */
+}
+
+/* A clause gives what the one before binds. */
+static gpuc_rexpr *of_another_clause(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    (void)m;
+    gpuc_rexpr *v = gpuc_relay_var(ctx, "v", NULL), *w = gpuc_relay_var(ctx, "w", NULL);
+    const gpuc_rclause clauses[] = {{gpuc_relay_pattern_var(ctx, v), x}, {gpuc_relay_pattern_var(ctx, w), v}};
+    return gpuc_relay_match(ctx, x, 2, clauses, false);
+}
+
+/* A node in the scope of its variable, and beside it. */
+static gpuc_rexpr *in_and_out(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    (void)m;
+    gpuc_rexpr *y = gpuc_relay_var(ctx, "y", NULL), *sum = apply2(ctx, "add", x, y);
+    gpuc_rexpr *let = gpuc_relay_let(ctx, y, x, sum), *first[] = {let, sum}, *last[] = {sum, let};
+    return gpuc_relay_if(ctx, apply2(ctx, "less", x, x), gpuc_relay_tuple(ctx, 2, first),
+                         gpuc_relay_tuple(ctx, 2, last));
+}
+
+static gpuc_rexpr *own_value(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    (void)m;
+    gpuc_rexpr *y = gpuc_relay_var(ctx, "y", NULL);
+    return gpuc_relay_let(ctx, y, apply2(ctx, "add", y, x), y);
+}
+
+static gpuc_rexpr *other_type(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    (void)m;
+    gpuc_rexpr *y = gpuc_relay_var(ctx, "y", scalar(ctx, GPUC_FLOAT32));
+    return gpuc_relay_let(ctx, y, x, y);
+}
+
+static gpuc_rexpr *other_branches(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    (void)m;
+    return gpuc_relay_if(ctx, apply2(ctx, "less", x, number(ctx, 1)), x,
+                         gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 1));
+}
+
+static gpuc_rexpr *wrong_arity(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    (void)m;
+    return call(ctx, gpuc_relay_global(ctx, "map"), x, NULL);
+}
+
+static gpuc_rexpr *wrong_op_arity(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    (void)m;
+    return gpuc_relay_apply(ctx, "add", NULL, 1, &x);
+}
+
+static gpuc_rexpr *no_global(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    (void)m;
+    return call(ctx, gpuc_relay_global(ctx, "mop"), x, NULL);
+}
+
+static gpuc_rexpr *not_exhaustive(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    const gpuc_constructor *nil = gpuc_rmodule_get_constructor(m, "Nil");
+    const gpuc_rclause clause = {gpuc_relay_pattern_constructor(ctx, nil, 0, NULL), x};
+    return gpuc_relay_match(ctx, call(ctx, gpuc_relay_constructor(ctx, nil), NULL, NULL), 1, &clause, false);
+}
+
+static gpuc_rexpr *other_constructor(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    (void)m;
+    (void)x;
+    gpuc_rmodule *other = map_module(ctx);
+    return call(ctx, gpuc_relay_constructor(ctx, gpuc_rmodule_get_constructor(other, "Nil")), NULL, NULL);
+}
+
+static gpuc_rexpr *pattern_twice(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    gpuc_rexpr *v = gpuc_relay_var(ctx, "v", NULL);
+    (void)m;
+    gpuc_rexpr *fields[] = {x, x};
+    const gpuc_rpattern *both[] = {gpuc_relay_pattern_var(ctx, v), gpuc_relay_pattern_var(ctx, v)};
+    const gpuc_rclause clause = {gpuc_relay_pattern_tuple(ctx, 2, both), v};
+    return gpuc_relay_match(ctx, gpuc_relay_tuple(ctx, 2, fields), 1, &clause, false);
+}
+
+static void wrong_programs(gpuc_ctx *ctx, void *arg)
+{
+    static const struct {
+        bad_body *make;
+        const char *words;
+    } rows[] = {
+        {unbound, "in @main: |%stray is not bound"},
+        {bound_twice, "in @main: |%x is bound twice|a function|a let"},
+        {escapes, "in @main: |%y is used outside of its scope|a let"},
+        {of_another_clause, "in @main: |%v is used outside of its scope|a match"},
+        {in_and_out, "in @main: |%y is used outside of its scope"},
+        {own_value, "in @main: |%y is used outside of its scope"},
+        {other_type, "in @main: |%y is float32, its value int32"},
+        {other_branches, "in @main: |branches have different types: int32 and float32"},
+        {wrong_arity, "in @main: the call of @map: |takes 2 arguments, not 1"},
+        {wrong_op_arity, "in @main: the call of add: |add|2"},
+        {no_global, "in @main: |the module has no function '@mop'"},
+        {not_exhaustive, "in @main: |no clause fits Cons(_, _)"},
+        {other_constructor, "in @main: |the constructor Nil is not one of the module"},
+        {pattern_twice, "in @main: |%v is bound twice|a match"},
+    };
+    (void)arg;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        gpuc_rmodule *m = map_module(ctx);
+        gpuc_rexpr *x = gpuc_relay_var(ctx, "x", scalar(ctx, GPUC_INT32));
+        gpuc_rmodule_add_function(m, "main", gpuc_relay_function(ctx, 1, &x, rows[i].make(ctx, m, x), NULL));
+        fx_expect(ctx, GPUC_INVALID_ARGUMENT, rows[i].words, infer, m);
+    }
+}
+
+/* ---- Wrong calls ---- */
+
+typedef struct misuse {
+    gpuc_rmodule *m;
+    gpuc_rexpr *x;
+    int which;
+} misuse;
+
+static void call_wrongly(gpuc_ctx *ctx, void *arg)
+{
+    misuse *u = arg;
+    gpuc_rexpr *x = u->x, *none[2] = {x, NULL};
+    const gpuc_constructor *cons = gpuc_rmodule_get_constructor(u->m, "Cons");
+    const gpuc_rtype *a = gpuc_relay_rtype_var(ctx, "A"), *t = scalar(ctx, GPUC_INT32);
+    const gpuc_rclause clause = {NULL, x};
+    switch (u->which) {
+    case 0: gpuc_relay_let(ctx, x, NULL, x); break;
+    case 1: gpuc_relay_let(ctx, number(ctx, 1), x, x); break;
+    case 2: gpuc_relay_apply(ctx, "add", NULL, 2, none); break;
+    case 3: gpuc_relay_apply(ctx, "ad", NULL, 0, NULL); break;
+    case 4: gpuc_relay_function(ctx, 1, none, NULL, NULL); break;
+    case 5: gpuc_relay_match(ctx, x, 1, &clause, false); break;
+    case 6: gpuc_relay_pattern_constructor(ctx, cons, 0, NULL); break;
+    case 7: gpuc_rmodule_get_constructor(u->m, "Con"); break;
+    case 8: gpuc_relay_adt(ctx, "a b", 0, NULL); break;
+    case 9: gpuc_relay_adt(ctx, "Box", 1, &t); break;
+    case 10:
+        gpuc_rmodule_define_adt(u->m, gpuc_relay_adt(ctx, "Box", 0, NULL), 1,
+                                &(gpuc_relay_constructor_desc){"Full", 1, &a});
+        break;
+    case 11:
+        gpuc_rmodule_define_adt(u->m, gpuc_relay_adt(ctx, "Box", 0, NULL), 1,
+                                &(gpuc_relay_constructor_desc){"Nil", 0, NULL});
+        break;
+    case 12: gpuc_rmodule_define_adt(u->m, gpuc_relay_adt(ctx, "List", 0, NULL), 0, NULL); break;
+    case 13: gpuc_rmodule_add_function(u->m, "map", gpuc_relay_function(ctx, 1, &x, x, NULL)); break;
+    case 14: gpuc_rmodule_add_function(u->m, "f", x); break;
+    case 15: gpuc_rmodule_replace_function(u->m, "f", gpuc_relay_function(ctx, 1, &x, x, NULL)); break;
+    case 16: gpuc_relay_get(ctx, gpuc_relay_tuple(ctx, 1, &x), 1); break;
+    case 17: gpuc_relay_get(ctx, x, 0); break;
+    case 18: gpuc_relay_attrs(ctx, "axis=1, keepdims="); break;
+    case 19: gpuc_relay_attrs(ctx, "axis=1) x"); break;
+    case 20: gpuc_relay_attrs(ctx, "newshape=[n, 2]"); break;
+    case 21: gpuc_relay_rtype_tensor_static(ctx, GPUC_INT32, 1, (int64_t[]){-1}); break;
+    case 22: gpuc_relay_rtype_tuple(ctx, 2, (const gpuc_rtype *[]){t, NULL}); break;
+    case 23: gpuc_relay_rtype_adt(ctx, gpuc_rmodule_get_adt(u->m, "List"), 0, NULL); break;
+    case 24: gpuc_relay_mutate(ctx, NULL, NULL, NULL); break;
+    case 25: gpuc_relay_tuple(ctx, -1, NULL); break;
+    case 26: gpuc_relay_const_bytes(ctx, GPUC_INT32, 0, NULL, NULL); break;
+    case 27: gpuc_relay_interpreter_create(ctx, u->m, NULL); break;
+    default: fail_msg("no call %d", u->which);
+    }
+}
+
+static void wrong_calls(gpuc_ctx *ctx, void *arg)
+{
+    static const struct {
+        gpuc_code code;
+        const char *words;
+    } rows[] = {
+        {GPUC_INVALID_ARGUMENT, "a let: the value is NULL"},
+        {GPUC_INVALID_ARGUMENT, "a let: a variable is expected, not a constant"},
+        {GPUC_INVALID_ARGUMENT, "add: argument 1 is NULL"},
+        {GPUC_UNSUPPORTED, "unknown operator 'ad'; did you mean 'add'?"},
+        {GPUC_INVALID_ARGUMENT, "a function: the body is NULL"},
+        {GPUC_INVALID_ARGUMENT, "clause 0 of a match: the pattern is NULL"},
+        {GPUC_INVALID_ARGUMENT, "Cons has 2 fields, not 0"},
+        {GPUC_NOT_FOUND, "no constructor 'Con'; did you mean 'Cons'?"},
+        {GPUC_INVALID_ARGUMENT, "'a b' is no name"},
+        {GPUC_INVALID_ARGUMENT, "Box: int32 is no type parameter|gpuc_relay_rtype_var"},
+        {GPUC_INVALID_ARGUMENT, "field 0 of Full: A is no type parameter of Box"},
+        {GPUC_INVALID_ARGUMENT, "'Nil' is a constructor of List already"},
+        {GPUC_INVALID_ARGUMENT, "a type 'List' already"},
+        {GPUC_INVALID_ARGUMENT, "a function '@map' already"},
+        {GPUC_INVALID_ARGUMENT, "@f: a function is expected, not %x"},
+        {GPUC_NOT_FOUND, "no function 'f'"},
+        {GPUC_INVALID_ARGUMENT, "there is no field 1 in a tuple"},
+        {GPUC_INVALID_ARGUMENT, "there is no field 0 in %x, which is int32"},
+        {GPUC_INVALID_ARGUMENT, "attributes:1:18: "},
+        {GPUC_INVALID_ARGUMENT, "attributes:1:7: a name is expected"},
+        {GPUC_INVALID_ARGUMENT, "'n' is a name|gpuc_attrs_sizes"},
+        {GPUC_INVALID_ARGUMENT, "extent 0 is -1"},
+        {GPUC_INVALID_ARGUMENT, "a type: part 1 is NULL"},
+        {GPUC_INVALID_ARGUMENT, "'List' has 1 type parameters, not 0"},
+        {GPUC_INVALID_ARGUMENT, "a rewrite: the expression is NULL"},
+        {GPUC_INVALID_ARGUMENT, "a tuple: -1 fields"},
+        {GPUC_INVALID_ARGUMENT, "a constant: the list of elements is NULL"},
+        {GPUC_INVALID_ARGUMENT, "in @map: |is not inferred"},
+    };
+    (void)arg;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        misuse u = {map_module(ctx), gpuc_relay_var(ctx, "x", scalar(ctx, GPUC_INT32)), (int)i};
+        fx_expect(ctx, rows[i].code, rows[i].words, call_wrongly, &u);
+    }
+}
+
+/* ---- Walks ---- */
+
+typedef struct seen {
+    int kinds[GPUC_REXPR_KIND_COUNT], all;
+    const char *last_var;
+} seen;
+
+static void note(gpuc_rexpr *e, void *arg)
+{
+    seen *s = arg;
+    s->kinds[gpuc_relay_get_kind(e)]++;
+    s->all++;
+    if (gpuc_relay_get_kind(e) == GPUC_REXPR_VAR) s->last_var = gpuc_relay_get_name(e);
+}
+
+static void visits_see_every_scope_once(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rmodule *m = map_module(ctx);
+    seen s = {0};
+    gpuc_rmodule_visit(m, note, &s);
+    assert_int_equal(s.kinds[GPUC_REXPR_VAR], 4); /* of parameters and patterns */
+    assert_int_equal(s.kinds[GPUC_REXPR_CALL], 4);
+    assert_int_equal(s.kinds[GPUC_REXPR_CONSTRUCTOR], 2);
+    assert_int_equal(s.kinds[GPUC_REXPR_MATCH], 1);
+    assert_int_equal(s.kinds[GPUC_REXPR_FUNCTION], 1);
+    assert_int_equal(s.kinds[GPUC_REXPR_GLOBAL], 1);
+    /* Deep, and with more paths than anybody walks. */
+    enum { DEEP = 200000 };
+    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", scalar(ctx, GPUC_INT32)), *e = x;
+    for (int i = 0; i < DEEP; i++) {
+        gpuc_rexpr *v = gpuc_relay_var(ctx, "v", NULL), *two[] = {e, v};
+        e = gpuc_relay_let(ctx, v, e, gpuc_relay_tuple(ctx, 2, two));
+    }
+    s = (seen){0};
+    gpuc_relay_visit(ctx, e, note, &s);
+    assert_int_equal(s.all, 3 * DEEP + 1);
+    gpuc_rexpr *last = NULL;
+    for (int i = 0; (last = gpuc_relay_operand(e, i)); i++) assert_int_equal(i < 3, 1);
+    assert_int_equal(gpuc_relay_num_operands(e), 3);
+}
+
+/* A chain of lets, each in the scope of all before: scopes are checked in a time that grows with its length. */
+static void long_chains_of_lets(gpuc_ctx *ctx, void *arg)
+{
+    enum { LONG = 20000 };
+    (void)arg;
+    gpuc_rmodule *m = gpuc_rmodule_create(ctx);
+    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", scalar(ctx, GPUC_INT32)), **v = calloc(LONG + 1, sizeof *v);
+    assert_non_null(v);
+    v[0] = x;
+    for (int i = 1; i <= LONG; i++) v[i] = gpuc_relay_var(ctx, "v", NULL);
+    gpuc_rexpr *e = v[LONG];
+    for (int i = LONG; i > 0; i--) e = gpuc_relay_let(ctx, v[i], apply2(ctx, "add", v[i - 1], v[i / 2]), e);
+    free(v);
+    gpuc_rmodule_add_function(m, "main", gpuc_relay_function(ctx, 1, &x, e, NULL));
+    gpuc_relay_infer_module(ctx, m);
+    gpuc_relay_validate_given(ctx, m);
+}
+
+/* ---- Rewrites ---- */
+
+static gpuc_rexpr *nothing(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg)
+{
+    (void)ctx;
+    (void)old;
+    ++*(int *)arg;
+    return rebuilt;
+}
+
+static bool is_call_of(const gpuc_rexpr *e, const char *op)
+{
+    const char *name = gpuc_relay_get_name(e);
+    return gpuc_relay_get_kind(e) == GPUC_REXPR_CALL && name && !strcmp(name, op);
+}
+
+static gpuc_rexpr *subtract(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg)
+{
+    (void)arg;
+    if (!is_call_of(old, "add")) return rebuilt;
+    return apply2(ctx, "subtract", gpuc_relay_operand(rebuilt, 1), gpuc_relay_operand(rebuilt, 2));
+}
+
+static const char scopes_text[] =
+    "def @f(%x: int32, %b: bool) -> (int32, int32) {\n"
+    "  let %g = fn (%y: int32) -> int32 { if (%y < 1) { %y + %x } else { %g(%y - 1) } };\n"
+    "  %0 = %x + 1;\n"
+    "  let %p = (%0, (%g(%0), %b));\n"
+    "  match (%p) { (%u, (%v, _)) => (%u + %v, %u + %v) }\n"
+    "}\n"
+    "def @main(%x: int32) { @f(%x, True).0 }\n";
+
+static void rewrites_of_nothing(gpuc_ctx *ctx, void *arg)
+{
+    int count = 0;
+    (void)arg;
+    gpuc_rmodule *m = gpuc_relay_parse(ctx, scopes_text, "text", NULL),
+                 *same = gpuc_rmodule_mutate(m, nothing, &count);
+    seen s = {0};
+    gpuc_rmodule_visit(m, note, &s);
+    assert_int_equal(count, s.all);
+    assert_ptr_equal(gpuc_rmodule_get(same, "f"), gpuc_rmodule_get(m, "f"));
+    assert_ptr_equal(gpuc_rmodule_get(same, "main"), gpuc_rmodule_get(m, "main"));
+}
+
+static void an_operator_in_all_scopes(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rmodule *m = gpuc_relay_parse(ctx, scopes_text, "text", NULL);
+    const char *before = gpuc_relay_text(ctx, m, GPUC_RELAY_PRINT_TYPES);
+    gpuc_rmodule *after = gpuc_rmodule_mutate(m, subtract, NULL);
+    gpuc_relay_validate_given(ctx, after);
+    gpuc_relay_validate_given(ctx, m);
+    assert_string_equal(gpuc_relay_text(ctx, m, GPUC_RELAY_PRINT_TYPES), before);
+    seen s = {0}, t = {0};
+    gpuc_rmodule_visit(m, note, &s);
+    gpuc_rmodule_visit(after, note, &t);
+    assert_memory_equal(s.kinds, t.kinds, sizeof s.kinds); /* sharing is kept: no node became two */
+    const char *text = gpuc_relay_text(ctx, after, 0);
+    assert_null(strstr(text, "add("));
+    assert_string_equal(gpuc_relay_text(ctx, gpuc_relay_parse(ctx, text, "again", NULL), 0), text);
+}
+
+/* Element types change everywhere: those of variables that are written by hand, others by inference. */
+static gpuc_rexpr *to_int64(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg)
+{
+    gpuc_rexpr **param = arg;
+    if (old == param[0]) return param[1];
+    if (gpuc_relay_get_kind(old) == GPUC_REXPR_CONSTANT)
+        return gpuc_relay_const_scalar(ctx, GPUC_INT64, *(const int32_t *)gpuc_relay_get_bytes(old));
+    return rebuilt;
+}
+
+static void types_of_variables_follow(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rmodule *m = gpuc_relay_parse(ctx,
+                                       "def @main(%x: int32) { let %y = %x + 1; let %p = (%y, %y);\n"
+                                       "  match (%p) { (%a, %b) => %a * %b } }",
+                                       "text", NULL);
+    gpuc_rexpr *pair[] = {gpuc_relay_operand(gpuc_rmodule_get(m, "main"), 0),
+                          gpuc_relay_var(ctx, "wide", scalar(ctx, GPUC_INT64))};
+    gpuc_rmodule *wide = gpuc_rmodule_mutate(m, to_int64, pair);
+    assert_string_equal(gpuc_rmodule_function_type(ctx, wide, "main"), "fn (int64) -> int64");
+    assert_string_equal(gpuc_rmodule_function_type(ctx, m, "main"), "fn (int32) -> int32");
+    assert_string_equal(gpuc_rmodule_param_name(wide, "main", 0), "wide");
+}
+
+/* Another node in the place of each leaf: all others are rebuilt. */
+static gpuc_rexpr *another_leaf(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg)
+{
+    (void)arg;
+    if (gpuc_relay_get_kind(old) == GPUC_REXPR_VAR)
+        return gpuc_relay_var(ctx, gpuc_relay_get_name(old), gpuc_relay_get_annotation(old));
+    if (gpuc_relay_get_kind(old) == GPUC_REXPR_GLOBAL)
+        return gpuc_relay_global(ctx, gpuc_relay_get_name(old));
+    return rebuilt;
+}
+
+/* The prelude, and tensor arrays: types are found again, and are the same. */
+static void whole_programs_are_rebuilt(gpuc_ctx *ctx, void *arg)
+{
+    static const char *const texts[] = {"import \"prelude.rly\"", "import \"tensor_array[float32]\"",
+                                        "import \"static_tensor_array[Tensor[(2, ?), int8]]\"", scopes_text};
+    (void)arg;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        gpuc_rmodule *m = gpuc_relay_parse(ctx, texts[i], "text", NULL),
+                     *again = gpuc_rmodule_mutate(m, another_leaf, NULL);
+        gpuc_relay_validate_given(ctx, m);
+        gpuc_relay_validate_given(ctx, again);
+        assert_string_equal(gpuc_relay_text(ctx, again, GPUC_RELAY_PRINT_TYPES),
+                            gpuc_relay_text(ctx, m, GPUC_RELAY_PRINT_TYPES));
+        seen s = {0}, t = {0};
+        gpuc_rmodule_visit(m, note, &s);
+        gpuc_rmodule_visit(again, note, &t);
+        assert_memory_equal(s.kinds, t.kinds, sizeof s.kinds);
+    }
+}
+
+static gpuc_rexpr *constant_for_variable(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg)
+{
+    (void)arg;
+    return gpuc_relay_get_kind(old) == GPUC_REXPR_VAR ? number(ctx, 7) : rebuilt;
+}
+
+static gpuc_rexpr *give_null(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg)
+{
+    (void)ctx;
+    (void)arg;
+    return is_call_of(old, "add") ? NULL : rebuilt;
+}
+
+static gpuc_rexpr *half(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg)
+{
+    (void)arg;
+    return gpuc_relay_get_kind(old) == GPUC_REXPR_CONSTANT ? gpuc_relay_const_scalar(ctx, GPUC_FLOAT16, 1)
+                                                           : rebuilt;
+}
+
+static gpuc_relay_rewrite_fn bad_rewrite;
+
+static void rewrite_badly(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_rmodule_mutate(gpuc_relay_parse(ctx, scopes_text, "text", NULL), bad_rewrite, arg);
+}
+
+static void what_rewrites_break(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    bad_rewrite = constant_for_variable;
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "a constant cannot stand for %|where that is bound", rewrite_badly,
+              NULL);
+    bad_rewrite = give_null;
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "the rewrite of the call of add gives NULL", rewrite_badly, NULL);
+    bad_rewrite = half;
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "text:|float16", rewrite_badly, NULL);
+}
+
+/* ---- Parameters ---- */
+
+typedef struct bound {
+    gpuc_rexpr *f, *value;
+    const char *name;
+} bound;
+
+static void bind(gpuc_ctx *ctx, void *arg)
+{
+    bound *b = arg;
+    b->f = gpuc_relay_bind_params(ctx, b->f, 1, &b->name, &b->value);
+}
+
+static void parameters_by_name(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rmodule *m = gpuc_relay_parse(
+        ctx, "def @main(%x: int32, %w: int32) { let %f = fn (%y: int32) { %y * %w }; %f(%x) + %w }", "text",
+        NULL);
+    bound b = {gpuc_rmodule_get(m, "main"), number(ctx, 5), "w"};
+    bind(ctx, &b);
+    gpuc_rmodule_replace_function(m, "main", b.f);
+    gpuc_relay_infer_module(ctx, m);
+    assert_string_equal(gpuc_relay_text(ctx, m, 0), "def @main(%x: int32) {\n"
+                                                    "  let %f = fn (%y: int32) {\n"
+                                                    "    multiply(%y, 5)\n"
+                                                    "  };\n"
+                                                    "  %0 = %f(%x);\n"
+                                                    "  add(%0, 5)\n"
+                                                    "}\n");
+    fx_expect(ctx, GPUC_NOT_FOUND, "no parameter 'w'", bind, &b);
+    b.name = "x";
+    b.value = gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 5);
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "parameter 'x' is int32, the constant float32", bind, &b);
+    b.value = b.f;
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "parameter 'x': a constant is expected, not a function", bind, &b);
+    b.f = number(ctx, 1);
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "a function is expected, not a constant", bind, &b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        fx_test(functions_with_type_parameters),
+        fx_test(all_the_rest_of_the_language),
+        fx_test(wrong_programs),
+        fx_test(wrong_calls),
+        fx_test(visits_see_every_scope_once),
+        fx_test(long_chains_of_lets),
+        fx_test(rewrites_of_nothing),
+        fx_test(an_operator_in_all_scopes),
+        fx_test(types_of_variables_follow),
+        fx_test(whole_programs_are_rebuilt),
+        fx_test(what_rewrites_break),
+        fx_test(parameters_by_name),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
