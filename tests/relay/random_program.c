@@ -330,6 +330,15 @@ static rp_expr *from_let(maker *g, const rp_type *t)
 
 static rp_expr *from_function_var(maker *g, const rp_type *t);
 
+/* What needs two variables of around to be told apart. */
+static rp_expr *holding(maker *g, const rp_type *t)
+{
+    rp_expr *a = from_var(g, t), *b = from_var(g, t);
+    if (t->kind != RP_TENSOR || t->element == RP_BOOL || !a) return make(g, t);
+    for (int i = 0; i < 4 && b->var == a->var; i++) b = from_var(g, t);
+    return rp_binary(g->p, "subtract", t, a, b);
+}
+
 /* A closure that is called behind it, or at once. */
 static rp_expr *from_closure(maker *g, const rp_type *t)
 {
@@ -340,7 +349,7 @@ static rp_expr *from_closure(maker *g, const rp_type *t)
     rp_expr *e = rp_new(g->p, RP_LET, t);
     e->n = 2;
     e->var = new_var(g, rp_fn(g->p, n, at, t));
-    e->at[0] = lambda(g, e->var->type, made);
+    e->at[0] = lambda(g, e->var->type, chance(g, 2) ? holding : made);
     const rp_type *other = random_tensor(g); /* what is bound in between is not what it holds */
     rp_expr *inner = rp_new(g->p, RP_LET, t);
     bind(g, e->var);
