@@ -23,6 +23,7 @@ typedef struct maker {
 } maker;
 
 static rp_expr *make(void *arg, const rp_type *t);
+static rp_expr *call_of(maker *g, const rp_type *t, rp_expr *callee, rp_expr *first);
 static rp_expr *leaf(maker *g, const rp_type *t);
 
 static int below(maker *g, int n)
@@ -266,12 +267,12 @@ static rp_expr *counting(maker *g, const rp_type *t, rp_var *counter, int before
 }
 
 /* A local function that calls itself: fn (%n, ...) { if (%n < 1) { ... } else { ... } }. */
-static rp_expr *local_recursion(maker *g, rp_var **var)
+static rp_expr *local_recursion(maker *g, const rp_type *ret, rp_var **var)
 {
     const rp_type *at[RP_PARAMS] = {rp_scalar(g->p, RP_INT32)};
     int n = 1 + below(g, RP_PARAMS), vars = g->num_vars, rights = g->num_rights;
     for (int i = 1; i < n; i++) at[i] = random_type(g, 1);
-    const rp_type *t = rp_fn(g->p, n, at, random_type(g, 1));
+    const rp_type *t = rp_fn(g->p, n, at, ret);
     rp_expr *e = rp_new(g->p, RP_LAMBDA, t);
     *var = new_var(g, t);
     (*var)->counter = true;
@@ -307,9 +308,11 @@ static rp_expr *from_let(maker *g, const rp_type *t)
 {
     rp_expr *e = rp_new(g->p, RP_LET, t);
     int vars = g->num_vars;
+    bool called = false; /* at once */
     e->n = 2;
-    if (chance(g, 5)) {
-        e->at[0] = local_recursion(g, &e->var);
+    if (chance(g, 4)) {
+        called = below(g, 3);
+        e->at[0] = local_recursion(g, called ? t : random_type(g, 1), &e->var);
     } else if (chance(g, 4) && g->num_types < RP_FIELDS - 2) {
         e->at[0] = local_generic(g, &e->var);
     } else {
@@ -319,13 +322,22 @@ static rp_expr *from_let(maker *g, const rp_type *t)
         e->var->node = chance(g, 3);
     }
     bind(g, e->var);
-    e->at[1] = make(g, t);
+    e->at[1] = called ? call_of(g, t, use(g, e->var), number(g, rp_scalar(g->p, RP_INT32), below(g, 4)))
+                      : make(g, t);
     g->num_vars = vars;
     return e;
 }
 
 static rp_expr *from_function_var(maker *g, const rp_type *t);
-static rp_expr *call_of(maker *g, const rp_type *t, rp_expr *callee, rp_expr *first);
+
+/* What needs two variables of around to be told apart. */
+static rp_expr *holding(maker *g, const rp_type *t)
+{
+    rp_expr *a = from_var(g, t), *b = from_var(g, t);
+    if (t->kind != RP_TENSOR || t->element == RP_BOOL || !a) return make(g, t);
+    for (int i = 0; i < 4 && b->var == a->var; i++) b = from_var(g, t);
+    return rp_binary(g->p, "subtract", t, a, b);
+}
 
 /* A closure that is called behind it, or at once. */
 static rp_expr *from_closure(maker *g, const rp_type *t)
@@ -337,7 +349,7 @@ static rp_expr *from_closure(maker *g, const rp_type *t)
     rp_expr *e = rp_new(g->p, RP_LET, t);
     e->n = 2;
     e->var = new_var(g, rp_fn(g->p, n, at, t));
-    e->at[0] = lambda(g, e->var->type, made);
+    e->at[0] = lambda(g, e->var->type, chance(g, 2) ? holding : made);
     const rp_type *other = random_tensor(g); /* what is bound in between is not what it holds */
     rp_expr *inner = rp_new(g->p, RP_LET, t);
     bind(g, e->var);
