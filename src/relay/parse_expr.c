@@ -5,7 +5,12 @@
 
 #include "relay/parse.h"
 
+/* Blocks and clauses may be GPUC_RELAY_TEXT_DEPTH deep; the innermost has room for the parentheses of a call, and of a tuple in
+ * it, which printing adds. */
+enum { IN_PARENS = GPUC_RELAY_TEXT_DEPTH + 2 };
+
 static gpuc_rexpr *parse_binary(gpuc_relay_parser *p);
+static gpuc_rexpr *parse_level(gpuc_relay_parser *p, int max);
 
 /* The place of a node that has none: what %1 stands for keeps its own. */
 static gpuc_rexpr *at_place(const gpuc_relay_parser *p, const gpuc_relay_token *at, gpuc_rexpr *e)
@@ -74,7 +79,7 @@ static gpuc_rexpr *parse_block(gpuc_relay_parser *p)
 {
     size_t mark = gpuc_relay_parse_mark(p);
     gpuc_relay_parse_expect(p, "{");
-    gpuc_rexpr *e = gpuc_relay_parse_expr(p);
+    gpuc_rexpr *e = parse_level(p, GPUC_RELAY_TEXT_DEPTH);
     gpuc_relay_parse_expect(p, "}");
     gpuc_relay_parse_leave(p, mark);
     return e;
@@ -83,7 +88,7 @@ static gpuc_rexpr *parse_block(gpuc_relay_parser *p)
 static gpuc_rexpr *parse_if(gpuc_relay_parser *p)
 {
     gpuc_relay_parse_expect(p, "(");
-    gpuc_rexpr *cond = gpuc_relay_parse_expr(p);
+    gpuc_rexpr *cond = parse_level(p, IN_PARENS);
     gpuc_relay_parse_expect(p, ")");
     gpuc_rexpr *then_branch = parse_block(p);
     gpuc_relay_parse_expect(p, "else");
@@ -96,7 +101,7 @@ static gpuc_rexpr *parse_parens(gpuc_relay_parser *p)
     bool comma = false;
     gpuc_relay_parse_expect(p, "(");
     while (!gpuc_relay_parse_accept(p, ")")) {
-        gpuc_ptrs_push(p->ctx, &fields, gpuc_relay_parse_expr(p));
+        gpuc_ptrs_push(p->ctx, &fields, parse_level(p, IN_PARENS));
         if (gpuc_relay_parse_at(p, ")")) continue;
         gpuc_relay_parse_expect(p, ",");
         comma = true;
@@ -128,7 +133,7 @@ static void parse_pattern(gpuc_relay_parser *p, size_t mark, gpuc_rpattern *out)
 {
     gpuc_relay_token at = p->token;
     *out = (gpuc_rpattern){.span = gpuc_relay_parse_span(p, &at)};
-    gpuc_relay_parse_deeper(p);
+    gpuc_relay_parse_deeper(p, &p->inner_depth, GPUC_RELAY_TEXT_DEPTH);
     if (at.kind == GPUC_RELAY_TOKEN_LOCAL) {
         gpuc_relay_parse_advance(p);
         const gpuc_rtype *t = gpuc_relay_parse_accept(p, ":") ? gpuc_relay_parse_type(p) : NULL;
@@ -148,14 +153,24 @@ static void parse_pattern(gpuc_relay_parser *p, size_t mark, gpuc_rpattern *out)
         if (out->n != out->constructor->n)
             gpuc_relay_parse_fail(p, &at, "%s has %d fields, not %d", name, out->constructor->n, out->n);
     }
-    p->depth--;
+    p->inner_depth--;
+}
+
+/* A clause is as deep with braces as without: it is printed with them. */
+static gpuc_rexpr *parse_clause_body(gpuc_relay_parser *p)
+{
+    bool braces = gpuc_relay_parse_at(p, "{");
+    p->depth -= braces;
+    gpuc_rexpr *e = parse_level(p, GPUC_RELAY_TEXT_DEPTH);
+    p->depth += braces;
+    return e;
 }
 
 static gpuc_rexpr *parse_match(gpuc_relay_parser *p)
 {
     bool partial = gpuc_relay_parse_accept(p, "?");
     gpuc_ptrs list = {0};
-    gpuc_relay_parse_deeper(p);
+    gpuc_relay_parse_deeper(p, &p->depth, IN_PARENS);
     gpuc_rexpr *value = parse_binary(p);
     gpuc_relay_parse_expect(p, "{");
     while (!gpuc_relay_parse_accept(p, "}")) {
@@ -163,7 +178,7 @@ static gpuc_rexpr *parse_match(gpuc_relay_parser *p)
         size_t mark = gpuc_relay_parse_mark(p);
         parse_pattern(p, mark, &c->pattern);
         gpuc_relay_parse_expect(p, "=>");
-        c->body = gpuc_relay_parse_expr(p);
+        c->body = parse_clause_body(p);
         gpuc_relay_parse_leave(p, mark);
         gpuc_ptrs_push(p->ctx, &list, c);
         if (!gpuc_relay_parse_at(p, "}")) gpuc_relay_parse_expect(p, ",");
@@ -221,7 +236,7 @@ static gpuc_rexpr *parse_call(gpuc_relay_parser *p, gpuc_rexpr *callee, const ch
             attrs = gpuc_relay_parse_attrs(p);
             break;
         }
-        gpuc_ptrs_push(p->ctx, &args, gpuc_relay_parse_expr(p));
+        gpuc_ptrs_push(p->ctx, &args, parse_level(p, IN_PARENS));
         if (!gpuc_relay_parse_at(p, ")")) gpuc_relay_parse_expect(p, ",");
     }
     gpuc_relay_parse_expect(p, ")");
@@ -400,12 +415,12 @@ static bool parse_binding(gpuc_relay_parser *p, gpuc_ptrs *lets, gpuc_rexpr **la
     return true;
 }
 
-gpuc_rexpr *gpuc_relay_parse_expr(gpuc_relay_parser *p)
+static gpuc_rexpr *parse_level(gpuc_relay_parser *p, int max)
 {
     gpuc_ptrs lets = {0};
     gpuc_rexpr *e = NULL;
     size_t mark = gpuc_relay_parse_mark(p);
-    gpuc_relay_parse_deeper(p);
+    gpuc_relay_parse_deeper(p, &p->depth, max);
     while (parse_binding(p, &lets, &e)) continue;
     for (size_t i = lets.count; i > 0; i--) {
         gpuc_rlet *l = lets.at[i - 1];

@@ -374,8 +374,8 @@ void gpuc_relay_infer_type(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *root);
  * constants, of which it is the i-th (NULL: nobody wants them). Raises where blocks are nested too deep. */
 void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m, int flags, gpuc_ptrs *constants);
 void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e, int flags);
-/* Blocks inside of blocks that text may have. */
-#define GPUC_RELAY_TEXT_DEPTH 400
+/* Levels of blocks, parentheses and clauses that text may have, which bounds recursion over them. */
+#define GPUC_RELAY_TEXT_DEPTH 900
 /* The text of a fused function with the first names of what was renamed: tuning logs know a function by the hash of this text. */
 void gpuc_relay_print_key(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e);
 

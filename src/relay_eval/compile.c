@@ -85,7 +85,7 @@ static gpuc_relay_value *constant_value(compiler *c, const gpuc_rexpr *e)
     if (!gpuc_relay_tensor_type_static(t, dims))
         gpuc_relay_eval_fail(c->i, GPUC_INVALID_ARGUMENT, e, "a constant has extents that are not known");
     v = keep(c, e, gpuc_relay_eval_tensor(c->i->heap, t->dtype, t->ndim, dims), e);
-    if (v->size) memcpy(gpuc_relay_eval_data(v), gpuc_as_rconstant(e)->data->bytes, v->size);
+    gpuc_relay_eval_fill(v, gpuc_as_rconstant(e)->data->bytes);
     return v;
 }
 

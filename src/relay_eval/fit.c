@@ -95,6 +95,8 @@ const gpuc_constructor *gpuc_relay_eval_cons(const gpuc_adt *adt)
     const gpuc_constructor *a = &adt->constructors[0], *b = &adt->constructors[1];
     const gpuc_constructor *cons = a->n == 2 && !b->n ? a : b->n == 2 && !a->n ? b : NULL;
     if (!cons || cons->fields[1]->kind != GPUC_RTYPE_ADT || cons->fields[1]->adt != adt) return NULL;
+    for (int k = 0; k < adt->num_params; k++) /* the tail has elements of the same type */
+        if (!gpuc_relay_rtype_equal(cons->fields[1]->at[k], adt->params[k])) return NULL;
     if (!strcmp(a->name, adt->name) || !strcmp(b->name, adt->name)) return NULL;
     return cons;
 }
@@ -126,7 +128,7 @@ static const char *value_text(gpuc_relay_interpreter *i, const gpuc_relay_value 
     return "a function";
 }
 
-static bool tensor_fits(const gpuc_relay_value *v, const gpuc_tensor_type *t)
+bool gpuc_relay_eval_tensor_fits(const gpuc_relay_value *v, const gpuc_tensor_type *t)
 {
     if (v->kind != GPUC_RELAY_TENSOR || !gpuc_dtype_equal(v->dtype, t->dtype) || v->n != t->ndim)
         return false;
@@ -141,7 +143,7 @@ static bool tensor_fits(const gpuc_relay_value *v, const gpuc_tensor_type *t)
 static bool is_of(const gpuc_relay_value *v, const gpuc_rtype *t)
 {
     switch (t->kind) {
-    case GPUC_RTYPE_TENSOR: return tensor_fits(v, &t->tensor);
+    case GPUC_RTYPE_TENSOR: return gpuc_relay_eval_tensor_fits(v, &t->tensor);
     case GPUC_RTYPE_TUPLE: return v->kind == GPUC_RELAY_TUPLE && v->n == t->n;
     case GPUC_RTYPE_ADT: return v->kind == GPUC_RELAY_DATA && v->constructor->adt == t->adt;
     case GPUC_RTYPE_FUNC: return v->kind == GPUC_RELAY_FUNCTION;
@@ -160,6 +162,8 @@ typedef struct pair {
 const char *gpuc_relay_eval_misfit(gpuc_relay_interpreter *i, const gpuc_relay_value *v, const gpuc_rtype *t)
 {
     size_t capacity = 0, n = 0;
+    gpuc_map seen; /* value that others may hold, too -> type that it has */
+    gpuc_map_init(&seen, i->ctx);
     pair *stack = gpuc_ctx_grow(i->ctx, NULL, 0, &capacity, sizeof *stack);
     stack[n++] = (pair){v, t};
     while (n) {
@@ -172,6 +176,11 @@ const char *gpuc_relay_eval_misfit(gpuc_relay_interpreter *i, const gpuc_relay_v
                                          : p.t->kind == GPUC_RTYPE_ADT
                                              ? gpuc_relay_eval_fields_of(i, p.t, p.v->constructor)
                                              : NULL;
+        if (types && p.v->n && atomic_load_explicit(&p.v->object.refs, memory_order_relaxed) > 1) {
+            const gpuc_rtype *known = gpuc_map_get(&seen, p.v);
+            if (known && gpuc_relay_rtype_equal(known, p.t)) continue;
+            gpuc_map_set(&seen, p.v, (void *)p.t);
+        }
         for (int k = 0; types && k < p.v->n; k++) { /* the last field, which is a list's tail, comes next */
             stack = gpuc_ctx_grow(i->ctx, stack, n, &capacity, sizeof *stack);
             stack[n++] = (pair){p.v->at.fields[k], types[k]};

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "../base/limited.h"
 #include "../relay/fixture.h"
 
 static gpuc_relay_value *run_with(gpuc_ctx *ctx, const char *text, const gpuc_relay_interpreter_desc *desc)
@@ -360,6 +361,16 @@ static void limits(gpuc_ctx *ctx, void *arg)
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "text:2:|no clause fits the value, made by Nil", run_text,
               "type List { Cons(int32, List), Nil, }\n"
               "def @hd(%l: List) -> int32 { match? (%l) { Cons(%x, _) => %x } }\ndef @main() { @hd(Nil) }");
+    /* in an imported text: where it was called, through tail calls, too */
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT,
+              "prelude.rly:|no clause fits the value, made by Nil; called at text:3:16\n", run_text,
+              "import \"prelude.rly\"\ndef @f(%xs: List[int32]) -> int32 {\n  let %a = @nth(%xs, 3);\n  %a }\n"
+              "def @main() { @f(Cons(1, Nil)) }");
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT,
+              "prelude.rly:|no clause fits the value, made by Nil; called at text:2:", run_text,
+              "import \"prelude.rly\"\ndef @main() { @hd(@tl(Cons(1, Nil))) }");
+    fx_expect(ctx, GPUC_OUT_OF_MEMORY, "text:1:|4000096 more are needed, at most 1048576 are allowed\n", run_small,
+              "def @main() { zeros(shape=[1000000]) }");
 }
 
 static void call_with(gpuc_ctx *ctx, void *arg)
@@ -436,6 +447,78 @@ static void the_api(gpuc_ctx *ctx, void *arg)
     for (int k = 0; k < 6; k++) gpuc_relay_value_release(all[k]);
 }
 
+/* A byte of a bool that is neither 0 nor 1 is true, wherever it comes from. */
+static void bools_of_callers(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const uint8_t bytes[] = {2, 0, 255};
+    const int64_t dims[] = {3};
+    gpuc_rmodule *m = gpuc_relay_parse(ctx,
+                                       "def @main(%x: Tensor[(3), bool]) {\n"
+                                       "  (cast(%x, dtype=\"int32\"), equal(%x, meta[relay.Constant][0])) }\n"
+                                       "#[constants]\nTensor[(3), bool] \"AwAB\"\n",
+                                       "text", NULL);
+    gpuc_relay_interpreter *i = gpuc_relay_interpreter_create(ctx, m, NULL);
+    gpuc_relay_value *x = gpuc_relay_make_tensor(i, GPUC_BOOL, 1, dims, bytes);
+    gpuc_relay_value *v = gpuc_relay_interpret(i, "main", 1, &x);
+    assert_string_equal(gpuc_relay_value_json(ctx, v, NULL, NULL), "[[1, 0, 1], [true, true, true]]");
+    gpuc_relay_value_release(x);
+    gpuc_relay_value_release(v);
+}
+
+static void print_shared(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_relay_value_json(ctx, arg, NULL, NULL);
+}
+
+/* 2^60 paths lead to the leaf of a tree. */
+static void values_with_shared_parts(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rmodule *m = gpuc_relay_parse(ctx,
+                                       "type T { B(T, T), L(int32), }\n"
+                                       "def @f(%t: T, %n: int32) -> T {\n"
+                                       "  if (%n == 0) { %t } else { @f(B(%t, %t), %n - 1) } }\n"
+                                       "def @left(%t: T) -> int32 { match (%t) { B(%a, _) => @left(%a), L(%x) => %x } }\n"
+                                       "def @main() { @f(L(7), 60) }",
+                                       "text", NULL);
+    gpuc_relay_interpreter_desc d = GPUC_RELAY_INTERPRETER_DESC_INIT;
+    d.max_bytes = 1 << 20;
+    gpuc_relay_interpreter *i = gpuc_relay_interpreter_create(ctx, m, &d);
+    gpuc_relay_value *t = gpuc_relay_interpret(i, "main", 0, NULL);
+    gpuc_relay_value *v = gpuc_relay_interpret(i, "left", 1, &t);
+    assert_true(element(v, 0) == 7);
+    gpuc_relay_value_release(v);
+    fx_expect(ctx, GPUC_OUT_OF_MEMORY, "as JSON takes more than the 1048576 bytes", print_shared, t);
+    gpuc_relay_value_release(t);
+}
+
+/* An operator of many inputs takes no memory for each call. */
+static void loops_need_no_memory(gpuc_ctx *ctx, void *arg)
+{
+    size_t live[2];
+    (void)arg;
+    for (int k = 0; k < 2; k++) {
+        limited heap = {.max = SIZE_MAX / 2};
+        gpuc_allocator a = {.resize = limited_resize, .user = &heap};
+        gpuc_ctx *other;
+        GPUC_RAISE_IF(ctx, gpuc_ctx_create(&a, &other));
+        gpuc_relay_value_release(run_with(
+            other,
+            gpuc_ctx_printf(ctx,
+                            "def @f(%%x: Tensor[(1), int8], %%n: int32) -> Tensor[(1), int8] { if (%%n == 0) { %%x } else {\n"
+                            "  %%0 = concatenate((%%x, %%x, %%x, %%x, %%x, %%x, %%x, %%x, %%x, %%x));\n"
+                            "  @f(strided_slice(%%0, begin=[9], end=[10]), %%n - 1) } }\n"
+                            "def @main() { @f(zeros(shape=[1], dtype=\"int8\"), %d) }",
+                            1000 + 5000 * k),
+            NULL));
+        live[k] = heap.live;
+        gpuc_ctx_destroy(other);
+        assert_int_equal(heap.live, 0);
+    }
+    assert_true(live[1] < live[0] + 65536);
+}
+
 /* Values may be kept longer than the program. */
 static void values_that_stay(gpuc_ctx *ctx, void *arg)
 {
@@ -456,6 +539,7 @@ int main(void)
                                        fx_test(shared_nodes),    fx_test(a_small_stack), fx_test(speed),
                                        fx_test(operators),       fx_test(symbols),       fx_test(many_sizes),
                                        fx_test(limits),          fx_test(wrong_values),  fx_test(the_api),
-                                       fx_test(values_that_stay)};
+                                       fx_test(values_that_stay), fx_test(bools_of_callers),
+                                       fx_test(values_with_shared_parts), fx_test(loops_need_no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
