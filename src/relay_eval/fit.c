@@ -17,29 +17,48 @@ int64_t gpuc_relay_eval_symbol_in(const gpuc_relay_value *v, const gpuc_rtype *t
     return -1;
 }
 
-static const char *wrong_extent(gpuc_relay_interpreter *i, const gpuc_relay_eval_code *code,
-                                gpuc_relay_value *const *regs, const gpuc_relay_value *v, const gpuc_rtype *t)
+typedef struct extents {
+    const gpuc_relay_eval_code *code;
+    gpuc_relay_value *const *regs;
+} extents;
+
+/* What an extent must be; false: a symbol of it stands alone in no parameter. */
+static bool extent_value(const extents *x, gpuc_expr e, int64_t *out)
 {
-    const char *wrong = NULL;
-    for (int d = 0; t->kind == GPUC_RTYPE_TENSOR && d < t->tensor.ndim && !wrong; d++) {
+    if (gpuc_expr_is_int(e, out)) return true;
+    if (e->kind == GPUC_EXPR_CAST) return extent_value(x, gpuc_as_cast(e)->a, out);
+    if (e->kind == GPUC_EXPR_VAR)
+        for (int k = 0; k < x->code->num_checked; k++) {
+            const gpuc_relay_eval_param *p = &x->code->checked[k];
+            *out = gpuc_relay_eval_symbol_in(x->regs[p->index], p->type, e);
+            if (*out >= 0) return true;
+        }
+    if (e->kind != GPUC_EXPR_OP) return false;
+    const gpuc_tir_opexpr_node *n = (const gpuc_tir_opexpr_node *)e;
+    int arity = gpuc_tir_ops[n->op].arity;
+    gpuc_tir_value a[3] = {{0}};
+    for (int k = 0; k < arity; k++)
+        if (!extent_value(x, n->a[k], &a[k].i)) return false;
+    *out = gpuc_tir_apply(n->op, n->a[arity - 1]->dtype, a).i;
+    return true;
+}
+
+static const char *wrong_extent(gpuc_relay_interpreter *i, const extents *x, const gpuc_relay_value *v,
+                                const gpuc_rtype *t)
+{
+    for (int d = 0; t->kind == GPUC_RTYPE_TENSOR && d < t->tensor.ndim; d++) {
         gpuc_expr dim = t->tensor.dims[d];
-        int64_t must = v->at.dims[d];
-        if (gpuc_relay_is_any_dim(dim)) continue;
-        if (!gpuc_expr_is_int(dim, &must) && dim->kind == GPUC_EXPR_VAR)
-            for (int k = 0, found = 0; k < code->num_checked && !found; k++) {
-                const gpuc_relay_eval_param *p = &code->checked[k];
-                int64_t first = gpuc_relay_eval_symbol_in(regs[p->index], p->type, dim);
-                found = first >= 0;
-                if (found) must = first;
-            }
-        if (must != v->at.dims[d])
-            wrong = gpuc_ctx_printf(i->ctx, "dimension %d is %lld, it must be %lld%s%s", d,
-                                    (long long)v->at.dims[d], (long long)must,
-                                    dim->kind == GPUC_EXPR_VAR ? ", as before for " : "",
-                                    dim->kind == GPUC_EXPR_VAR ? gpuc_expr_text(i->ctx, dim) : "");
+        int64_t must, is = v->at.dims[d];
+        if (gpuc_relay_is_any_dim(dim) || !extent_value(x, dim, &must) || must == is) continue;
+        const char *why = gpuc_expr_is_int(dim, &must) ? ""
+                          : dim->kind == GPUC_EXPR_VAR ? ", as before for "
+                                                       : ", which is ";
+        return gpuc_ctx_printf(i->ctx, "dimension %d is %lld, it must be %lld%s%s", d, (long long)is,
+                               (long long)must, why, *why ? gpuc_expr_text(i->ctx, dim) : "");
     }
+    const char *wrong = NULL;
     for (int k = 0; t->kind == GPUC_RTYPE_TUPLE && k < t->n && !wrong; k++)
-        wrong = wrong_extent(i, code, regs, v->at.fields[k], t->at[k]);
+        wrong = wrong_extent(i, x, v->at.fields[k], t->at[k]);
     return wrong;
 }
 
@@ -47,7 +66,8 @@ const char *gpuc_relay_eval_wrong_extent(gpuc_relay_interpreter *i, const gpuc_r
                                          gpuc_relay_value *const *regs, int k)
 {
     const gpuc_relay_eval_param *p = &code->checked[k];
-    return wrong_extent(i, code, regs, regs[p->index], p->type);
+    const extents x = {code, regs};
+    return wrong_extent(i, &x, regs[p->index], p->type);
 }
 
 /* ---- Fields of constructors ---- */

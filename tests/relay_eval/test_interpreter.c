@@ -391,6 +391,13 @@ static void wrong_values(gpuc_ctx *ctx, void *arg)
                            "[1, 2]"};
     fx_expect(ctx, GPUC_INVALID_ARGUMENT,
               "text:3:|argument 1 of @f: dimension 0 is 1, it must be 2, as before for n", call_with, names);
+    const char *expressions[] = {"def @f(%x: Tensor[(2 * n + 1, n), int32], %y: Tensor[(m - 1), int32]) { 1 }\n"
+                                 "def @main(%x: Tensor[(?, ?), int32]) {\n"
+                                 "  (@f(%x, zeros(shape=[4], dtype=\"int32\")),\n"
+                                 "   @f(transpose(%x), zeros(shape=[4], dtype=\"int32\"))) }",
+                                 "[[1, 2], [1, 2], [1, 2], [1, 2], [1, 2]]"};
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "text:4:|argument 0 of @f: dimension 0 is 2, it must be 11, which is ",
+              call_with, expressions);
     const char *sum[] = {"def @main(%x: Tensor[(?), int32]) {\n  %x + reshape(%x + 1, newshape=[1, -1]) +\n"
                          "    concatenate((%x, %x), axis=0) }",
                          "[1, 2, 3]"};
