@@ -49,16 +49,6 @@ static const gpuc_rtype *parse_bracketed(gpuc_relay_parser *p, const gpuc_relay_
     return ends && !named && t->kind == GPUC_RTYPE_TENSOR ? t : NULL;
 }
 
-static const char *type_text(gpuc_ctx *ctx, const gpuc_rtype *t)
-{
-    gpuc_buf out;
-    gpuc_buf_init(&out, ctx->allocator);
-    gpuc_relay_rtype_print(ctx, &out, t);
-    const char *text = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&out));
-    gpuc_buf_deinit(&out);
-    return text;
-}
-
 /* "prelude.rly", "tensor_array[float32]", "static_tensor_array[Tensor[(2, ?), float32]]". */
 void gpuc_relay_parse_import(gpuc_relay_parser *p)
 {
@@ -79,7 +69,7 @@ void gpuc_relay_parse_import(gpuc_relay_parser *p)
     if (!t || (is_dynamic && t->tensor.ndim))
         gpuc_relay_parse_fail(p, &at, "'%s' needs %s between its brackets", name,
                               is_fixed ? "the type of a tensor, without names," : "an element type");
-    import_text(p, &at, gpuc_ctx_printf(p->ctx, "%s%s]", begin, type_text(p->ctx, t)),
+    import_text(p, &at, gpuc_ctx_printf(p->ctx, "%s%s]", begin, gpuc_relay_rtype_text(p->ctx, t)),
                 is_fixed ? gpuc_relay_prelude_static_tensors(p->module, &t->tensor)
                          : gpuc_relay_prelude_tensors(p->module, t->tensor.dtype));
 }

@@ -98,17 +98,24 @@ static void set_rank(template *t, int k)
     set(t, "DIMS", dims);
 }
 
+static void deinit_text(void *text)
+{
+    gpuc_buf_deinit(text);
+}
+
 /* Is the type defined before this part? It is from here on. */
 static bool has_type(template *t, const char *line)
 {
     gpuc_buf name;
     gpuc_buf_init(&name, t->module->ctx->allocator);
+    gpuc_ctx_push_cleanup(t->module->ctx, deinit_text, &name);
     line += strlen("$type ");
     add_line(t, &name, line, strcspn(line, "\n"));
     const gpuc_adt *adt = gpuc_strmap_get(&t->module->adts, gpuc_buf_cstr(&name));
     bool there = (adt && adt->is_defined) || gpuc_strmap_has(&t->types, gpuc_buf_cstr(&name));
     gpuc_strmap_set(&t->types, gpuc_buf_cstr(&name), t);
-    gpuc_buf_deinit(&name);
+    GPUC_RAISE_IF(t->module->ctx, gpuc_buf_status(&name));
+    gpuc_ctx_pop_cleanup(t->module->ctx, true);
     return there;
 }
 

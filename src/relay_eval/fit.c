@@ -123,23 +123,13 @@ const gpuc_constructor *gpuc_relay_eval_cons(const gpuc_adt *adt)
 
 /* ---- Whole values ---- */
 
-static const char *type_text(gpuc_relay_interpreter *i, const gpuc_rtype *t)
-{
-    gpuc_buf out;
-    gpuc_buf_init(&out, i->ctx->allocator);
-    gpuc_relay_rtype_print(i->ctx, &out, t);
-    const char *text = gpuc_ctx_strdup(i->ctx, gpuc_buf_cstr(&out));
-    gpuc_buf_deinit(&out);
-    return text;
-}
-
 static const char *value_text(gpuc_relay_interpreter *i, const gpuc_relay_value *v)
 {
     gpuc_expr dims[GPUC_OP_MAX_DIMS];
     switch (v->kind) {
     case GPUC_RELAY_TENSOR:
         for (int d = 0; d < v->n && d < GPUC_OP_MAX_DIMS; d++) dims[d] = gpuc_int(i->ctx, v->at.dims[d]);
-        return type_text(i, gpuc_relay_rtype_tensor(i->ctx, v->dtype, v->n, dims));
+        return gpuc_relay_rtype_text(i->ctx, gpuc_relay_rtype_tensor(i->ctx, v->dtype, v->n, dims));
     case GPUC_RELAY_TUPLE: return gpuc_ctx_printf(i->ctx, "a tuple of %d fields", v->n);
     case GPUC_RELAY_DATA:
         return gpuc_ctx_printf(i->ctx, "%s, of %s", v->constructor->name, v->constructor->adt->name);
@@ -191,7 +181,7 @@ const char *gpuc_relay_eval_misfit(gpuc_relay_interpreter *i, const gpuc_relay_v
         if (!is_of(p.v, p.t))
             return gpuc_ctx_printf(i->ctx, "%s is %s, it must be %s",
                                    p.v == v ? "the value" : "a part of the value", value_text(i, p.v),
-                                   type_text(i, p.t));
+                                   gpuc_relay_rtype_text(i->ctx, p.t));
         const gpuc_rtype *const *types = p.t->kind == GPUC_RTYPE_TUPLE ? p.t->at
                                          : p.t->kind == GPUC_RTYPE_ADT
                                              ? gpuc_relay_eval_fields_of(i, p.t, p.v->constructor)

@@ -88,6 +88,13 @@ static char *read_string(reader *r)
     return text;
 }
 
+/* Before a value is made: then there is room to keep it. */
+static void make_room(reader *r)
+{
+    gpuc_ptrs_push(r->ctx, &r->made, NULL);
+    r->made.count--;
+}
+
 static gpuc_relay_value *keep(reader *r, gpuc_relay_value *v)
 {
     gpuc_ptrs_push(r->ctx, &r->made, v);
@@ -225,6 +232,7 @@ static gpuc_relay_value *read_elements(reader *r, const gpuc_tensor_type *t)
         if (e->dims[d] < 0) e->dims[d] = known;
     }
     GPUC_RAISE_IF(r->ctx, gpuc_buf_status(&e->bytes));
+    make_room(r);
     gpuc_relay_value *v =
         keep(r, gpuc_relay_make_tensor(r->i, e->dtype, e->ndim, e->dims, gpuc_buf_cstr(&e->bytes)));
     gpuc_ctx_pop_cleanup(r->ctx, true);
@@ -235,6 +243,7 @@ static gpuc_relay_value *read_file(reader *r)
 {
     const char *at = r->at, *path = read_string(r), *end = r->at;
     gpuc_host_tensor file = {0};
+    make_room(r);
     r->at = at;
     if (!r->load) fail(r, "\"%s\": tensors of files are not read here", path);
     gpuc_status status = r->load(r->user, path, &file);
@@ -281,6 +290,7 @@ static void read_fields(reader *r, const char *what, int n, const gpuc_rtype *co
 
 static gpuc_relay_value *make_data(reader *r, const gpuc_constructor *c, gpuc_relay_value *const *fields)
 {
+    make_room(r);
     return keep(r, gpuc_relay_make_data(r->i, c->name, c->n, fields));
 }
 
@@ -336,6 +346,7 @@ static gpuc_relay_value *read_value(reader *r, const gpuc_rtype *t)
     case GPUC_RTYPE_TUPLE: {
         gpuc_relay_value **fields = gpuc_new_array(r->ctx, gpuc_relay_value *, t->n + 1);
         read_fields(r, "the tuple", t->n, t->at, fields);
+        make_room(r);
         v = keep(r, gpuc_relay_make_tuple(r->i, t->n, fields));
         break;
     }

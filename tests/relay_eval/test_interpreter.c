@@ -268,6 +268,7 @@ static void operators(gpuc_ctx *ctx, void *arg)
 
 typedef struct values {
     int n;
+    size_t pad;
     gpuc_relay_value *at[4];
 } values;
 
@@ -500,6 +501,88 @@ static void values_with_shared_parts(gpuc_ctx *ctx, void *arg)
     gpuc_relay_value_release(t);
 }
 
+/* ---- Without memory ---- */
+
+typedef struct failing {
+    size_t live, calls, fails_at;
+} failing;
+
+static void *failing_resize(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    failing *f = user;
+    if (new_size > old_size && ++f->calls == f->fails_at) return NULL;
+    f->live += new_size - old_size;
+    if (new_size) return realloc(ptr, new_size);
+    free(ptr);
+    return NULL;
+}
+
+static gpuc_status load_two(void *user, const char *path, gpuc_host_tensor *out)
+{
+    (void)user;
+    return gpuc_host_tensor_init(GPUC_INT32, 1, (const int64_t[]){2}, path, out);
+}
+
+static void run_all(gpuc_ctx *ctx, void *arg)
+{
+    values *v = arg;
+    gpuc_rmodule *m = gpuc_relay_parse(
+        ctx,
+        "import \"prelude.rly\"\n"
+        "def @main(%xs: List[(Tensor[(?), int32], float32)], %o: Option[bool]) {\n"
+        "  let %k = fn (%p: (Tensor[(?), int32], float32)) { (sum(%p.0), concatenate((%p.0, %p.0)), Some(%p.1)) };\n"
+        "  (@rev(@map(%k, %xs)), %o, @map(Some, Cons(1, Nil)), %k, @sum, split(zeros(shape=[4, 2]), "
+        "indices_or_sections=2)) }",
+        "text", NULL);
+    gpuc_relay_interpreter *i = gpuc_relay_interpreter_create(ctx, m, NULL);
+    v->at[v->n++] = gpuc_relay_read_json(i, "main", 0, "{\"List\": [[[1, 2, 3], 0.5], [\"two.npy\", 1]]}", "in",
+                                         load_two, NULL);
+    v->at[v->n++] = gpuc_relay_read_json(i, "main", 1, "{\"Some\": [true]}", "in", NULL, NULL);
+    v->at[v->n++] = gpuc_relay_interpret(i, "main", 2, v->at);
+    gpuc_relay_value_json(ctx, v->at[2], NULL, NULL);
+}
+
+static void run_behind(gpuc_ctx *ctx, void *arg)
+{
+    values *v = arg;
+    if (v->pad) gpuc_ctx_alloc(ctx, v->pad); /* moves what the arena's blocks end at */
+    run_all(ctx, arg);
+}
+
+static size_t fail_everywhere(size_t pad)
+{
+    size_t n = 0;
+    for (bool done = false; !done;) {
+        failing f = {.fails_at = ++n};
+        gpuc_allocator a = {.resize = failing_resize, .user = &f};
+        gpuc_ctx *other = NULL;
+        values v = {.pad = pad};
+        gpuc_status status = gpuc_ctx_create(&a, &other);
+        if (!status) status = gpuc_ctx_protect(other, run_behind, &v);
+        done = f.calls < n;
+        if (done)
+            assert_null(status);
+        else if (gpuc_status_code(status) != GPUC_OUT_OF_MEMORY)
+            fail_msg("pad %zu, allocation %zu: %s", pad, n, status ? gpuc_status_message(status) : "no error");
+        gpuc_status_release(status);
+        release_values(&v);
+        gpuc_ctx_destroy(other);
+        if (f.live) fail_msg("pad %zu, allocation %zu: %zu bytes are left", pad, n, f.live);
+    }
+    return n;
+}
+
+/* Wherever memory ends, an error says so, and nothing is left. */
+static void no_memory_anywhere(gpuc_ctx *ctx, void *arg)
+{
+    enum { STEP = 16 * 31 };
+    size_t runs = 0;
+    (void)ctx;
+    (void)arg;
+    for (size_t pad = 0; pad < 4096; pad += STEP) runs += fail_everywhere(pad);
+    printf("%zu runs\n", runs);
+}
+
 /* An operator of many inputs takes no memory for each call. */
 static void loops_need_no_memory(gpuc_ctx *ctx, void *arg)
 {
@@ -547,6 +630,7 @@ int main(void)
                                        fx_test(operators),       fx_test(symbols),       fx_test(many_sizes),
                                        fx_test(limits),          fx_test(wrong_values),  fx_test(the_api),
                                        fx_test(values_that_stay), fx_test(bools_of_callers),
-                                       fx_test(values_with_shared_parts), fx_test(loops_need_no_memory)};
+                                       fx_test(values_with_shared_parts), fx_test(loops_need_no_memory),
+                                       fx_test(no_memory_anywhere)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
