@@ -31,10 +31,10 @@ typedef struct gpuc_relay_parser {
     size_t num_given;        /* constants that were there before the text's own */
     gpuc_map promised;       /* index + 1 -> constant that the section must have, of the text's own */
     gpuc_ptrs promises;      /* the same in order of their uses: gpuc_relay_promise */
-    int depth;       /* levels of expressions; */
-    int inner_depth; /* of patterns, and of lists in attributes; */
-    int type_depth;  /* of types */
-    bool located; /* the error that is raised names its place */
+    int depth;               /* levels of expressions; */
+    int inner_depth;         /* of patterns, and of lists in attributes; */
+    int type_depth;          /* of types */
+    bool located;            /* the error that is raised names its place */
 } gpuc_relay_parser;
 
 /* A constant that stands in the text before the section that defines it. */

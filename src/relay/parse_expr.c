@@ -298,11 +298,9 @@ static gpuc_rexpr *parse_get(gpuc_relay_parser *p, gpuc_rexpr *tuple)
     return e;
 }
 
-static gpuc_rexpr *parse_postfix(gpuc_relay_parser *p)
+/* What follows an atom that was parsed: a value, or the name of an operator. */
+static gpuc_rexpr *parse_postfix_of(gpuc_relay_parser *p, gpuc_relay_token at, gpuc_rexpr *e, const char *op)
 {
-    gpuc_relay_token at = p->token;
-    const char *op = NULL;
-    gpuc_rexpr *e = parse_atom(p, &op);
     if (e) at_place(p, &at, e);
     for (;;) {
         gpuc_relay_token here = p->token;
@@ -316,6 +314,14 @@ static gpuc_rexpr *parse_postfix(gpuc_relay_parser *p)
     }
     if (e->kind != GPUC_REXPR_CONSTRUCTOR || gpuc_as_rconstructor(e)->constructor->n) return e;
     return at_place(p, &at, gpuc_relay_call(p->ctx, e, NULL, 0, NULL));
+}
+
+static gpuc_rexpr *parse_postfix(gpuc_relay_parser *p)
+{
+    gpuc_relay_token at = p->token;
+    const char *op = NULL;
+    gpuc_rexpr *e = parse_atom(p, &op);
+    return parse_postfix_of(p, at, e, op);
 }
 
 /* ---- Operators ---- */
@@ -345,13 +351,12 @@ typedef struct pending {
     gpuc_rexpr *left;
 } pending;
 
-/* All operators bind to the left; a long chain needs no deep stack. */
-static gpuc_rexpr *parse_binary(gpuc_relay_parser *p)
+/* All operators bind to the left; a long chain needs no deep stack. e: the first operand. */
+static gpuc_rexpr *parse_binary_of(gpuc_relay_parser *p, gpuc_rexpr *e)
 {
     pending stack[8]; /* precedences rise: there are four of them */
     int n = 0;
-    for (;;) {
-        gpuc_rexpr *e = parse_postfix(p);
+    for (;; e = parse_postfix(p)) {
         const operator_row *row = next_operator(p);
         while (n && (!row || row->precedence <= stack[n - 1].row->precedence)) {
             pending *top = &stack[--n];
@@ -362,6 +367,11 @@ static gpuc_rexpr *parse_binary(gpuc_relay_parser *p)
         stack[n++] = (pending){row, p->token, e};
         gpuc_relay_parse_advance(p);
     }
+}
+
+static gpuc_rexpr *parse_binary(gpuc_relay_parser *p)
+{
+    return parse_binary_of(p, parse_postfix(p));
 }
 
 /* ---- Bindings ---- */
@@ -389,18 +399,16 @@ static bool parse_binding(gpuc_relay_parser *p, gpuc_ptrs *lets, gpuc_rexpr **la
         gpuc_relay_parse_expect(p, "=");
         size_t mark = gpuc_relay_parse_mark(p);
         var = gpuc_relay_parse_bind(p, gpuc_relay_parse_copy(p, &name, 1), t, &name);
-        gpuc_rexpr *value;
-        if (gpuc_relay_parse_at(p, "fn")) { /* it may call itself */
-            const gpuc_relay_binding *own = p->scope.at[mark];
-            value = parse_binary(p);
-            if (own->used && value->kind != GPUC_REXPR_FUNCTION)
-                gpuc_relay_parse_fail(p, &name, "the value of '%%%s' refers to it: only a function may",
-                                      own->name);
-        } else {
-            gpuc_relay_parse_leave(p, mark);
-            value = parse_binary(p);
-            gpuc_relay_parse_rebind(p, var);
-        }
+        const gpuc_relay_binding *own = p->scope.at[mark];
+        gpuc_relay_token begin = p->token;
+        gpuc_rexpr *value = NULL;
+        if (gpuc_relay_parse_accept(p, "fn")) value = gpuc_relay_parse_function(p); /* it may call itself */
+        gpuc_relay_parse_leave(p, mark); /* what follows it does not see the variable yet */
+        value = value ? parse_binary_of(p, parse_postfix_of(p, begin, value, NULL)) : parse_binary(p);
+        if (own->used && value->kind != GPUC_REXPR_FUNCTION)
+            gpuc_relay_parse_fail(p, &name, "the value of '%%%s' refers to it: only a function may",
+                                  own->name);
+        gpuc_relay_parse_rebind(p, var);
         gpuc_relay_parse_expect(p, ";");
         gpuc_ptrs_push(p->ctx, lets, at_place(p, &at, gpuc_relay_let(p->ctx, var, value, value)));
         return true;

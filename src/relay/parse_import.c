@@ -21,14 +21,14 @@ static void import_text(gpuc_relay_parser *p, const gpuc_relay_token *at, const 
 {
     if (gpuc_strmap_has(&p->module->imports, name)) return;
     gpuc_strmap_set(&p->module->imports, name, (void *)text);
-    import i = {p->module, name, text};
+import i = {p->module, name, text };
     gpuc_status status = gpuc_ctx_protect(p->ctx, parse_imported, &i);
     if (!status) return;
     if (gpuc_status_code(status) == GPUC_OUT_OF_MEMORY) gpuc_ctx_raise_status(p->ctx, status);
     const char *message = gpuc_ctx_strdup(p->ctx, gpuc_status_message(status));
     gpuc_status_release(status);
-    gpuc_relay_parse_fail(p, at, "\"%s\" cannot be imported here: %.*s", name,
-                          (int)strcspn(message, "\n"), message);
+    gpuc_relay_parse_fail(p, at, "\"%s\" cannot be imported here: %.*s", name, (int)strcspn(message, "\n"),
+                          message);
 }
 
 /* The type in the brackets of a name, which are part of the program's text: at is the token with the name in it. */

@@ -41,9 +41,8 @@ gpuc_relay_interpreter *gpuc_relay_interpreter_create(gpuc_ctx *ctx, const gpuc_
     gpuc_map_init(&i->field_types, ctx);
     i->heap = gpuc_mem_alloc(ctx->allocator, sizeof *i->heap);
     if (!i->heap) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "out of memory for an interpreter");
-    *i->heap = (gpuc_relay_eval_heap){.allocator = ctx->allocator,
-                                      .refs = 1,
-                                      .max = max_bytes < SIZE_MAX ? (size_t)max_bytes : SIZE_MAX};
+    *i->heap = (gpuc_relay_eval_heap){
+        .allocator = ctx->allocator, .refs = 1, .max = max_bytes < SIZE_MAX ? (size_t)max_bytes : SIZE_MAX};
     gpuc_ctx_at_destroy(ctx, destroy, i);
     return i;
 }

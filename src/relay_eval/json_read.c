@@ -268,8 +268,7 @@ static gpuc_relay_value *read_tensor(reader *r, const gpuc_rtype *t)
     bool special = !t->tensor.ndim && gpuc_is_float(t->tensor.dtype) &&
                    (!strncmp(at, "\"inf\"", 5) || !strncmp(at, "\"-inf\"", 6) || !strncmp(at, "\"nan\"", 5));
     gpuc_relay_value *v = *at == '"' && !special ? read_file(r) : read_elements(r, &t->tensor);
-    if (!gpuc_relay_eval_tensor_fits(v, &t->tensor))
-        FAIL_AT(r, at, "%s", gpuc_relay_eval_misfit(r->i, v, t));
+    if (!gpuc_relay_eval_tensor_fits(v, &t->tensor)) FAIL_AT(r, at, "%s", gpuc_relay_eval_misfit(r->i, v, t));
     return v;
 }
 

@@ -29,8 +29,7 @@ void gpuc_relay_eval_no_memory(gpuc_relay_interpreter *i, const gpuc_rexpr *e)
     gpuc_relay_eval_fail(i, GPUC_OUT_OF_MEMORY, e,
                          "out of memory: the values take %zu bytes, %zu more are needed, at most %zu are "
                          "allowed%s",
-                         h->used, h->refused, h->max,
-                         h->refused < h->used ? "; is a list without end?" : "");
+                         h->used, h->refused, h->max, h->refused < h->used ? "; is a list without end?" : "");
 }
 
 /* ---- Registers and frames ---- */

@@ -476,28 +476,34 @@ static void deep_blocks(gpuc_ctx *ctx, void *arg)
         {"def @main() {", "fn () {", "1", "}", "}", 390},
         {"def @main(%x: int32) {", "fn (%x: int32) { %x + ", "1", "}(%x)", "}", 895},
         {"type L { C(int32), N, } def @main(%l: L) {", "match (%l) { C(%x) => ", "1", ", N => 2 }", "}", 440},
-        {"type L { C(int32), N, } def @main(%l: L) {", "match (%l) { C(%x) => { %x + ", "1", "}, N => 2 }", "}",
-         440},
-        {"def @main(%c: bool, %x: int32) {", "if (%c) { fn [A](%a: A, %b: int32) -> A { let %d: A = %a; %d }(", "%x",
-         ", 1) } else { 2 }", "}", 290},
+        {"type L { C(int32), N, } def @main(%l: L) {", "match (%l) { C(%x) => { %x + ", "1", "}, N => 2 }",
+         "}", 440},
+        {"def @main(%c: bool, %x: int32) {",
+         "if (%c) { fn [A](%a: A, %b: int32) -> A { let %d: A = %a; %d }(", "%x", ", 1) } else { 2 }", "}",
+         290},
     };
     (void)arg;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const char *inner = repeat(ctx, repeat(ctx, rows[i].before, rows[i].part, rows[i].n, rows[i].middle), rows[i].end,
-                                   rows[i].n, rows[i].after);
+        const char *inner = repeat(ctx, repeat(ctx, rows[i].before, rows[i].part, rows[i].n, rows[i].middle),
+                                   rows[i].end, rows[i].n, rows[i].after);
         round_trip(ctx, inner);
     }
     /* chains: each node is used in a branch of the next only */
-    round_trip(ctx, repeat(ctx, "def @main(%c: bool) { %0 = 1;", "%0 = if (%c) { %0 } else { 2 };", 5000, "%0 }"));
+    round_trip(ctx,
+               repeat(ctx, "def @main(%c: bool) { %0 = 1;", "%0 = if (%c) { %0 } else { 2 };", 5000, "%0 }"));
     round_trip(ctx, repeat(ctx, "def @main(%c: bool) { %0 = 1;",
                            "%0 = if (%c) { let %a = %0 + 3; %a * %a } else { 2 };", 5000, "%0 }"));
-    round_trip(ctx, repeat(ctx, "def @main(%x: int32) { %0 = 1;", "%0 = { let %x = %0; %x + 1 };", 5000, "%0 }"));
-    round_trip(ctx, repeat(ctx, "def @main(%x: int32) { %0 = 1;", "%0 = fn (%y: int32) { %y - %0 }(%x);", 5000, "%0 }"));
-    round_trip(ctx, repeat(ctx,
-                           "type L[A] { C(A, L[A]), N, }\n"
-                           "def @main[A](%l: L[A], %f: fn(A) -> int32) { match? (%l) { C(%x, %r) => { %0 = %f(%x);",
-                           "%0 = match (%r) { C(%y, _) => %f(%y) - %0, N => fn [B](%b: B) -> B { let %z: B = %b; %z }(%0) };",
-                           2000, "%0 } } }"));
+    round_trip(ctx,
+               repeat(ctx, "def @main(%x: int32) { %0 = 1;", "%0 = { let %x = %0; %x + 1 };", 5000, "%0 }"));
+    round_trip(ctx, repeat(ctx, "def @main(%x: int32) { %0 = 1;", "%0 = fn (%y: int32) { %y - %0 }(%x);",
+                           5000, "%0 }"));
+    round_trip(
+        ctx, repeat(ctx,
+                    "type L[A] { C(A, L[A]), N, }\n"
+                    "def @main[A](%l: L[A], %f: fn(A) -> int32) { match? (%l) { C(%x, %r) => { %0 = %f(%x);",
+                    "%0 = match (%r) { C(%y, _) => %f(%y) - %0, N => fn [B](%b: B) -> B { let %z: B = %b; %z "
+                    "}(%0) };",
+                    2000, "%0 } } }"));
 }
 
 int main(void)

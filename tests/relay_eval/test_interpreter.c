@@ -72,6 +72,9 @@ static void functions(gpuc_ctx *ctx, void *arg)
                             "def @main() { if (@even(1001)) { 1 } else { 2 } }") == 2);
     assert_true(with_lists(ctx, "def @main() { @compose(fn (%x) { %x * 2f }, fn (%i: int32) { cast(%i, "
                                 "dtype=\"float32\") + 1f })(4) }") == 10);
+    /* a variable of the same name around it */
+    assert_true(number(ctx, "def @main() { let %y = 5; let %y = fn (%a: int32) { %a * 2 }(%y) + %y; %y }") ==
+                15);
     /* functions and constructors as values */
     assert_true(with_lists(ctx,
                            "type Box[A] { Box(A), }\n"
@@ -363,15 +366,16 @@ static void limits(gpuc_ctx *ctx, void *arg)
               "type List { Cons(int32, List), Nil, }\n"
               "def @hd(%l: List) -> int32 { match? (%l) { Cons(%x, _) => %x } }\ndef @main() { @hd(Nil) }");
     /* in an imported text: where it was called, through tail calls, too */
-    fx_expect(ctx, GPUC_INVALID_ARGUMENT,
-              "prelude.rly:|no clause fits the value, made by Nil; called at text:3:16\n", run_text,
-              "import \"prelude.rly\"\ndef @f(%xs: List[int32]) -> int32 {\n  let %a = @nth(%xs, 3);\n  %a }\n"
-              "def @main() { @f(Cons(1, Nil)) }");
+    fx_expect(
+        ctx, GPUC_INVALID_ARGUMENT,
+        "prelude.rly:|no clause fits the value, made by Nil; called at text:3:16\n", run_text,
+        "import \"prelude.rly\"\ndef @f(%xs: List[int32]) -> int32 {\n  let %a = @nth(%xs, 3);\n  %a }\n"
+        "def @main() { @f(Cons(1, Nil)) }");
     fx_expect(ctx, GPUC_INVALID_ARGUMENT,
               "prelude.rly:|no clause fits the value, made by Nil; called at text:2:", run_text,
               "import \"prelude.rly\"\ndef @main() { @hd(@tl(Cons(1, Nil))) }");
-    fx_expect(ctx, GPUC_OUT_OF_MEMORY, "text:1:|4000096 more are needed, at most 1048576 are allowed\n", run_small,
-              "def @main() { zeros(shape=[1000000]) }");
+    fx_expect(ctx, GPUC_OUT_OF_MEMORY, "text:1:|4000096 more are needed, at most 1048576 are allowed\n",
+              run_small, "def @main() { zeros(shape=[1000000]) }");
 }
 
 static void call_with(gpuc_ctx *ctx, void *arg)
@@ -392,13 +396,14 @@ static void wrong_values(gpuc_ctx *ctx, void *arg)
                            "[1, 2]"};
     fx_expect(ctx, GPUC_INVALID_ARGUMENT,
               "text:3:|argument 1 of @f: dimension 0 is 1, it must be 2, as before for n", call_with, names);
-    const char *expressions[] = {"def @f(%x: Tensor[(2 * n + 1, n), int32], %y: Tensor[(m - 1), int32]) { 1 }\n"
-                                 "def @main(%x: Tensor[(?, ?), int32]) {\n"
-                                 "  (@f(%x, zeros(shape=[4], dtype=\"int32\")),\n"
-                                 "   @f(transpose(%x), zeros(shape=[4], dtype=\"int32\"))) }",
-                                 "[[1, 2], [1, 2], [1, 2], [1, 2], [1, 2]]"};
-    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "text:4:|argument 0 of @f: dimension 0 is 2, it must be 11, which is ",
-              call_with, expressions);
+    const char *expressions[] = {
+        "def @f(%x: Tensor[(2 * n + 1, n), int32], %y: Tensor[(m - 1), int32]) { 1 }\n"
+        "def @main(%x: Tensor[(?, ?), int32]) {\n"
+        "  (@f(%x, zeros(shape=[4], dtype=\"int32\")),\n"
+        "   @f(transpose(%x), zeros(shape=[4], dtype=\"int32\"))) }",
+        "[[1, 2], [1, 2], [1, 2], [1, 2], [1, 2]]"};
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT,
+              "text:4:|argument 0 of @f: dimension 0 is 2, it must be 11, which is ", call_with, expressions);
     const char *sum[] = {"def @main(%x: Tensor[(?), int32]) {\n  %x + reshape(%x + 1, newshape=[1, -1]) +\n"
                          "    concatenate((%x, %x), axis=0) }",
                          "[1, 2, 3]"};
@@ -483,13 +488,14 @@ static void print_shared(gpuc_ctx *ctx, void *arg)
 static void values_with_shared_parts(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    gpuc_rmodule *m = gpuc_relay_parse(ctx,
-                                       "type T { B(T, T), L(int32), }\n"
-                                       "def @f(%t: T, %n: int32) -> T {\n"
-                                       "  if (%n == 0) { %t } else { @f(B(%t, %t), %n - 1) } }\n"
-                                       "def @left(%t: T) -> int32 { match (%t) { B(%a, _) => @left(%a), L(%x) => %x } }\n"
-                                       "def @main() { @f(L(7), 60) }",
-                                       "text", NULL);
+    gpuc_rmodule *m =
+        gpuc_relay_parse(ctx,
+                         "type T { B(T, T), L(int32), }\n"
+                         "def @f(%t: T, %n: int32) -> T {\n"
+                         "  if (%n == 0) { %t } else { @f(B(%t, %t), %n - 1) } }\n"
+                         "def @left(%t: T) -> int32 { match (%t) { B(%a, _) => @left(%a), L(%x) => %x } }\n"
+                         "def @main() { @f(L(7), 60) }",
+                         "text", NULL);
     gpuc_relay_interpreter_desc d = GPUC_RELAY_INTERPRETER_DESC_INIT;
     d.max_bytes = 1 << 20;
     gpuc_relay_interpreter *i = gpuc_relay_interpreter_create(ctx, m, &d);
@@ -530,13 +536,14 @@ static void run_all(gpuc_ctx *ctx, void *arg)
         ctx,
         "import \"prelude.rly\"\n"
         "def @main(%xs: List[(Tensor[(?), int32], float32)], %o: Option[bool]) {\n"
-        "  let %k = fn (%p: (Tensor[(?), int32], float32)) { (sum(%p.0), concatenate((%p.0, %p.0)), Some(%p.1)) };\n"
+        "  let %k = fn (%p: (Tensor[(?), int32], float32)) { (sum(%p.0), concatenate((%p.0, %p.0)), "
+        "Some(%p.1)) };\n"
         "  (@rev(@map(%k, %xs)), %o, @map(Some, Cons(1, Nil)), %k, @sum, split(zeros(shape=[4, 2]), "
         "indices_or_sections=2)) }",
         "text", NULL);
     gpuc_relay_interpreter *i = gpuc_relay_interpreter_create(ctx, m, NULL);
-    v->at[v->n++] = gpuc_relay_read_json(i, "main", 0, "{\"List\": [[[1, 2, 3], 0.5], [\"two.npy\", 1]]}", "in",
-                                         load_two, NULL);
+    v->at[v->n++] = gpuc_relay_read_json(i, "main", 0, "{\"List\": [[[1, 2, 3], 0.5], [\"two.npy\", 1]]}",
+                                         "in", load_two, NULL);
     v->at[v->n++] = gpuc_relay_read_json(i, "main", 1, "{\"Some\": [true]}", "in", NULL, NULL);
     v->at[v->n++] = gpuc_relay_interpret(i, "main", 2, v->at);
     gpuc_relay_value_json(ctx, v->at[2], NULL, NULL);
@@ -563,7 +570,8 @@ static size_t fail_everywhere(size_t pad)
         if (done)
             assert_null(status);
         else if (gpuc_status_code(status) != GPUC_OUT_OF_MEMORY)
-            fail_msg("pad %zu, allocation %zu: %s", pad, n, status ? gpuc_status_message(status) : "no error");
+            fail_msg("pad %zu, allocation %zu: %s", pad, n,
+                     status ? gpuc_status_message(status) : "no error");
         gpuc_status_release(status);
         release_values(&v);
         gpuc_ctx_destroy(other);
@@ -596,7 +604,8 @@ static void loops_need_no_memory(gpuc_ctx *ctx, void *arg)
         gpuc_relay_value_release(run_with(
             other,
             gpuc_ctx_printf(ctx,
-                            "def @f(%%x: Tensor[(1), int8], %%n: int32) -> Tensor[(1), int8] { if (%%n == 0) { %%x } else {\n"
+                            "def @f(%%x: Tensor[(1), int8], %%n: int32) -> Tensor[(1), int8] { if (%%n == 0) "
+                            "{ %%x } else {\n"
                             "  %%0 = concatenate((%%x, %%x, %%x, %%x, %%x, %%x, %%x, %%x, %%x, %%x));\n"
                             "  @f(strided_slice(%%0, begin=[9], end=[10]), %%n - 1) } }\n"
                             "def @main() { @f(zeros(shape=[1], dtype=\"int8\"), %d) }",
@@ -625,12 +634,22 @@ static void values_that_stay(gpuc_ctx *ctx, void *arg)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {fx_test(scalars),         fx_test(functions),     fx_test(patterns),
-                                       fx_test(shared_nodes),    fx_test(a_small_stack), fx_test(speed),
-                                       fx_test(operators),       fx_test(symbols),       fx_test(many_sizes),
-                                       fx_test(limits),          fx_test(wrong_values),  fx_test(the_api),
-                                       fx_test(values_that_stay), fx_test(bools_of_callers),
-                                       fx_test(values_with_shared_parts), fx_test(loops_need_no_memory),
+    const struct CMUnitTest tests[] = {fx_test(scalars),
+                                       fx_test(functions),
+                                       fx_test(patterns),
+                                       fx_test(shared_nodes),
+                                       fx_test(a_small_stack),
+                                       fx_test(speed),
+                                       fx_test(operators),
+                                       fx_test(symbols),
+                                       fx_test(many_sizes),
+                                       fx_test(limits),
+                                       fx_test(wrong_values),
+                                       fx_test(the_api),
+                                       fx_test(values_that_stay),
+                                       fx_test(bools_of_callers),
+                                       fx_test(values_with_shared_parts),
+                                       fx_test(loops_need_no_memory),
                                        fx_test(no_memory_anywhere)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -155,15 +155,17 @@ static void all_types(gpuc_ctx *ctx, void *arg)
 /* Each import does without the others, in any order, and the same type written otherwise is the same. */
 static void imports_alone_and_again(gpuc_ctx *ctx, void *arg)
 {
-    static const char *const types[] = {"Tensor[(?, 3), float32]",    "Tensor[(?), int8]",  "Tensor[(?, ?, ?), bool]",
-                                        "Tensor[(2, ?), float64]",    "Tensor[(2), int32]", "uint8",
+    static const char *const types[] = {"Tensor[(?, 3), float32]",    "Tensor[(?), int8]",
+                                        "Tensor[(?, ?, ?), bool]",    "Tensor[(2, ?), float64]",
+                                        "Tensor[(2), int32]",         "uint8",
                                         "Tensor[( ?,3 ) , float32 ]", "Tensor[(0), int8]"};
     enum { N = sizeof types / sizeof *types };
     (void)arg;
     for (int first = 0; first < N; first++) {
         const char *text = "";
         for (int k = 0; k < N; k++) {
-            text = gpuc_ctx_printf(ctx, "%simport \"static_tensor_array[%s]\"\n", text, types[(first + k) % N]);
+            text =
+                gpuc_ctx_printf(ctx, "%simport \"static_tensor_array[%s]\"\n", text, types[(first + k) % N]);
             assert_string_equal(run_text(ctx, gpuc_ctx_printf(ctx, "%sdef @main() { 1 }", text)), "1");
         }
     }
@@ -175,10 +177,11 @@ static void imports_alone_and_again(gpuc_ctx *ctx, void *arg)
                                       "import \"static_tensor_array[Tensor[(2), int8]]\"\n"
                                       "def @main() { @f(tensor_nil_int8_2) }"),
                         "1");
-    assert_string_equal(run_text(ctx, "import \"static_tensor_array[Tensor[(?, 1), int8]]\"\n"
-                                      "def @main() { @tensor_array_concat_int8_any_1(Cons(\n"
-                                      "  tensor_constructor_int8_any_1(zeros(shape=[2, 1], dtype=\"int8\")), Nil)) }"),
-                        "{\"tensor_constructor_int8_any_1\": [[[0], [0]]]}");
+    assert_string_equal(
+        run_text(ctx, "import \"static_tensor_array[Tensor[(?, 1), int8]]\"\n"
+                      "def @main() { @tensor_array_concat_int8_any_1(Cons(\n"
+                      "  tensor_constructor_int8_any_1(zeros(shape=[2, 1], dtype=\"int8\")), Nil)) }"),
+        "{\"tensor_constructor_int8_any_1\": [[[0], [0]]]}");
 }
 
 static void parse(gpuc_ctx *ctx, void *arg)
@@ -197,10 +200,11 @@ static void imports_that_are_wrong(gpuc_ctx *ctx, void *arg)
               "import \"static_tensor_array[Tensor[(n), int8]]\"");
     fx_expect(ctx, GPUC_INVALID_DATA, "text:2:6: type 'List' is defined already|", parse,
               "import \"prelude.rly\"\ntype List { L, }");
-    fx_expect(ctx, GPUC_INVALID_DATA,
-              "text:2:8: \"prelude.rly\" cannot be imported here: prelude.rly:|type 'List' is defined already\n"
-              "import \"prelude.rly\"\n       ^",
-              parse, "type List { L, }\nimport \"prelude.rly\"");
+    fx_expect(
+        ctx, GPUC_INVALID_DATA,
+        "text:2:8: \"prelude.rly\" cannot be imported here: prelude.rly:|type 'List' is defined already\n"
+        "import \"prelude.rly\"\n       ^",
+        parse, "type List { L, }\nimport \"prelude.rly\"");
     fx_expect(ctx, GPUC_INVALID_DATA, "text:1:37: an extent is not negative\nimport|", parse,
               "import \"static_tensor_array[Tensor[(-2), int8]]\"");
     fx_expect(ctx, GPUC_INVALID_DATA, "text:1:8: |the type of a tensor", parse,
@@ -243,7 +247,8 @@ static const json_case values[] = {
     {3, "18446744073709551615", NULL},
     {4, "[[1, 2, 3], [4, 5, -32768]]", NULL},
     {4, "[]", NULL},
-    {5, "{\"Q\": [true, {\"Q\": [[true, false], {\"E\": []}]}]}", NULL}, /* no list: its elements have other types */
+    {5, "{\"Q\": [true, {\"Q\": [[true, false], {\"E\": []}]}]}",
+     NULL}, /* no list: its elements have other types */
     {6, "[[[], []]]", NULL},
     {6, "[[], []]", NULL},
     {6, "[]", NULL},
@@ -278,7 +283,8 @@ static const json_case wrong_values[] = {
     {2, "{\"Some\": [true]}", "a number is expected"},
     {2, "{\"Some\": [0x10]}", "in.json:1:12: Some has 1 fields"},
     {2, "{\"Some\": [-inf]}", "in.json:1:11: a number is expected; infinite is \"inf\""},
-    {2, "{\"Some\": [NaN]}", "in.json:1:11: a number is expected; infinite is \"inf\" or \"-inf\", no number \"nan\""},
+    {2, "{\"Some\": [NaN]}",
+     "in.json:1:11: a number is expected; infinite is \"inf\" or \"-inf\", no number \"nan\""},
     {2, "{\"Some\": [1e999]}", "in.json:1:11: the number does not fit float64"},
     {1, "{\"L\": [[[1, -1e39]]]}", "in.json:1:13: the number does not fit float32"},
     {1, "{\"L\": [[[1, \"-nan\"]]]}", "in.json:1:13: \"-nan\" is no number"},
@@ -319,9 +325,12 @@ static void json_that_is_wrong(gpuc_ctx *ctx, void *arg)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {fx_test(the_prelude),    fx_test(tensor_arrays),
-                                       fx_test(all_types),      fx_test(imports_alone_and_again),
+    const struct CMUnitTest tests[] = {fx_test(the_prelude),
+                                       fx_test(tensor_arrays),
+                                       fx_test(all_types),
+                                       fx_test(imports_alone_and_again),
                                        fx_test(imports_that_are_wrong),
-                                       fx_test(json_both_ways), fx_test(json_that_is_wrong)};
+                                       fx_test(json_both_ways),
+                                       fx_test(json_that_is_wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

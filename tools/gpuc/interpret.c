@@ -56,8 +56,7 @@ static gpuc_relay_value *read_json(gpuc_ctx *ctx, interpretation *r, int param, 
     r->folder = path;
     r->folder_length = slash ? (int)(slash - path) + 1 : 0;
     gpuc_ctx_push_cleanup(ctx, free_text, &text);
-    gpuc_relay_value *v =
-        gpuc_relay_read_json(r->i, r->o->entry, param, cli_text_get(&text), path, load, r);
+    gpuc_relay_value *v = gpuc_relay_read_json(r->i, r->o->entry, param, cli_text_get(&text), path, load, r);
     gpuc_ctx_pop_cleanup(ctx, true);
     return v;
 }
