@@ -501,9 +501,10 @@ static void deep_blocks(gpuc_ctx *ctx, void *arg)
         ctx, repeat(ctx,
                     "type L[A] { C(A, L[A]), N, }\n"
                     "def @main[A](%l: L[A], %f: fn(A) -> int32) { match? (%l) { C(%x, %r) => { %0 = %f(%x);",
-                    "%0 = match (%r) { C(%y, _) => %f(%y) - %0, N => fn [B](%b: B) -> B { let %z: B = %b; %z "
-                    "}(%0) };",
-                    2000, "%0 } } }"));
+                    "%0 = match (%r) { C(%y, _) => %f(%y) - %0, N => 3 };", 2000, "%0 } } }"));
+    round_trip(ctx,
+               repeat(ctx, "def @main(%c: bool) { fn [B](%b: B) -> int32 { %0 = 1;",
+                      "%0 = if (%c) { let %g = fn (%z: B) -> B { %z }; %0 } else { 2 };", 2000, "%0 } }"));
 }
 
 int main(void)
