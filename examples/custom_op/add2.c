@@ -59,3 +59,45 @@ const gpuc_op add2_op = {
     .onnx = "com.example:Add2",
     .schedule = schedule,
 };
+
+/* ---- Another implementation: input 1 is scaled once, not for each row of the output ---- */
+
+static bool is_smaller(const gpuc_op_call *call, const gpuc_target *target)
+{
+    (void)target;
+    return call->in[1].ndim < call->out[0].ndim;
+}
+
+static void compute_by_row(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr index[GPUC_TOPI_MAX_DIMS];
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->in[1], index);
+    gpuc_expr scale = gpuc_imm(ctx, call->in[1].dtype, gpuc_attrs_get_float(call->attrs, "scale", 1));
+    gpuc_expr element = gpuc_te_read(ctx, ins[1], call->in[1].ndim, index);
+    gpuc_tensor *scaled =
+        gpuc_topi_compute(ctx, "scaled", "elemwise", call->in[1].ndim, axes, gpuc_mul(ctx, scale, element));
+    axes = gpuc_topi_axes(ctx, &call->out[0], index);
+    gpuc_expr a = gpuc_topi_read_broadcast(ctx, ins[0], &call->out[0], index),
+              b = gpuc_topi_read_broadcast(ctx, scaled, &call->out[0], index);
+    outs[0] = gpuc_topi_compute(ctx, "add2", "broadcast", call->out[0].ndim, axes, gpuc_add(ctx, a, b));
+}
+
+/* As it is: a loop for the scaled input, which the default schedule would put into the other one. */
+static gpuc_schedule *two_loops(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs, int num_outputs,
+                                gpuc_tensor *const *outputs)
+{
+    (void)target;
+    (void)knobs;
+    return gpuc_schedule_create(ctx, num_outputs, outputs);
+}
+
+const gpuc_op_implementation add2_by_row = {
+    .name = "example.add2_by_row",
+    .op = "example.add2",
+    .targets = "c",
+    .priority = 20,
+    .applies = is_smaller,
+    .compute = compute_by_row,
+    .schedule = two_loops,
+};

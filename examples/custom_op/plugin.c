@@ -7,5 +7,6 @@
 GPUC_PLUGIN_EXPORT gpuc_status gpuc_plugin_init(gpuc_runtime *rt, uint32_t abi)
 {
     GPUC_TRY(gpuc_plugin_check_abi(abi));
-    return gpuc_op_register_in(rt, &add2_op);
+    GPUC_TRY(gpuc_op_register_in(rt, &add2_op));
+    return gpuc_op_implement(rt, &add2_by_row);
 }

@@ -315,7 +315,7 @@ static void find_images(builder *b, const gpuc_rmodule *m, const gpuc_rfunction 
         bool wanted = i < m->num_outputs && is_image(&m->output_images, m->output_names[i]) &&
                       e->kind == GPUC_REXPR_CALL && can_be_image(e) && is_written(b, &e->type->tensor) &&
                       takes_images(b, gpuc_as_rcall(e)) &&
-                      !gpuc_compile_has_own_schedule(gpuc_as_rfunction(gpuc_as_rcall(e)->callee));
+                      !gpuc_compile_has_own_schedule(ctx, gpuc_as_rfunction(gpuc_as_rcall(e)->callee));
         gpuc_map_set(&b->images, e, wanted && !gpuc_map_has(&outputs, e) ? e : NULL);
         gpuc_map_set(&outputs, e, e);
     }

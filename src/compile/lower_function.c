@@ -5,6 +5,7 @@
 #include "abi/window.h"
 #include "compile/build_code.h"
 #include "compile/lowered.h"
+#include "compile/strategy.h"
 #include "compile/template.h"
 #include "op/op.h"
 #include "autoschedule/rules.h"
@@ -261,14 +262,16 @@ static void emit_all(const emitter *e, const lowering *target, const lowering *p
     if (is_limited(general->limited->kernels[i])) emit(e, general, i, true);
 }
 
-/* The schedule function: that of the operator's row where it is the only operator, else the default. */
-static gpuc_op_schedule_fn schedule_of(const gpuc_rfunction *f)
+/* The schedule function: that of the operator's row, or of its other implementation, where it is the only operator, else
+ * the default. */
+static gpuc_op_schedule_fn schedule_of(const gpuc_rfunction *f, const gpuc_op_implementation *other)
 {
     const gpuc_op *op = gpuc_relay_call_op(f->body);
     const gpuc_rcall *c = op ? gpuc_as_rcall(f->body) : NULL;
     for (int i = 0; op && i < c->n; i++)
         if (c->args[i]->kind == GPUC_REXPR_CALL) op = NULL;
-    return op && op->schedule ? op->schedule : gpuc_topi_schedule;
+    gpuc_op_schedule_fn own = other ? other->schedule : op ? op->schedule : NULL;
+    return op && own ? own : gpuc_topi_schedule;
 }
 
 typedef struct scheduled {
@@ -276,6 +279,7 @@ typedef struct scheduled {
     gpuc_tensor **args;
     binding_map map;
     gpuc_schedule *s;
+    const char *implementations; /* those that are not the rows' own; NULL: none */
 } scheduled;
 
 /* The same elements in an image. */
@@ -293,9 +297,10 @@ static gpuc_tensor *as_image(gpuc_ctx *ctx, gpuc_tensor *t)
     return out;
 }
 
-bool gpuc_compile_has_own_schedule(const gpuc_rfunction *f)
+bool gpuc_compile_has_own_schedule(gpuc_ctx *ctx, const gpuc_rfunction *f)
 {
-    return schedule_of(f) != gpuc_topi_schedule;
+    const gpuc_op *op = gpuc_relay_call_op(f->body);
+    return schedule_of(f, NULL) != gpuc_topi_schedule || (op && gpuc_op_implementation_at(ctx, op->name, 0));
 }
 
 /* Inputs and outputs of a template are its own. */
@@ -320,11 +325,14 @@ static scheduled schedule(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_r
 {
     if (gpuc_compile_template_of(f)) return schedule_template(ctx, target, f, knobs);
     scheduled out = {.map = {.params = f->n, .param = gpuc_new_array(ctx, uint32_t, f->n)}};
-    out.args = gpuc_relay_tensors(ctx, f, &out.num_outputs);
+    gpuc_strategy strategy = {.target = target, .knobs = knobs};
+    gpuc_relay_chooser chooser = gpuc_compile_chooser(&strategy);
+    out.args = gpuc_relay_tensors(ctx, f, &chooser, &out.num_outputs);
+    out.implementations = strategy.names;
     out.map.outputs = out.num_outputs;
     if (images >> GPUC_IMAGE_OUTPUT & 1) out.args[f->n] = as_image(ctx, out.args[f->n]);
     out.map.read = drop_unread(ctx, f->n, out.num_outputs, out.args, out.map.param);
-    out.s = schedule_of(f)(ctx, target, knobs, out.num_outputs, out.args + out.map.read);
+    out.s = schedule_of(f, strategy.last)(ctx, target, knobs, out.num_outputs, out.args + out.map.read);
     gpuc_knobs_check(knobs);
     for (int i = 0; i < out.map.read; i++)
         if (images >> out.map.param[i] & 1)
@@ -352,7 +360,8 @@ static void lower_version(gpuc_ctx *ctx, const gpuc_lower_task *task, const char
     const gpuc_target *target = task->target;
     int read = v->f.map.read;
     gpuc_tir_func *func = gpuc_schedule_lower(v->f.s, name, read + v->f.num_outputs, v->f.args);
-    func->label = task->label;
+    func->label = v->f.implementations ? gpuc_ctx_printf(ctx, "%s [by %s]", task->label, v->f.implementations)
+                                       : task->label;
     /* Threads of a default schedule may become loops where the target has fewer. */
     func->yields = !gpuc_compile_template_of(task->f);
     if (task->placed) func = gpuc_compile_place_output(ctx, func, read, &task->place);
@@ -378,11 +387,14 @@ static gpuc_expr both(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b)
 }
 
 /* Sizes for which a function has schedules of their own. */
-static int list_versions(gpuc_ctx *ctx, const gpuc_rfunction *f, gpuc_version special[GPUC_TOPI_VERSIONS])
+static int list_versions(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
+                         gpuc_version special[GPUC_TOPI_VERSIONS])
 {
+    gpuc_strategy strategy = {.target = target};
+    gpuc_relay_chooser chooser = gpuc_compile_chooser(&strategy);
     int num_outputs;
     if (gpuc_compile_template_of(f)) return 0;
-    gpuc_tensor **args = gpuc_relay_tensors(ctx, f, &num_outputs);
+    gpuc_tensor **args = gpuc_relay_tensors(ctx, f, &chooser, &num_outputs);
     return gpuc_rules_versions(ctx, num_outputs, args + f->n, special);
 }
 
@@ -390,7 +402,7 @@ static int list_versions(gpuc_ctx *ctx, const gpuc_rfunction *f, gpuc_version sp
 static int lower_versions(gpuc_ctx *ctx, const gpuc_lower_task *task, gpuc_knobs *knobs, version *out)
 {
     gpuc_version special[GPUC_TOPI_VERSIONS];
-    int count = 1, n = list_versions(ctx, task->f, special);
+    int count = 1, n = list_versions(ctx, task->target, task->f, special);
     out[0] = (version){.f = schedule(ctx, task->target, task->f, task->images, knobs)};
     lower_version(ctx, task, task->name, &out[0]);
     for (int i = 0; i < n; i++) {

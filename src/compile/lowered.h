@@ -57,8 +57,8 @@ gpuc_lowered *gpuc_compile_lower_function(gpuc_ctx *ctx, const gpuc_lower_task *
 /* The function with its output, buffer number output, in a larger tensor. */
 gpuc_tir_func *gpuc_compile_place_output(gpuc_ctx *ctx, const gpuc_tir_func *f, int output,
                                          const gpuc_relay_place *place);
-/* Whether an operator with a schedule of its own is all of the function. */
-bool gpuc_compile_has_own_schedule(const gpuc_rfunction *f);
+/* Whether an operator that has, or may have, a schedule of its own is all of the function. */
+bool gpuc_compile_has_own_schedule(gpuc_ctx *ctx, const gpuc_rfunction *f);
 /* Only what the schedule asks of knobs. The function belongs to this context. */
 void gpuc_compile_schedule_function(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f,
                                     gpuc_knobs *knobs);

@@ -45,7 +45,7 @@ static gpuc_tensor **call(gpuc_ctx *ctx, const char *name, const gpuc_attrs *att
         gpuc_map_set(&tensors, args[i], &operands[i]);
     }
     gpuc_rexpr *e = gpuc_relay_op(ctx, name, attrs, n, args);
-    return gpuc_relay_results(ctx, simplified(ctx, e, n, args), &tensors, num_out);
+    return gpuc_relay_results(ctx, simplified(ctx, e, n, args), NULL, &tensors, num_out);
 }
 
 int gpuc_topi_call(gpuc_ctx *ctx, const char *name, const gpuc_attrs *attrs, int num_in,

@@ -352,11 +352,19 @@ void gpuc_relay_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, bool into_functions,
  * the source of the node that it stands for. Functions inside of root are left alone. */
 typedef gpuc_rexpr *(*gpuc_relay_rewrite_fn)(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg);
 gpuc_rexpr *gpuc_relay_rewrite(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_rewrite_fn rewrite, void *arg);
+/* Chooses how to compute a call; NULL: as its row does. */
+typedef struct gpuc_relay_chooser {
+    const gpuc_op_implementation *(*choose)(gpuc_ctx *ctx, void *user, const gpuc_op_call *call);
+    void *user;
+} gpuc_relay_chooser;
+
 /* The results of operators as tensors, which are computed from those that `tensors` has for the variables: it maps
- * expressions to arrays of gpuc_tensor *, one per result. */
-gpuc_tensor **gpuc_relay_results(gpuc_ctx *ctx, gpuc_rexpr *body, gpuc_map *tensors, int *num_results);
+ * expressions to arrays of gpuc_tensor *, one per result. Without a chooser calls are computed as rows do. */
+gpuc_tensor **gpuc_relay_results(gpuc_ctx *ctx, gpuc_rexpr *body, const gpuc_relay_chooser *chooser,
+                                 gpuc_map *tensors, int *num_results);
 /* A function of operators as tensors: its parameters, which are placeholders, then its results. */
-gpuc_tensor **gpuc_relay_tensors(gpuc_ctx *ctx, const gpuc_rfunction *f, int *num_results);
+gpuc_tensor **gpuc_relay_tensors(gpuc_ctx *ctx, const gpuc_rfunction *f, const gpuc_relay_chooser *chooser,
+                                 int *num_results);
 
 /* ---- Types and text ---- */
 /* Adds what the text defines to the module, without types yet. Errors say "origin:line:column: ..." with the line and

@@ -42,8 +42,30 @@ static gpuc_tensor *constant_tensor(gpuc_ctx *ctx, gpuc_rexpr *e)
     return gpuc_te_compute(ctx, "constant", t->ndim, axes, value);
 }
 
+/* What a program's compute gives must be what inference said. */
+static void check_results(const gpuc_op_call *call, const gpuc_op_implementation *by,
+                          gpuc_tensor *const *results)
+{
+    for (int i = 0; i < call->num_out; i++) {
+        const gpuc_tensor_type *want = &call->out[i];
+        bool same = results[i] && gpuc_te_ndim(results[i]) == want->ndim &&
+                    gpuc_dtype_equal(gpuc_te_dtype(results[i]), want->dtype);
+        for (int k = 0; same && k < want->ndim; k++) {
+            int64_t a, b;
+            same = !gpuc_expr_is_int(gpuc_te_shape(results[i])[k], &a) ||
+                   !gpuc_expr_is_int(want->dims[k], &b) || a == b;
+        }
+        if (!same)
+            gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT,
+                       "%s: result %d of its implementation '%s' is not of the shape and type that its "
+                       "inference gives",
+                       call->op->name, i, by->name);
+    }
+}
+
 /* The results of a call, whose arguments are in tensors. */
-static gpuc_tensor **compute_call(gpuc_ctx *ctx, gpuc_rexpr *e, const gpuc_map *tensors)
+static gpuc_tensor **compute_call(gpuc_ctx *ctx, gpuc_rexpr *e, const gpuc_relay_chooser *chooser,
+                                  const gpuc_map *tensors)
 {
     gpuc_op_call call = op_call(ctx, e);
     if (!call.op->compute)
@@ -54,7 +76,9 @@ static gpuc_tensor **compute_call(gpuc_ctx *ctx, gpuc_rexpr *e, const gpuc_map *
     for (int i = 0; i < call.num_in; i++)
         ins[i] = ((gpuc_tensor **)gpuc_map_get(tensors, gpuc_as_rcall(e)->args[i]))[0];
     gpuc_tensor **results = gpuc_new_array(ctx, gpuc_tensor *, call.num_out);
-    call.op->compute(&call, ins, results);
+    const gpuc_op_implementation *other = chooser ? chooser->choose(ctx, chooser->user, &call) : NULL;
+    (other && other->compute ? other->compute : call.op->compute)(&call, ins, results);
+    if (other) check_results(&call, other, results);
     return results;
 }
 
@@ -63,7 +87,8 @@ static int num_results_of(const gpuc_rexpr *e)
     return e->type->kind == GPUC_RTYPE_TUPLE ? e->type->n : 1;
 }
 
-gpuc_tensor **gpuc_relay_results(gpuc_ctx *ctx, gpuc_rexpr *body, gpuc_map *tensors, int *num_results)
+gpuc_tensor **gpuc_relay_results(gpuc_ctx *ctx, gpuc_rexpr *body, const gpuc_relay_chooser *chooser,
+                                 gpuc_map *tensors, int *num_results)
 {
     gpuc_ptrs order = {0};
     gpuc_relay_post_order(ctx, body, false, &order);
@@ -82,7 +107,7 @@ gpuc_tensor **gpuc_relay_results(gpuc_ctx *ctx, gpuc_rexpr *body, gpuc_map *tens
             for (int k = 0; k < tuple->n; k++)
                 results[k] = ((gpuc_tensor **)gpuc_map_get(tensors, tuple->fields[k]))[0];
         } else if (e->kind == GPUC_REXPR_CALL) {
-            results = compute_call(ctx, e, tensors);
+            results = compute_call(ctx, e, chooser, tensors);
         }
         if (results) gpuc_map_set(tensors, e, results);
     }
@@ -90,7 +115,8 @@ gpuc_tensor **gpuc_relay_results(gpuc_ctx *ctx, gpuc_rexpr *body, gpuc_map *tens
     return gpuc_map_get(tensors, body);
 }
 
-gpuc_tensor **gpuc_relay_tensors(gpuc_ctx *ctx, const gpuc_rfunction *f, int *num_results)
+gpuc_tensor **gpuc_relay_tensors(gpuc_ctx *ctx, const gpuc_rfunction *f, const gpuc_relay_chooser *chooser,
+                                 int *num_results)
 {
     gpuc_map tensors; /* expr -> gpuc_tensor ** (one per output) */
     gpuc_map_init(&tensors, ctx);
@@ -100,7 +126,7 @@ gpuc_tensor **gpuc_relay_tensors(gpuc_ctx *ctx, const gpuc_rfunction *f, int *nu
         params[i] = gpuc_te_placeholder(ctx, gpuc_as_rvar(f->params[i])->name, t->ndim, t->dims, t->dtype);
         gpuc_map_set(&tensors, f->params[i], &params[i]);
     }
-    gpuc_tensor **results = gpuc_relay_results(ctx, f->body, &tensors, num_results);
+    gpuc_tensor **results = gpuc_relay_results(ctx, f->body, chooser, &tensors, num_results);
     gpuc_tensor **args = gpuc_new_array(ctx, gpuc_tensor *, f->n + *num_results);
     for (int i = 0; i < f->n; i++) args[i] = params[i];
     for (int i = 0; i < *num_results; i++) args[f->n + i] = results[i];

@@ -299,7 +299,7 @@ static void lower(gpuc_ctx *ctx, making *m, int n, gpuc_rexpr *const *params, gp
         args[p] = gpuc_te_placeholder(ctx, gpuc_as_rvar(params[p])->name, t->ndim, t->dims, t->dtype);
         gpuc_map_set(&tensors, params[p], &args[p]);
     }
-    gpuc_tensor **results = gpuc_relay_results(ctx, body, &tensors, &num_results);
+    gpuc_tensor **results = gpuc_relay_results(ctx, body, NULL, &tensors, &num_results);
     for (int o = 0; o < num_results; o++) {
         output *out = (output *)&k->outputs[o];
         for (int p = 0; p < n; p++)

@@ -110,7 +110,7 @@ static int64_t code_of(graph *g, const gpuc_op *op, const gpuc_rexpr *e)
     call->values = e->values;
     int num_results;
     const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_relay_function(ctx, c->n, vars, call, NULL));
-    gpuc_tensor **tensors = gpuc_relay_tensors(ctx, f, &num_results);
+    gpuc_tensor **tensors = gpuc_relay_tensors(ctx, f, NULL, &num_results);
     known = (uintptr_t)gpuc_rules_code_size(ctx, num_results, tensors + f->n);
     gpuc_map_set(&g->sizes, op, (void *)known);
     return (int64_t)known;
@@ -342,7 +342,7 @@ static bool is_good(graph *g, int num_groups, node *const *groups, bool wants_ro
     group_body b = {.g = g};
     int num_results;
     const gpuc_rfunction *f = gpuc_as_rfunction(function_of(&b, last->e));
-    gpuc_tensor **tensors = gpuc_relay_tensors(g->p->ctx, f, &num_results);
+    gpuc_tensor **tensors = gpuc_relay_tensors(g->p->ctx, f, NULL, &num_results);
     if (wants_rows && (num_results != 1 || !gpuc_rules_makes_rows(g->p->ctx, g->p->target, tensors[f->n])))
         return false;
     return gpuc_rules_stays_small(g->p->ctx, num_results, tensors + f->n);

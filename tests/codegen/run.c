@@ -13,6 +13,7 @@
 #include "executor/model.h"
 
 #include "../../tools/gpuc/loader.h"
+#include "device.h"
 #include "../../tools/gpuc/sanitize.h"
 
 const char *run_target_text;
@@ -27,6 +28,8 @@ static struct {
 static void find_type(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
+    int number;
+    if (gpuc_target_wants_device(ctx, run_target_text, &run.type, &number)) return;
     run.type = gpuc_target_device_type(gpuc_target_parse(ctx, run_target_text, NULL));
 }
 
@@ -67,7 +70,7 @@ bool run_begin(const char *target)
     }
     gpuc_status s = gpuc_runtime_create(&desc, &run.rt);
     if (!s) s = cli_devices_register(run.rt);
-    if (!s) s = gpuc_device_open(run.rt, run.type, 0, &run.dev);
+    if (!s) s = test_device_open(run.rt, run.type, target, &run.dev);
     cli_keep_drivers_loaded();
     if (!s) return true;
     printf("skipped: no device for %s: %s\n", target, gpuc_status_message(s));
@@ -130,7 +133,7 @@ bool run_supported(gpuc_ctx *ctx, void (*body)(gpuc_ctx *ctx, void *arg), void *
 
 const gpuc_target *run_target(gpuc_ctx *ctx)
 {
-    return gpuc_target_parse(ctx, run_target_text, NULL);
+    return gpuc_target_parse(ctx, run_target_text, run.dev);
 }
 
 /* ---- The validator of SPIR-V ---------------------------------------------------------------- */

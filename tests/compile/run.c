@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "run.h"
 
+#include "../codegen/device.h"
+
 #include <unistd.h>
 
 #include "../../tools/gpuc/sanitize.h"
@@ -32,7 +34,7 @@ static gpuc_status open_device(void)
 #endif
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
         if (!strncmp(target_text, kinds[i].target, strlen(kinds[i].target)))
-            return gpuc_device_open(rt, kinds[i].type, 0, &device);
+            return test_device_open(rt, kinds[i].type, target_text, &device);
     return gpuc_fail(GPUC_INVALID_ARGUMENT, "no device runs '%s'", target_text);
 }
 
@@ -93,7 +95,7 @@ static void build_body(gpuc_ctx *ctx, void *arg)
 {
     build_arg *a = arg;
     const char *text = attributes ? gpuc_ctx_printf(ctx, "%s %s", target_text, attributes) : target_text;
-    const gpuc_target *target = gpuc_target_parse(ctx, text, NULL);
+    const gpuc_target *target = gpuc_target_parse(ctx, text, device);
     gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
     gpuc_build_package(ctx, a->m, 1, &target, &options, a->path, NULL);
 }

@@ -118,7 +118,7 @@ static gpuc_rexpr *run_function(evaluation *v, const gpuc_rexpr *fn, int n, gpuc
     gpuc_ctx *ctx = v->ctx;
     const gpuc_rfunction *f = gpuc_as_rfunction(fn);
     int num_outputs;
-    gpuc_tensor **tensors = gpuc_relay_tensors(ctx, f, &num_outputs);
+    gpuc_tensor **tensors = gpuc_relay_tensors(ctx, f, NULL, &num_outputs);
     n = drop_unread(ctx, n, num_outputs, tensors, args);
     gpuc_schedule *s = schedule_of(f)(ctx, v->target, NULL, num_outputs, tensors + n);
     const gpuc_tir_func *func = gpuc_schedule_lower(s, "f", n + num_outputs, tensors);

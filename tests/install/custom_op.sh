@@ -47,6 +47,16 @@ done
 for words in 'scale  *float, default 1' 'com.example:Add2' 'inputs  *2' '0  *floats' '1  *as input 0' 'fused as broadcast'; do
     grep -q "$words" "$work/out" || fail "gpuc ops example.add2 has no '$words': $(cat "$work/out")"
 done
+grep -q 'example.add2_by_row  *c, priority 20, for some calls' "$work/out" || fail "gpuc ops names no implementation: $(cat "$work/out")"
+
+# Its other implementation is taken on the CPU; a record that says so takes the row's own.
+"$work/gpuc/bin/gpuc" inspect "$work/plugged.gpuc" | grep -q 'add2 \[by example.add2_by_row\]' ||
+    fail "not by row: $("$work/gpuc/bin/gpuc" inspect "$work/plugged.gpuc")"
+"$work/gpuc/bin/gpuc" tune "$work/app/add2.onnx" -t c --log "$work/both.jsonl" --trials 4 --no-wait \
+    --plugin "$work/app/build/add2.so" >"$work/out" 2>&1 || fail "tune -t c: $(cat "$work/out")"
+for value in 0 1; do
+    grep -q "\"use_example_add2_by_row\":$value" "$work/both.jsonl" || fail "no trial with $value: $(cat "$work/both.jsonl")"
+done
 
 # Its schedule asks for a knob on GPUs: it is tuned there, and builds use what was found.
 if "$work/gpuc/bin/gpuc" tune "$work/app/add2.onnx" -t opencl --log "$work/gpu.jsonl" --trials 3 --no-wait \

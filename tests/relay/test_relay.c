@@ -367,7 +367,7 @@ static void unknown_operator(gpuc_ctx *ctx, void *arg)
 static void tensors_of(gpuc_ctx *ctx, void *arg)
 {
     int n;
-    gpuc_relay_tensors(ctx, gpuc_as_rfunction(gpuc_rmodule_get(arg, "main")), &n);
+    gpuc_relay_tensors(ctx, gpuc_as_rfunction(gpuc_rmodule_get(arg, "main")), NULL, &n);
 }
 
 static void errors(gpuc_ctx *ctx, void *arg)

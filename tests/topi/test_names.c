@@ -285,6 +285,10 @@ static const written calls[] = {
      "kernel_size=3, max_displacement=1, stride1=2, stride2=1, padding=[1, 2], is_multiply=True, "
      "layout=\"NCHW\"",
      IMAGE " " IMAGE, "nn.correlation: kernel_size=3 stride1=2 padding=[1, 2, 1, 2]"},
+    {"nn.conv2d_backward_weight",
+     "strides=[1, 1], padding=[1, 0], dilation=[1, 1], groups=1, channels=4, kernel_size=[3, 2], grad_layout=\"NCHW\", "
+     "data_layout=\"NCHW\", kernel_layout=\"OIHW\", out_layout=\"\"",
+     F "[1, 4, 5, 4] " F "[1, 3, 5, 5]", "nn.conv2d_backward_weight: padding=[1, 0, 1, 0] channels=4 kernel_size=[3, 2]"},
     {"nn.bitpack", "bits=2, pack_axis=1, bit_axis=2, pack_type=uint32", "int32[2, 64]",
      "nn.bitpack: bits=2 bit_axis=2"},
     {"nn.bitserial_dense",
@@ -478,6 +482,10 @@ static void refusals(gpuc_ctx *ctx, void *arg)
          NULL},
         {"random.multinomial", "num_samples=-1", "uint64[10] " F "[4]", "num_samples=-1 is negative", NULL},
         {"random.multinomial", "", "uint64[10] " F "[2, 0]", "rows without elements", NULL},
+        {"nn.conv2d_backward_weight", "kernel_size=[3, 3]", IMAGE " " IMAGE,
+         "nn.conv2d_backward_weight|too large for the padded data in dimension 2", NULL},
+        {"nn.conv2d_backward_weight", "groups=2", F "[1, 3, 2, 2] " F "[1, 2, 3, 3]",
+         "nn.conv2d_backward_weight|no multiples of groups=2", NULL},
         {"nn.correlation", "kernel_size=2", IMAGE " " IMAGE, "nn.correlation|kernel_size=2 is even", NULL},
         {"nn.correlation", "stride2=0", IMAGE " " IMAGE, "nn.correlation|stride2=0 is below 1", NULL},
         {"nn.correlation", "max_displacement=5", IMAGE " " IMAGE,

@@ -166,7 +166,18 @@ static void print_inputs(gpuc_ctx *ctx, const gpuc_op *op)
         else
             printf("    %-8d %s%s\n", i, gpuc_dtypes_text(ctx, gpuc_op_types(op, i)), more);
     }
+    const char *relation = gpuc_op_relation(ctx, op);
+    printf("  results  %s\n", relation ? relation : "depend on values of inputs or on attributes");
     printf("  fused as %s\n", patterns[op->pattern]);
+}
+
+static void print_implementations(gpuc_ctx *ctx, const gpuc_op *op)
+{
+    const gpuc_op_implementation *m = gpuc_op_implementation_at(ctx, op->name, 0);
+    if (m) printf("  implementations beside its own, of priority %d\n", GPUC_OP_OWN_PRIORITY);
+    for (size_t i = 0; (m = gpuc_op_implementation_at(ctx, op->name, i)); i++)
+        printf("    %-20s %s, priority %d%s\n", m->name, m->targets ? m->targets : "all targets", m->priority,
+               m->applies ? ", for some calls" : "");
 }
 
 /* ---- JSON ---- */
@@ -226,6 +237,16 @@ static void json_row(gpuc_ctx *ctx, cli_json *j, const gpuc_op *op)
     cli_json_end_object(j);
     cli_json_int(j, "min_inputs", op->min_in);
     cli_json_int(j, "max_inputs", op->max_in);
+    cli_json_array(j, "implementations");
+    const gpuc_op_implementation *m;
+    for (size_t i = 0; (m = gpuc_op_implementation_at(ctx, op->name, i)); i++) {
+        cli_json_object(j, NULL);
+        cli_json_string(j, "name", m->name);
+        cli_json_string(j, "targets", m->targets ? m->targets : "");
+        cli_json_int(j, "priority", m->priority);
+        cli_json_end_object(j);
+    }
+    cli_json_end_array(j);
     cli_json_array(j, "attributes");
     for (const gpuc_attr_spec *a = op->attrs; a && a->name; a++)
         if (!a->take) cli_json_string(j, NULL, a->name);
@@ -244,6 +265,7 @@ static void print_one(gpuc_ctx *ctx, const print_args *p, const gpuc_op *op)
         print_row(ctx, op);
     if (!p->json && p->n) print_inputs(ctx, op);
     if (!p->json && p->n) print_attrs(op);
+    if (!p->json && p->n) print_implementations(ctx, op);
 }
 
 static void print_all(gpuc_ctx *ctx, void *arg)
