@@ -32,8 +32,10 @@ typedef struct gpuc_relay_parser {
     gpuc_map promised;       /* index + 1 -> constant that the section must have, of the text's own */
     gpuc_ptrs promises;      /* the same in order of their uses: gpuc_relay_promise */
     const gpuc_attrs *attrs; /* out: of a text that is attributes only */
-    int depth;
-    bool located; /* the error that is raised names its place */
+    int depth;               /* levels of expressions; */
+    int inner_depth;         /* of patterns, and of lists in attributes; */
+    int type_depth;          /* of types */
+    bool located;            /* the error that is raised names its place */
 } gpuc_relay_parser;
 
 /* A constant that stands in the text before the section that defines it. */
@@ -57,7 +59,8 @@ gpuc_relay_token gpuc_relay_parse_peek(const gpuc_relay_parser *p); /* the token
 char *gpuc_relay_parse_copy(gpuc_relay_parser *p, const gpuc_relay_token *t, size_t skip);
 char *gpuc_relay_parse_word(gpuc_relay_parser *p, const char *what); /* a NAME */
 char *gpuc_relay_parse_string(gpuc_relay_parser *p);
-void gpuc_relay_parse_deeper(gpuc_relay_parser *p); /* raises at the bound; the caller counts down again */
+/* Counts one level more; raises beyond max. The caller counts down again. */
+void gpuc_relay_parse_deeper(gpuc_relay_parser *p, int *depth, int max);
 
 /* Scopes: what is bound after a mark ends when the scope is left. */
 size_t gpuc_relay_parse_mark(const gpuc_relay_parser *p);
@@ -80,7 +83,6 @@ void gpuc_relay_parse_type_params(gpuc_relay_parser *p, gpuc_ptrs *out);
 gpuc_expr gpuc_relay_parse_dim(gpuc_relay_parser *p);
 gpuc_rexpr *gpuc_relay_parse_number(gpuc_relay_parser *p, bool negative);
 bool gpuc_relay_parse_at_number(const gpuc_relay_parser *p); /* digits, or a word as inff */
-gpuc_rexpr *gpuc_relay_parse_expr(gpuc_relay_parser *p);
 /* From the parameters on: "(%x: T) -> T { body }". */
 gpuc_rexpr *gpuc_relay_parse_function(gpuc_relay_parser *p);
 /* "name=value, ..." up to the closing parenthesis. */

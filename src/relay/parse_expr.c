@@ -5,7 +5,12 @@
 
 #include "relay/parse.h"
 
+/* Blocks and clauses may be GPUC_RELAY_TEXT_DEPTH deep; the innermost has room for the parentheses of a call, and of a tuple in
+ * it, which printing adds. */
+enum { IN_PARENS = GPUC_RELAY_TEXT_DEPTH + 2 };
+
 static gpuc_rexpr *parse_binary(gpuc_relay_parser *p);
+static gpuc_rexpr *parse_level(gpuc_relay_parser *p, int max);
 
 /* The place of a node that has none: what %1 stands for keeps its own. */
 static gpuc_rexpr *at_place(const gpuc_relay_parser *p, const gpuc_relay_token *at, gpuc_rexpr *e)
@@ -74,7 +79,7 @@ static gpuc_rexpr *parse_block(gpuc_relay_parser *p)
 {
     size_t mark = gpuc_relay_parse_mark(p);
     gpuc_relay_parse_expect(p, "{");
-    gpuc_rexpr *e = gpuc_relay_parse_expr(p);
+    gpuc_rexpr *e = parse_level(p, GPUC_RELAY_TEXT_DEPTH);
     gpuc_relay_parse_expect(p, "}");
     gpuc_relay_parse_leave(p, mark);
     return e;
@@ -83,7 +88,7 @@ static gpuc_rexpr *parse_block(gpuc_relay_parser *p)
 static gpuc_rexpr *parse_if(gpuc_relay_parser *p)
 {
     gpuc_relay_parse_expect(p, "(");
-    gpuc_rexpr *cond = gpuc_relay_parse_expr(p);
+    gpuc_rexpr *cond = parse_level(p, IN_PARENS);
     gpuc_relay_parse_expect(p, ")");
     gpuc_rexpr *then_branch = parse_block(p);
     gpuc_relay_parse_expect(p, "else");
@@ -96,7 +101,7 @@ static gpuc_rexpr *parse_parens(gpuc_relay_parser *p)
     bool comma = false;
     gpuc_relay_parse_expect(p, "(");
     while (!gpuc_relay_parse_accept(p, ")")) {
-        gpuc_ptrs_push(p->ctx, &fields, gpuc_relay_parse_expr(p));
+        gpuc_ptrs_push(p->ctx, &fields, parse_level(p, IN_PARENS));
         if (gpuc_relay_parse_at(p, ")")) continue;
         gpuc_relay_parse_expect(p, ",");
         comma = true;
@@ -128,7 +133,7 @@ static void parse_pattern(gpuc_relay_parser *p, size_t mark, gpuc_rpattern *out)
 {
     gpuc_relay_token at = p->token;
     *out = (gpuc_rpattern){.span = gpuc_relay_parse_span(p, &at)};
-    gpuc_relay_parse_deeper(p);
+    gpuc_relay_parse_deeper(p, &p->inner_depth, GPUC_RELAY_TEXT_DEPTH);
     if (at.kind == GPUC_RELAY_TOKEN_LOCAL) {
         gpuc_relay_parse_advance(p);
         const gpuc_rtype *t = gpuc_relay_parse_accept(p, ":") ? gpuc_relay_parse_type(p) : NULL;
@@ -148,14 +153,24 @@ static void parse_pattern(gpuc_relay_parser *p, size_t mark, gpuc_rpattern *out)
         if (out->n != out->constructor->n)
             gpuc_relay_parse_fail(p, &at, "%s has %d fields, not %d", name, out->constructor->n, out->n);
     }
-    p->depth--;
+    p->inner_depth--;
+}
+
+/* A clause is as deep with braces as without: it is printed with them. */
+static gpuc_rexpr *parse_clause_body(gpuc_relay_parser *p)
+{
+    bool braces = gpuc_relay_parse_at(p, "{");
+    p->depth -= braces;
+    gpuc_rexpr *e = parse_level(p, GPUC_RELAY_TEXT_DEPTH);
+    p->depth += braces;
+    return e;
 }
 
 static gpuc_rexpr *parse_match(gpuc_relay_parser *p)
 {
     bool partial = gpuc_relay_parse_accept(p, "?");
     gpuc_ptrs list = {0};
-    gpuc_relay_parse_deeper(p);
+    gpuc_relay_parse_deeper(p, &p->depth, IN_PARENS);
     gpuc_rexpr *value = parse_binary(p);
     gpuc_relay_parse_expect(p, "{");
     while (!gpuc_relay_parse_accept(p, "}")) {
@@ -165,7 +180,7 @@ static gpuc_rexpr *parse_match(gpuc_relay_parser *p)
         parse_pattern(p, mark, pattern);
         c->pattern = pattern;
         gpuc_relay_parse_expect(p, "=>");
-        c->body = gpuc_relay_parse_expr(p);
+        c->body = parse_clause_body(p);
         gpuc_relay_parse_leave(p, mark);
         gpuc_ptrs_push(p->ctx, &list, c);
         if (!gpuc_relay_parse_at(p, "}")) gpuc_relay_parse_expect(p, ",");
@@ -223,7 +238,7 @@ static gpuc_rexpr *parse_call(gpuc_relay_parser *p, gpuc_rexpr *callee, const ch
             attrs = gpuc_relay_parse_attrs(p);
             break;
         }
-        gpuc_ptrs_push(p->ctx, &args, gpuc_relay_parse_expr(p));
+        gpuc_ptrs_push(p->ctx, &args, parse_level(p, IN_PARENS));
         if (!gpuc_relay_parse_at(p, ")")) gpuc_relay_parse_expect(p, ",");
     }
     gpuc_relay_parse_expect(p, ")");
@@ -285,11 +300,9 @@ static gpuc_rexpr *parse_get(gpuc_relay_parser *p, gpuc_rexpr *tuple)
     return e;
 }
 
-static gpuc_rexpr *parse_postfix(gpuc_relay_parser *p)
+/* What follows an atom that was parsed: a value, or the name of an operator. */
+static gpuc_rexpr *parse_postfix_of(gpuc_relay_parser *p, gpuc_relay_token at, gpuc_rexpr *e, const char *op)
 {
-    gpuc_relay_token at = p->token;
-    const char *op = NULL;
-    gpuc_rexpr *e = parse_atom(p, &op);
     if (e) at_place(p, &at, e);
     for (;;) {
         gpuc_relay_token here = p->token;
@@ -303,6 +316,14 @@ static gpuc_rexpr *parse_postfix(gpuc_relay_parser *p)
     }
     if (e->kind != GPUC_REXPR_CONSTRUCTOR || gpuc_as_rconstructor(e)->constructor->n) return e;
     return at_place(p, &at, gpuc_relay_call(p->ctx, e, NULL, 0, NULL));
+}
+
+static gpuc_rexpr *parse_postfix(gpuc_relay_parser *p)
+{
+    gpuc_relay_token at = p->token;
+    const char *op = NULL;
+    gpuc_rexpr *e = parse_atom(p, &op);
+    return parse_postfix_of(p, at, e, op);
 }
 
 /* ---- Operators ---- */
@@ -332,13 +353,12 @@ typedef struct pending {
     gpuc_rexpr *left;
 } pending;
 
-/* All operators bind to the left; a long chain needs no deep stack. */
-static gpuc_rexpr *parse_binary(gpuc_relay_parser *p)
+/* All operators bind to the left; a long chain needs no deep stack. e: the first operand. */
+static gpuc_rexpr *parse_binary_of(gpuc_relay_parser *p, gpuc_rexpr *e)
 {
     pending stack[8]; /* precedences rise: there are four of them */
     int n = 0;
-    for (;;) {
-        gpuc_rexpr *e = parse_postfix(p);
+    for (;; e = parse_postfix(p)) {
         const operator_row *row = next_operator(p);
         while (n && (!row || row->precedence <= stack[n - 1].row->precedence)) {
             pending *top = &stack[--n];
@@ -349,6 +369,11 @@ static gpuc_rexpr *parse_binary(gpuc_relay_parser *p)
         stack[n++] = (pending){row, p->token, e};
         gpuc_relay_parse_advance(p);
     }
+}
+
+static gpuc_rexpr *parse_binary(gpuc_relay_parser *p)
+{
+    return parse_binary_of(p, parse_postfix(p));
 }
 
 /* ---- Bindings ---- */
@@ -376,18 +401,16 @@ static bool parse_binding(gpuc_relay_parser *p, gpuc_ptrs *lets, gpuc_rexpr **la
         gpuc_relay_parse_expect(p, "=");
         size_t mark = gpuc_relay_parse_mark(p);
         var = gpuc_relay_parse_bind(p, gpuc_relay_parse_copy(p, &name, 1), t, &name);
-        gpuc_rexpr *value;
-        if (gpuc_relay_parse_at(p, "fn")) { /* it may call itself */
-            const gpuc_relay_binding *own = p->scope.at[mark];
-            value = parse_binary(p);
-            if (own->used && value->kind != GPUC_REXPR_FUNCTION)
-                gpuc_relay_parse_fail(p, &name, "the value of '%%%s' refers to it: only a function may",
-                                      own->name);
-        } else {
-            gpuc_relay_parse_leave(p, mark);
-            value = parse_binary(p);
-            gpuc_relay_parse_rebind(p, var);
-        }
+        const gpuc_relay_binding *own = p->scope.at[mark];
+        gpuc_relay_token begin = p->token;
+        gpuc_rexpr *value = NULL;
+        if (gpuc_relay_parse_accept(p, "fn")) value = gpuc_relay_parse_function(p); /* it may call itself */
+        gpuc_relay_parse_leave(p, mark); /* what follows it does not see the variable yet */
+        value = value ? parse_binary_of(p, parse_postfix_of(p, begin, value, NULL)) : parse_binary(p);
+        if (own->used && value->kind != GPUC_REXPR_FUNCTION)
+            gpuc_relay_parse_fail(p, &name, "the value of '%%%s' refers to it: only a function may",
+                                  own->name);
+        gpuc_relay_parse_rebind(p, var);
         gpuc_relay_parse_expect(p, ";");
         gpuc_ptrs_push(p->ctx, lets, at_place(p, &at, gpuc_relay_let(p->ctx, var, value, value)));
         return true;
@@ -402,12 +425,12 @@ static bool parse_binding(gpuc_relay_parser *p, gpuc_ptrs *lets, gpuc_rexpr **la
     return true;
 }
 
-gpuc_rexpr *gpuc_relay_parse_expr(gpuc_relay_parser *p)
+static gpuc_rexpr *parse_level(gpuc_relay_parser *p, int max)
 {
     gpuc_ptrs lets = {0};
     gpuc_rexpr *e = NULL;
     size_t mark = gpuc_relay_parse_mark(p);
-    gpuc_relay_parse_deeper(p);
+    gpuc_relay_parse_deeper(p, &p->depth, max);
     while (parse_binding(p, &lets, &e)) continue;
     for (size_t i = lets.count; i > 0; i--) {
         gpuc_rlet *l = lets.at[i - 1];

@@ -103,10 +103,11 @@ char *gpuc_relay_parse_string(gpuc_relay_parser *p)
     return text;
 }
 
-void gpuc_relay_parse_deeper(gpuc_relay_parser *p)
+void gpuc_relay_parse_deeper(gpuc_relay_parser *p, int *depth, int max)
 {
-    enum { MAX = 2 * GPUC_RELAY_TEXT_DEPTH + 100 };
-    if (++p->depth > MAX) gpuc_relay_parse_fail(p, &p->token, "nested more than %d deep", MAX);
+    if (++*depth > max)
+        gpuc_relay_parse_fail(p, &p->token, "nested more than %d deep: name the inner part, as %%0 = ...;",
+                              GPUC_RELAY_TEXT_DEPTH);
 }
 
 /* ---- Scopes ---- */

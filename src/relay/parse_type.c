@@ -205,13 +205,14 @@ const gpuc_rtype *gpuc_relay_parse_type(gpuc_relay_parser *p)
 {
     const gpuc_rtype *t;
     gpuc_ptrs fields = {0};
-    gpuc_relay_parse_deeper(p);
+    if (++p->type_depth > GPUC_RELAY_TYPE_DEPTH + 1)
+        gpuc_relay_parse_fail(p, &p->token, "types nested more than %d deep", GPUC_RELAY_TYPE_DEPTH);
     if (gpuc_relay_parse_at(p, "(")) {
         parse_list(p, "(", ")", &fields);
         t = gpuc_relay_rtype_tuple(p->ctx, (int)fields.count, (const gpuc_rtype *const *)fields.at);
     } else {
         t = gpuc_relay_parse_accept(p, "fn") ? parse_function_type(p) : parse_word_type(p);
     }
-    p->depth--;
+    p->type_depth--;
     return t;
 }

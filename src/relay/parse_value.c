@@ -124,7 +124,7 @@ static void parse_entries(gpuc_relay_parser *p, entries *list)
 {
     const char *close = gpuc_relay_parse_accept(p, "[") ? "]" : ")";
     if (*close == ')') gpuc_relay_parse_expect(p, "(");
-    gpuc_relay_parse_deeper(p);
+    gpuc_relay_parse_deeper(p, &p->inner_depth, GPUC_RELAY_TEXT_DEPTH);
     while (!gpuc_relay_parse_accept(p, close)) {
         gpuc_relay_lexer lexer = p->lexer;
         gpuc_relay_token token = p->token;
@@ -144,7 +144,7 @@ static void parse_entries(gpuc_relay_parser *p, entries *list)
         }
         if (!gpuc_relay_parse_at(p, close)) gpuc_relay_parse_expect(p, ",");
     }
-    p->depth--;
+    p->inner_depth--;
 }
 
 static const gpuc_attrs *parse_list(gpuc_relay_parser *p, const gpuc_attrs *attrs, const char *name)

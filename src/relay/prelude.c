@@ -2,7 +2,7 @@
 /* The programs that a text may import: lists and trees, and tensor arrays, whose text is made for an element type or for
  * the type of a tensor. A template's lines have $NAME for texts, and begin parts with a word of their own:
  *   $each K      lines for each rank K to 6, up to $end: $K, $J (one less), $DIMS (?, ?, ...)
- *   $type NAME   lines that are left out where the module has that type
+ *   $type NAME   lines that are left out where the module, or a part before, has that type
  *   $rank        lines that are left out for scalars */
 #include "relay/prelude.h"
 
@@ -23,6 +23,7 @@ typedef struct template
     gpuc_buf out;
     text_name names[16];
     int n, rank;
+    gpuc_strmap types; /* of parts before */
 }
 template;
 
@@ -97,14 +98,24 @@ static void set_rank(template *t, int k)
     set(t, "DIMS", dims);
 }
 
+static void deinit_text(void *text)
+{
+    gpuc_buf_deinit(text);
+}
+
+/* Is the type defined before this part? It is from here on. */
 static bool has_type(template *t, const char *line)
 {
     gpuc_buf name;
     gpuc_buf_init(&name, t->module->ctx->allocator);
+    gpuc_ctx_push_cleanup(t->module->ctx, deinit_text, &name);
     line += strlen("$type ");
     add_line(t, &name, line, strcspn(line, "\n"));
-    bool there = gpuc_strmap_has(&t->module->adts, gpuc_buf_cstr(&name));
-    gpuc_buf_deinit(&name);
+    const gpuc_adt *adt = gpuc_strmap_get(&t->module->adts, gpuc_buf_cstr(&name));
+    bool there = (adt && adt->is_defined) || gpuc_strmap_has(&t->types, gpuc_buf_cstr(&name));
+    gpuc_strmap_set(&t->types, gpuc_buf_cstr(&name), t);
+    GPUC_RAISE_IF(t->module->ctx, gpuc_buf_status(&name));
+    gpuc_ctx_pop_cleanup(t->module->ctx, true);
     return there;
 }
 
@@ -138,6 +149,7 @@ static void deinit_template(void *arg)
 static const char *expanded(gpuc_ctx *ctx, template *t, const char *text)
 {
     gpuc_buf_init(&t->out, ctx->allocator);
+    gpuc_strmap_init(&t->types, ctx);
     gpuc_ctx_push_cleanup(ctx, deinit_template, t);
     expand(t, text, text + strlen(text));
     GPUC_RAISE_IF(ctx, gpuc_buf_status(&t->out));

@@ -11,9 +11,6 @@ static void print_scope(printer *p, gpuc_relay_block *block, gpuc_rexpr *body);
 
 static void indent(printer *p)
 {
-    if (p->indent > GPUC_RELAY_TEXT_DEPTH)
-        gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "the program has more than %d blocks inside of each other",
-                   GPUC_RELAY_TEXT_DEPTH);
     gpuc_buf_printf(p->out, "%*s", p->indent * 2, "");
 }
 

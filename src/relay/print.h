@@ -7,7 +7,9 @@
 
 typedef struct gpuc_relay_block {
     struct gpuc_relay_block *parent;
-    int depth;
+    const gpuc_rexpr *owner; /* whose block it is, and which of them; NULL: the outermost */
+    size_t number;
+    int depth;       /* as the parser counts: a clause is two */
     gpuc_ptrs lines; /* nodes with a line of their own, operands first */
     size_t printed;  /* how many of them are */
 } gpuc_relay_block;
@@ -19,6 +21,7 @@ typedef struct gpuc_relay_place {
     bool alone;       /* its only use is as the value of a let, or as what a block gives: it has no line */
     bool continues;   /* a let that belongs to the block */
     gpuc_ptrs blocks; /* gpuc_relay_block of a let, a function's body, branches, clauses */
+    const struct gpuc_relay_need *needs; /* blocks that bind what the node uses */
 } gpuc_relay_place;
 
 typedef struct gpuc_relay_printer {
@@ -28,6 +31,7 @@ typedef struct gpuc_relay_printer {
     gpuc_map names;       /* node -> its text */
     gpuc_strmap used;     /* names of variables -> itself */
     int next, indent;     /* number of the next line with a name; depth of blocks */
+    int deepest;          /* depth of the innermost block */
     int flags;            /* gpuc_relay_print_flag */
     gpuc_ptrs *constants; /* those of the section */
     gpuc_map numbers;     /* constant -> its number there + 1 */

@@ -65,6 +65,7 @@ bool gpuc_relay_is_any_dim(gpuc_expr dim); /* has such a symbol in it, or is NUL
 const gpuc_rtype *gpuc_relay_rtype_fresh(gpuc_ctx *ctx, const gpuc_rtype *t);
 bool gpuc_relay_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b); /* dims by identity of expressions */
 void gpuc_relay_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t);
+const char *gpuc_relay_rtype_text(gpuc_ctx *ctx, const gpuc_rtype *t); /* the same, in the context */
 /* Every dim a known constant? Then out (room for ndim) has them. */
 bool gpuc_relay_tensor_type_static(const gpuc_tensor_type *t, int64_t *out);
 /* Bytes of a static tensor type; raises if not static or too large for int64. */
@@ -311,8 +312,8 @@ void gpuc_relay_validate(gpuc_ctx *ctx, const gpuc_rmodule *m, const char *after
  * constants, of which it is the i-th (NULL: nobody wants them). Raises where blocks are nested too deep. */
 void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m, int flags, gpuc_ptrs *constants);
 void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e, int flags);
-/* Blocks inside of blocks that text may have. */
-#define GPUC_RELAY_TEXT_DEPTH 400
+/* Levels of blocks, parentheses and clauses that text may have, which bounds recursion over them. */
+#define GPUC_RELAY_TEXT_DEPTH 900
 /* The text of a fused function with the first names of what was renamed: tuning logs know a function by the hash of
  * this text. */
 void gpuc_relay_print_key(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e);

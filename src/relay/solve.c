@@ -52,20 +52,9 @@ const gpuc_rtype *gpuc_relay_resolve(gpuc_relay_solver *s, const gpuc_rtype *t)
     return resolve(s, t, 0);
 }
 
-static void deinit_buf(void *buf)
-{
-    gpuc_buf_deinit(buf);
-}
-
 const char *gpuc_relay_type_text(gpuc_relay_solver *s, const gpuc_rtype *t)
 {
-    gpuc_buf out;
-    gpuc_buf_init(&out, s->ctx->allocator);
-    gpuc_ctx_push_cleanup(s->ctx, deinit_buf, &out);
-    gpuc_relay_rtype_print(s->ctx, &out, gpuc_relay_resolve(s, t));
-    const char *text = gpuc_ctx_strdup(s->ctx, gpuc_buf_cstr(&out));
-    gpuc_ctx_pop_cleanup(s->ctx, true);
-    return text;
+    return gpuc_relay_rtype_text(s->ctx, gpuc_relay_resolve(s, t));
 }
 
 /* ---- Holes ---- */

@@ -69,6 +69,14 @@ static bool is_shared(const compiler *c, const gpuc_rexpr *e)
 
 /* ---- Values that the code holds ---- */
 
+/* The value that is kept for a key; NULL: none yet, and there is room for it. */
+static gpuc_relay_value *kept(compiler *c, const void *key)
+{
+    gpuc_relay_value *v = gpuc_map_get(&c->i->constants, key);
+    if (!v) gpuc_map_set(&c->i->constants, key, NULL);
+    return v;
+}
+
 static gpuc_relay_value *keep(compiler *c, const void *key, gpuc_relay_value *v, const gpuc_rexpr *e)
 {
     if (!v) gpuc_relay_eval_no_memory(c->i, e);
@@ -80,19 +88,19 @@ static gpuc_relay_value *constant_value(compiler *c, const gpuc_rexpr *e)
 {
     int64_t dims[GPUC_OP_MAX_DIMS];
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
-    gpuc_relay_value *v = gpuc_map_get(&c->i->constants, e);
+    gpuc_relay_value *v = kept(c, e);
     if (v) return v;
     if (!gpuc_relay_tensor_type_static(t, dims))
         gpuc_relay_eval_fail(c->i, GPUC_INVALID_ARGUMENT, e, "a constant has extents that are not known");
     v = keep(c, e, gpuc_relay_eval_tensor(c->i->heap, t->dtype, t->ndim, dims), e);
-    if (v->size) memcpy(gpuc_relay_eval_data(v), gpuc_as_rconstant(e)->data->bytes, v->size);
+    gpuc_relay_eval_fill(v, gpuc_as_rconstant(e)->data->bytes);
     return v;
 }
 
 /* A function of the module, or a constructor, that is not called at once. */
 static gpuc_relay_value *function_value(compiler *c, const gpuc_rexpr *e)
 {
-    gpuc_relay_value *v = gpuc_map_get(&c->i->constants, e);
+    gpuc_relay_value *v = kept(c, e);
     if (v) return v;
     v = keep(c, e, gpuc_relay_eval_fields(c->i->heap, GPUC_RELAY_FUNCTION, 0), e);
     if (e->kind == GPUC_REXPR_CONSTRUCTOR)
@@ -104,7 +112,7 @@ static gpuc_relay_value *function_value(compiler *c, const gpuc_rexpr *e)
 
 static gpuc_relay_value *empty_data(compiler *c, const gpuc_constructor *constructor, const gpuc_rexpr *e)
 {
-    gpuc_relay_value *v = gpuc_map_get(&c->i->constants, constructor);
+    gpuc_relay_value *v = kept(c, constructor);
     if (v) return v;
     v = keep(c, constructor, gpuc_relay_eval_fields(c->i->heap, GPUC_RELAY_DATA, 0), e);
     v->constructor = constructor;

@@ -27,6 +27,7 @@ typedef struct gpuc_relay_eval_heap {
     gpuc_allocator allocator;
     size_t refs; /* of the interpreter and the values */
     size_t used, max;
+    size_t refused; /* the newest block for which there was no room */
 } gpuc_relay_eval_heap;
 
 struct gpuc_relay_eval_code;
@@ -55,6 +56,8 @@ gpuc_relay_value *gpuc_relay_eval_tensor(gpuc_relay_eval_heap *heap, gpuc_dtype 
                                          const int64_t *dims);
 gpuc_relay_value *gpuc_relay_eval_fields(gpuc_relay_eval_heap *heap, gpuc_relay_value_kind kind, int n);
 void *gpuc_relay_eval_data(const gpuc_relay_value *tensor);
+/* Copies its elements from bytes of a file or a caller: a bool that is not 0 becomes 1. */
+void gpuc_relay_eval_fill(gpuc_relay_value *tensor, const void *bytes);
 void gpuc_relay_eval_heap_release(gpuc_relay_eval_heap *heap);
 /* Memory that counts as values do; NULL: none is left. */
 void *gpuc_relay_eval_resize(gpuc_relay_eval_heap *heap, void *block, size_t old_size, size_t new_size);
@@ -139,8 +142,9 @@ struct gpuc_relay_eval_code {
 
 typedef struct gpuc_relay_eval_frame {
     gpuc_relay_eval_code *code;
-    uint32_t pc, tails; /* calls that this frame was before */
-    size_t regs;        /* the first of its registers */
+    uint32_t pc, tails;     /* calls that this frame was before */
+    size_t regs;            /* the first of its registers */
+    const gpuc_rexpr *from; /* the newest call from another text, for messages; or NULL */
 } gpuc_relay_eval_frame;
 
 typedef struct gpuc_relay_eval_kernels gpuc_relay_eval_kernels;
@@ -159,6 +163,8 @@ struct gpuc_relay_interpreter {
     /* while it runs */
     gpuc_relay_value **regs;
     size_t num_regs, max_regs;
+    gpuc_relay_value **args; /* of an operator with many */
+    size_t max_args;
     gpuc_relay_eval_frame *frames;
     size_t num_frames, max_frames;
     uint32_t *backs;
@@ -201,6 +207,7 @@ int64_t gpuc_relay_eval_symbol_in(const gpuc_relay_value *v, const gpuc_rtype *t
 /* NULL: the extents of argument checked[k] fit, with those before it. Else what is wrong, in the context. */
 const char *gpuc_relay_eval_wrong_extent(gpuc_relay_interpreter *i, const gpuc_relay_eval_code *code,
                                          gpuc_relay_value *const *regs, int k);
+bool gpuc_relay_eval_tensor_fits(const gpuc_relay_value *v, const gpuc_tensor_type *t);
 /* NULL: the value has the type. Else what is wrong, in the context. */
 const char *gpuc_relay_eval_misfit(gpuc_relay_interpreter *i, const gpuc_relay_value *v, const gpuc_rtype *t);
 /* The types of a constructor's fields where its result is t. */

@@ -17,29 +17,48 @@ int64_t gpuc_relay_eval_symbol_in(const gpuc_relay_value *v, const gpuc_rtype *t
     return -1;
 }
 
-static const char *wrong_extent(gpuc_relay_interpreter *i, const gpuc_relay_eval_code *code,
-                                gpuc_relay_value *const *regs, const gpuc_relay_value *v, const gpuc_rtype *t)
+typedef struct extents {
+    const gpuc_relay_eval_code *code;
+    gpuc_relay_value *const *regs;
+} extents;
+
+/* What an extent must be; false: a symbol of it stands alone in no parameter. */
+static bool extent_value(const extents *x, gpuc_expr e, int64_t *out)
 {
-    const char *wrong = NULL;
-    for (int d = 0; t->kind == GPUC_RTYPE_TENSOR && d < t->tensor.ndim && !wrong; d++) {
+    if (gpuc_expr_is_int(e, out)) return true;
+    if (e->kind == GPUC_EXPR_CAST) return extent_value(x, gpuc_as_cast(e)->a, out);
+    if (e->kind == GPUC_EXPR_VAR)
+        for (int k = 0; k < x->code->num_checked; k++) {
+            const gpuc_relay_eval_param *p = &x->code->checked[k];
+            *out = gpuc_relay_eval_symbol_in(x->regs[p->index], p->type, e);
+            if (*out >= 0) return true;
+        }
+    if (e->kind != GPUC_EXPR_OP) return false;
+    const gpuc_tir_opexpr_node *n = (const gpuc_tir_opexpr_node *)e;
+    int arity = gpuc_tir_ops[n->op].arity;
+    gpuc_tir_value a[3] = {{0}};
+    for (int k = 0; k < arity; k++)
+        if (!extent_value(x, n->a[k], &a[k].i)) return false;
+    *out = gpuc_tir_apply(n->op, n->a[arity - 1]->dtype, a).i;
+    return true;
+}
+
+static const char *wrong_extent(gpuc_relay_interpreter *i, const extents *x, const gpuc_relay_value *v,
+                                const gpuc_rtype *t)
+{
+    for (int d = 0; t->kind == GPUC_RTYPE_TENSOR && d < t->tensor.ndim; d++) {
         gpuc_expr dim = t->tensor.dims[d];
-        int64_t must = v->at.dims[d];
-        if (gpuc_relay_is_any_dim(dim)) continue;
-        if (!gpuc_expr_is_int(dim, &must) && dim->kind == GPUC_EXPR_VAR)
-            for (int k = 0, found = 0; k < code->num_checked && !found; k++) {
-                const gpuc_relay_eval_param *p = &code->checked[k];
-                int64_t first = gpuc_relay_eval_symbol_in(regs[p->index], p->type, dim);
-                found = first >= 0;
-                if (found) must = first;
-            }
-        if (must != v->at.dims[d])
-            wrong = gpuc_ctx_printf(i->ctx, "dimension %d is %lld, it must be %lld%s%s", d,
-                                    (long long)v->at.dims[d], (long long)must,
-                                    dim->kind == GPUC_EXPR_VAR ? ", as before for " : "",
-                                    dim->kind == GPUC_EXPR_VAR ? gpuc_expr_text(i->ctx, dim) : "");
+        int64_t must, is = v->at.dims[d];
+        if (gpuc_relay_is_any_dim(dim) || !extent_value(x, dim, &must) || must == is) continue;
+        const char *why = gpuc_expr_is_int(dim, &must) ? ""
+                          : dim->kind == GPUC_EXPR_VAR ? ", as before for "
+                                                       : ", which is ";
+        return gpuc_ctx_printf(i->ctx, "dimension %d is %lld, it must be %lld%s%s", d, (long long)is,
+                               (long long)must, why, *why ? gpuc_expr_text(i->ctx, dim) : "");
     }
+    const char *wrong = NULL;
     for (int k = 0; t->kind == GPUC_RTYPE_TUPLE && k < t->n && !wrong; k++)
-        wrong = wrong_extent(i, code, regs, v->at.fields[k], t->at[k]);
+        wrong = wrong_extent(i, x, v->at.fields[k], t->at[k]);
     return wrong;
 }
 
@@ -47,7 +66,8 @@ const char *gpuc_relay_eval_wrong_extent(gpuc_relay_interpreter *i, const gpuc_r
                                          gpuc_relay_value *const *regs, int k)
 {
     const gpuc_relay_eval_param *p = &code->checked[k];
-    return wrong_extent(i, code, regs, regs[p->index], p->type);
+    const extents x = {code, regs};
+    return wrong_extent(i, &x, regs[p->index], p->type);
 }
 
 /* ---- Fields of constructors ---- */
@@ -95,21 +115,13 @@ const gpuc_constructor *gpuc_relay_eval_cons(const gpuc_adt *adt)
     const gpuc_constructor *a = &adt->constructors[0], *b = &adt->constructors[1];
     const gpuc_constructor *cons = a->n == 2 && !b->n ? a : b->n == 2 && !a->n ? b : NULL;
     if (!cons || cons->fields[1]->kind != GPUC_RTYPE_ADT || cons->fields[1]->adt != adt) return NULL;
+    for (int k = 0; k < adt->num_params; k++) /* the tail has elements of the same type */
+        if (!gpuc_relay_rtype_equal(cons->fields[1]->at[k], adt->params[k])) return NULL;
     if (!strcmp(a->name, adt->name) || !strcmp(b->name, adt->name)) return NULL;
     return cons;
 }
 
 /* ---- Whole values ---- */
-
-static const char *type_text(gpuc_relay_interpreter *i, const gpuc_rtype *t)
-{
-    gpuc_buf out;
-    gpuc_buf_init(&out, i->ctx->allocator);
-    gpuc_relay_rtype_print(i->ctx, &out, t);
-    const char *text = gpuc_ctx_strdup(i->ctx, gpuc_buf_cstr(&out));
-    gpuc_buf_deinit(&out);
-    return text;
-}
 
 static const char *value_text(gpuc_relay_interpreter *i, const gpuc_relay_value *v)
 {
@@ -117,7 +129,7 @@ static const char *value_text(gpuc_relay_interpreter *i, const gpuc_relay_value 
     switch (v->kind) {
     case GPUC_RELAY_TENSOR:
         for (int d = 0; d < v->n && d < GPUC_OP_MAX_DIMS; d++) dims[d] = gpuc_int(i->ctx, v->at.dims[d]);
-        return type_text(i, gpuc_relay_rtype_tensor(i->ctx, v->dtype, v->n, dims));
+        return gpuc_relay_rtype_text(i->ctx, gpuc_relay_rtype_tensor(i->ctx, v->dtype, v->n, dims));
     case GPUC_RELAY_TUPLE: return gpuc_ctx_printf(i->ctx, "a tuple of %d fields", v->n);
     case GPUC_RELAY_DATA:
         return gpuc_ctx_printf(i->ctx, "%s, of %s", v->constructor->name, v->constructor->adt->name);
@@ -126,7 +138,7 @@ static const char *value_text(gpuc_relay_interpreter *i, const gpuc_relay_value 
     return "a function";
 }
 
-static bool tensor_fits(const gpuc_relay_value *v, const gpuc_tensor_type *t)
+bool gpuc_relay_eval_tensor_fits(const gpuc_relay_value *v, const gpuc_tensor_type *t)
 {
     if (v->kind != GPUC_RELAY_TENSOR || !gpuc_dtype_equal(v->dtype, t->dtype) || v->n != t->ndim)
         return false;
@@ -141,7 +153,7 @@ static bool tensor_fits(const gpuc_relay_value *v, const gpuc_tensor_type *t)
 static bool is_of(const gpuc_relay_value *v, const gpuc_rtype *t)
 {
     switch (t->kind) {
-    case GPUC_RTYPE_TENSOR: return tensor_fits(v, &t->tensor);
+    case GPUC_RTYPE_TENSOR: return gpuc_relay_eval_tensor_fits(v, &t->tensor);
     case GPUC_RTYPE_TUPLE: return v->kind == GPUC_RELAY_TUPLE && v->n == t->n;
     case GPUC_RTYPE_ADT: return v->kind == GPUC_RELAY_DATA && v->constructor->adt == t->adt;
     case GPUC_RTYPE_FUNC: return v->kind == GPUC_RELAY_FUNCTION;
@@ -160,6 +172,8 @@ typedef struct pair {
 const char *gpuc_relay_eval_misfit(gpuc_relay_interpreter *i, const gpuc_relay_value *v, const gpuc_rtype *t)
 {
     size_t capacity = 0, n = 0;
+    gpuc_map seen; /* value that others may hold, too -> type that it has */
+    gpuc_map_init(&seen, i->ctx);
     pair *stack = gpuc_ctx_grow(i->ctx, NULL, 0, &capacity, sizeof *stack);
     stack[n++] = (pair){v, t};
     while (n) {
@@ -167,11 +181,16 @@ const char *gpuc_relay_eval_misfit(gpuc_relay_interpreter *i, const gpuc_relay_v
         if (!is_of(p.v, p.t))
             return gpuc_ctx_printf(i->ctx, "%s is %s, it must be %s",
                                    p.v == v ? "the value" : "a part of the value", value_text(i, p.v),
-                                   type_text(i, p.t));
+                                   gpuc_relay_rtype_text(i->ctx, p.t));
         const gpuc_rtype *const *types = p.t->kind == GPUC_RTYPE_TUPLE ? p.t->at
                                          : p.t->kind == GPUC_RTYPE_ADT
                                              ? gpuc_relay_eval_fields_of(i, p.t, p.v->constructor)
                                              : NULL;
+        if (types && p.v->n && atomic_load_explicit(&p.v->object.refs, memory_order_relaxed) > 1) {
+            const gpuc_rtype *known = gpuc_map_get(&seen, p.v);
+            if (known && gpuc_relay_rtype_equal(known, p.t)) continue;
+            gpuc_map_set(&seen, p.v, (void *)p.t);
+        }
         for (int k = 0; types && k < p.v->n; k++) { /* the last field, which is a list's tail, comes next */
             stack = gpuc_ctx_grow(i->ctx, stack, n, &capacity, sizeof *stack);
             stack[n++] = (pair){p.v->at.fields[k], types[k]};

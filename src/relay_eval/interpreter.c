@@ -14,6 +14,7 @@ static void destroy(gpuc_ctx *ctx, void *data)
     for (uint32_t k = 0; k < i->constants.count; k++) gpuc_relay_eval_release(i->constants.entries[k].value);
     gpuc_relay_eval_kernels_destroy(i);
     gpuc_mem_free(heap->allocator, i->regs, sizeof *i->regs * i->max_regs);
+    gpuc_mem_free(heap->allocator, i->args, sizeof *i->args * i->max_args);
     gpuc_mem_free(heap->allocator, i->frames, sizeof *i->frames * i->max_frames);
     gpuc_mem_free(heap->allocator, i->backs, sizeof *i->backs * i->max_backs);
     gpuc_relay_eval_heap_release(heap);
@@ -42,8 +43,8 @@ gpuc_relay_interpreter *gpuc_relay_interpreter_create(gpuc_ctx *ctx, const gpuc_
     gpuc_map_init(&i->field_types, ctx);
     i->heap = gpuc_mem_alloc(ctx->allocator, sizeof *i->heap);
     if (!i->heap) gpuc_raise(ctx, GPUC_OUT_OF_MEMORY, "out of memory for an interpreter");
-    *i->heap =
-        (gpuc_relay_eval_heap){ctx->allocator, 1, 0, max_bytes < SIZE_MAX ? (size_t)max_bytes : SIZE_MAX};
+    *i->heap = (gpuc_relay_eval_heap){
+        .allocator = ctx->allocator, .refs = 1, .max = max_bytes < SIZE_MAX ? (size_t)max_bytes : SIZE_MAX};
     gpuc_ctx_at_destroy(ctx, destroy, i);
     return i;
 }
@@ -66,8 +67,8 @@ static gpuc_relay_value *made(gpuc_relay_interpreter *i, gpuc_relay_value *v)
 {
     if (!v)
         gpuc_raise(i->ctx, GPUC_OUT_OF_MEMORY,
-                   "out of memory for a value: %zu bytes are taken, at most %zu allowed", i->heap->used,
-                   i->heap->max);
+                   "out of memory for a value of %zu bytes: %zu are taken, at most %zu allowed",
+                   i->heap->refused, i->heap->used, i->heap->max);
     return v;
 }
 
@@ -81,7 +82,7 @@ gpuc_relay_value *gpuc_relay_make_tensor(gpuc_relay_interpreter *i, gpuc_dtype d
     for (int d = 0; d < ndim; d++)
         if (dims[d] < 0) gpuc_raise(i->ctx, GPUC_INVALID_ARGUMENT, "dimension %d of a tensor is negative", d);
     gpuc_relay_value *v = made(i, gpuc_relay_eval_tensor(i->heap, dtype, ndim, dims));
-    if (bytes && v->size) memcpy(gpuc_relay_eval_data(v), bytes, v->size);
+    if (bytes) gpuc_relay_eval_fill(v, bytes);
     return v;
 }
 

@@ -22,22 +22,30 @@ typedef struct reader {
     void *user;
 } reader;
 
-GPUC_NORETURN static void fail(const reader *r, const char *fmt, ...) GPUC_PRINTF(2, 3);
-static void fail(const reader *r, const char *fmt, ...)
+GPUC_NORETURN static void fail_with(const reader *r, gpuc_code code, const char *text)
 {
-    char text[400];
     int line = 1, column = 1;
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
     for (const char *c = r->begin; c < r->at; c++, column++)
         if (*c == '\n') {
             line++;
             column = 0;
         }
-    gpuc_raise(r->ctx, GPUC_INVALID_DATA, "%s:%d:%d: %s", r->origin, line, column, text);
+    gpuc_raise(r->ctx, code, "%s:%d:%d: %.400s", r->origin, line, column, text);
 }
+
+GPUC_NORETURN static void fail(const reader *r, const char *fmt, ...) GPUC_PRINTF(2, 3);
+static void fail(const reader *r, const char *fmt, ...)
+{
+    char text[400];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    fail_with(r, GPUC_INVALID_DATA, text);
+}
+
+/* The same at a place that was passed. */
+#define FAIL_AT(r, place, ...) ((r)->at = (place), fail(r, __VA_ARGS__))
 
 static void skip_space(reader *r)
 {
@@ -80,6 +88,13 @@ static char *read_string(reader *r)
     return text;
 }
 
+/* Before a value is made: then there is room to keep it. */
+static void make_room(reader *r)
+{
+    gpuc_ptrs_push(r->ctx, &r->made, NULL);
+    r->made.count--;
+}
+
 static gpuc_relay_value *keep(reader *r, gpuc_relay_value *v)
 {
     gpuc_ptrs_push(r->ctx, &r->made, v);
@@ -95,39 +110,66 @@ typedef struct elements {
     gpuc_buf bytes;
 } elements;
 
-static double read_float(reader *r)
+static const char *skip_digits(const char *at)
 {
-    char *end;
-    if (*r->at == '"') {
+    while (*at >= '0' && *at <= '9') at++;
+    return at;
+}
+
+/* Behind the number that begins at `at`; NULL: none does. */
+static const char *number_end(const char *at, bool *is_integer)
+{
+    const char *digits = at + (*at == '-'), *end = skip_digits(digits);
+    *is_integer = true;
+    if (end == digits) return NULL;
+    if (*end == '.') {
+        *is_integer = false;
+        end = skip_digits(end + 1);
+    }
+    const char *power = end + 1 + ((*end == 'e' || *end == 'E') && (end[1] == '+' || end[1] == '-'));
+    if ((*end == 'e' || *end == 'E') && skip_digits(power) > power) {
+        *is_integer = false;
+        end = skip_digits(power);
+    }
+    return end;
+}
+
+static double read_float(reader *r, gpuc_dtype t)
+{
+    static const char names[] = "infinite is \"inf\" or \"-inf\", no number \"nan\"";
+    const char *at = r->at;
+    bool is_integer;
+    char stored[8] = {0}, name[24];
+    if (*at == '"') {
         char *text = read_string(r);
         bool negative = *text == '-';
         if (!strcmp(text + negative, "inf")) return negative ? -(double)INFINITY : (double)INFINITY;
         if (!strcmp(text, "nan")) return (double)NAN;
-        fail(r, "\"%s\" is no number and no tensor file", text);
+        FAIL_AT(r, at, "\"%s\" is no number and no tensor file; %s", text, names);
     }
-    double v = strtod(r->at, &end);
-    if (end == r->at || (*r->at != '-' && (*r->at < '0' || *r->at > '9'))) fail(r, "a number is expected");
+    const char *end = number_end(at, &is_integer);
+    if (!end) fail(r, "a number is expected; %s", names);
+    double v = strtod(at, NULL);
+    gpuc_float_store(t, stored, v);
+    if (isinf(gpuc_float_load(t, stored)))
+        fail(r, "the number does not fit %s; %s", gpuc_dtype_name(t, name), names);
     r->at = end;
     return v;
 }
 
 static int64_t read_integer(reader *r, gpuc_dtype t)
 {
-    char *end;
+    char name[24];
+    bool is_unsigned = t.code == GPUC_DTYPE_UINT, negative = *r->at == '-', is_integer;
+    const char *end = number_end(r->at, &is_integer);
+    if (!end || !is_integer) fail(r, "an integer is expected");
     errno = 0;
-    bool is_unsigned = t.code == GPUC_DTYPE_UINT, negative = *r->at == '-';
-    if (!negative && (*r->at < '0' || *r->at > '9')) fail(r, "an integer is expected");
-    unsigned long long u = strtoull(r->at + negative, &end, 10);
+    unsigned long long u = strtoull(r->at + negative, NULL, 10);
     unsigned long long limit = t.bits == 64 && is_unsigned ? UINT64_MAX
                                : is_unsigned               ? (1ull << t.bits) - 1
                                                            : (1ull << (t.bits - 1)) - !negative;
-    if (end == r->at + negative || strchr(".eE", *end) == NULL || *end == 0) {
-        char name[24];
-        if (errno || u > limit || (negative && is_unsigned && u))
-            fail(r, "the number does not fit %s", gpuc_dtype_name(t, name));
-    } else {
-        fail(r, "an integer is expected");
-    }
+    if (errno || u > limit || (negative && is_unsigned && u))
+        fail(r, "the number does not fit %s", gpuc_dtype_name(t, name));
     r->at = end;
     return (int64_t)(negative ? 0 - u : u);
 }
@@ -143,7 +185,7 @@ static void read_element(reader *r, elements *e)
         bytes[0] = truth;
         r->at += truth ? 4 : 5;
     } else if (gpuc_is_float(e->dtype)) {
-        gpuc_float_store(e->dtype, bytes, read_float(r));
+        gpuc_float_store(e->dtype, bytes, read_float(r, e->dtype));
     } else {
         int64_t v = read_integer(r, e->dtype);
         memcpy(bytes, &v, size); /* little-endian: the low bytes */
@@ -190,21 +232,18 @@ static gpuc_relay_value *read_elements(reader *r, const gpuc_tensor_type *t)
         if (e->dims[d] < 0) e->dims[d] = known;
     }
     GPUC_RAISE_IF(r->ctx, gpuc_buf_status(&e->bytes));
+    make_room(r);
     gpuc_relay_value *v =
         keep(r, gpuc_relay_make_tensor(r->i, e->dtype, e->ndim, e->dims, gpuc_buf_cstr(&e->bytes)));
     gpuc_ctx_pop_cleanup(r->ctx, true);
     return v;
 }
 
-static gpuc_relay_value *read_tensor(reader *r, const gpuc_tensor_type *t)
+static gpuc_relay_value *read_file(reader *r)
 {
-    skip_space(r);
-    if (*r->at != '"' ||
-        (!t->ndim && gpuc_is_float(t->dtype) && strchr("-in", r->at[1]) &&
-         (!strncmp(r->at, "\"inf\"", 5) || !strncmp(r->at, "\"-inf\"", 6) || !strncmp(r->at, "\"nan\"", 5))))
-        return read_elements(r, t);
     const char *at = r->at, *path = read_string(r), *end = r->at;
     gpuc_host_tensor file = {0};
+    make_room(r);
     r->at = at;
     if (!r->load) fail(r, "\"%s\": tensors of files are not read here", path);
     gpuc_status status = r->load(r->user, path, &file);
@@ -212,14 +251,25 @@ static gpuc_relay_value *read_tensor(reader *r, const gpuc_tensor_type *t)
         gpuc_code code = gpuc_status_code(status);
         const char *text = gpuc_ctx_strdup(r->ctx, gpuc_status_message(status));
         gpuc_status_release(status);
-        gpuc_raise(r->ctx, code, "%s: %s", r->origin, text);
+        fail_with(r, code, text);
     }
     r->at = end;
     gpuc_relay_value *v = gpuc_relay_eval_tensor(r->i->heap, file.dtype, file.ndim, file.dims);
-    if (v && v->size) memcpy(gpuc_relay_eval_data(v), file.data, v->size);
+    if (v) gpuc_relay_eval_fill(v, file.data);
     gpuc_host_tensor_deinit(&file);
     if (!v) gpuc_raise(r->ctx, GPUC_OUT_OF_MEMORY, "%s: out of memory for %s", r->origin, path);
     return keep(r, v);
+}
+
+static gpuc_relay_value *read_tensor(reader *r, const gpuc_rtype *t)
+{
+    skip_space(r);
+    const char *at = r->at;
+    bool special = !t->tensor.ndim && gpuc_is_float(t->tensor.dtype) &&
+                   (!strncmp(at, "\"inf\"", 5) || !strncmp(at, "\"-inf\"", 6) || !strncmp(at, "\"nan\"", 5));
+    gpuc_relay_value *v = *at == '"' && !special ? read_file(r) : read_elements(r, &t->tensor);
+    if (!gpuc_relay_eval_tensor_fits(v, &t->tensor)) FAIL_AT(r, at, "%s", gpuc_relay_eval_misfit(r->i, v, t));
+    return v;
 }
 
 /* ---- Trees ---- */
@@ -239,6 +289,7 @@ static void read_fields(reader *r, const char *what, int n, const gpuc_rtype *co
 
 static gpuc_relay_value *make_data(reader *r, const gpuc_constructor *c, gpuc_relay_value *const *fields)
 {
+    make_room(r);
     return keep(r, gpuc_relay_make_data(r->i, c->name, c->n, fields));
 }
 
@@ -290,10 +341,11 @@ static gpuc_relay_value *read_value(reader *r, const gpuc_rtype *t)
     if (++r->depth > MAX_DEPTH)
         fail(r, "nested more than %d deep: write a list as {\"List\": [...]}", MAX_DEPTH);
     switch (t->kind) {
-    case GPUC_RTYPE_TENSOR: v = read_tensor(r, &t->tensor); break;
+    case GPUC_RTYPE_TENSOR: v = read_tensor(r, t); break;
     case GPUC_RTYPE_TUPLE: {
         gpuc_relay_value **fields = gpuc_new_array(r->ctx, gpuc_relay_value *, t->n + 1);
         read_fields(r, "the tuple", t->n, t->at, fields);
+        make_room(r);
         v = keep(r, gpuc_relay_make_tuple(r->i, t->n, fields));
         break;
     }

@@ -43,28 +43,29 @@ static void write_number(gpuc_buf *out, gpuc_dtype t, const void *at)
         gpuc_buf_printf(out, t.bits > 32 ? "%.17g" : "%.9g", v);
 }
 
-static void write_elements(writer *w, const gpuc_relay_value *v)
+/* A value whose parts stand in it many times may have a text of any length: it is bounded as values are. */
+static void check_size(const writer *w, const gpuc_relay_value *v)
 {
-    int64_t count = 1;
-    for (int d = 0; d < v->n; d++) count *= v->at.dims[d];
-    size_t item = gpuc_dtype_bytes(v->dtype);
-    const char *data = gpuc_relay_eval_data(v);
-    if (!count) { /* its extents are those of an array without elements */
-        int d = 0;
-        for (; d < v->n && v->at.dims[d] == 1; d++) gpuc_buf_str(&w->out, "[");
-        gpuc_buf_str(&w->out, "[]");
-        for (; d > 0; d--) gpuc_buf_str(&w->out, "]");
+    if (w->out.size <= v->heap->max) return;
+    gpuc_raise(w->ctx, GPUC_OUT_OF_MEMORY,
+               "the value as JSON takes more than the %zu bytes that are allowed for values", v->heap->max);
+}
+
+/* Dimensions from `level` on; at: the next element. */
+static void write_level(writer *w, const gpuc_relay_value *v, int level, const char **at)
+{
+    if (level == v->n) {
+        write_number(&w->out, v->dtype, *at);
+        *at += gpuc_dtype_bytes(v->dtype);
         return;
     }
-    for (int64_t k = 0; k < count; k++) {
-        int64_t inside = 1;
+    gpuc_buf_str(&w->out, "[");
+    for (int64_t k = 0; k < v->at.dims[level]; k++) {
         if (k) gpuc_buf_str(&w->out, ", ");
-        for (int d = v->n - 1; d >= 0 && k % (inside *= v->at.dims[d]) == 0; d--) gpuc_buf_str(&w->out, "[");
-        write_number(&w->out, v->dtype, data + (size_t)k * item);
-        inside = 1;
-        for (int d = v->n - 1; d >= 0 && (k + 1) % (inside *= v->at.dims[d]) == 0; d--)
-            gpuc_buf_str(&w->out, "]");
+        check_size(w, v);
+        write_level(w, v, level + 1, at);
     }
+    gpuc_buf_str(&w->out, "]");
 }
 
 static void write_string(gpuc_buf *out, const char *text)
@@ -84,10 +85,12 @@ static void write_tensor(writer *w, const gpuc_relay_value *v)
 {
     const char *path = NULL;
     if (w->store && v->n) GPUC_RAISE_IF(w->ctx, w->store(w->user, v, &path));
-    if (path)
+    if (path) {
         write_string(&w->out, path);
-    else
-        write_elements(w, v);
+    } else {
+        const char *at = gpuc_relay_eval_data(v);
+        write_level(w, v, 0, &at);
+    }
 }
 
 static void push(writer *w, const gpuc_relay_value *v, bool list)
@@ -132,6 +135,7 @@ static void write_all(writer *w)
         if (f->next++) gpuc_buf_str(&w->out, ", ");
         const gpuc_relay_value *part = v->at.fields[f->list ? 0 : f->next - 1];
         if (f->list) f->v = v->at.fields[1];
+        check_size(w, part);
         begin(w, part);
     }
 }

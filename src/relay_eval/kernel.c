@@ -346,7 +346,7 @@ static bool try_making(gpuc_relay_interpreter *i, making *m)
     gpuc_ctx_destroy(k->ctx);
     k->scalar = NULL;
     k->ctx = NULL;
-    if (!s->by_value) {
+    if (!s->by_value && (!status || gpuc_status_code(status) != GPUC_OUT_OF_MEMORY)) {
         gpuc_status_release(status);
         return false;
     }

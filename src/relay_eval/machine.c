@@ -16,15 +16,20 @@ void gpuc_relay_eval_fail(gpuc_relay_interpreter *i, gpuc_code code, const gpuc_
     va_end(args);
     bool named = !e->span.text && *e->source;
     const char *message = named ? gpuc_ctx_printf(i->ctx, "%s: %s", e->source, text) : text;
+    const gpuc_rexpr *from = i->num_frames ? i->frames[i->num_frames - 1].from : NULL;
+    if (from && from->span.text && from->span.text != e->span.text)
+        message = gpuc_ctx_printf(i->ctx, "%s; called at %s:%u:%u", message, from->span.text->name,
+                                  from->span.line, from->span.column);
     gpuc_raise(i->ctx, code, "%s", gpuc_relay_located(i->ctx, e->span, message));
 }
 
 void gpuc_relay_eval_no_memory(gpuc_relay_interpreter *i, const gpuc_rexpr *e)
 {
-    gpuc_relay_eval_fail(
-        i, GPUC_OUT_OF_MEMORY, e,
-        "out of memory: the values take %zu bytes, at most %zu are allowed; is a list without end?",
-        i->heap->used, i->heap->max);
+    const gpuc_relay_eval_heap *h = i->heap;
+    gpuc_relay_eval_fail(i, GPUC_OUT_OF_MEMORY, e,
+                         "out of memory: the values take %zu bytes, %zu more are needed, at most %zu are "
+                         "allowed%s",
+                         h->used, h->refused, h->max, h->refused < h->used ? "; is a list without end?" : "");
 }
 
 /* ---- Registers and frames ---- */
@@ -78,7 +83,9 @@ static gpuc_relay_value **push_frame(gpuc_relay_interpreter *i, gpuc_relay_eval_
             (unsigned long long)i->max_calls);
     i->regs = grow(i, i->regs, i->num_regs, &i->max_regs, (size_t)code->num_regs, sizeof *i->regs, e);
     i->frames = grow(i, i->frames, i->num_frames, &i->max_frames, 1, sizeof *i->frames, e);
-    i->frames[i->num_frames++] = (gpuc_relay_eval_frame){.code = code, .regs = i->num_regs};
+    const gpuc_rexpr *from = i->num_frames ? i->frames[i->num_frames - 1].from : NULL;
+    if (e->span.text != code->e->span.text) from = e;
+    i->frames[i->num_frames++] = (gpuc_relay_eval_frame){.code = code, .regs = i->num_regs, .from = from};
     gpuc_relay_value **regs = i->regs + i->num_regs;
     i->num_regs += (size_t)code->num_regs;
     return regs;
@@ -94,6 +101,7 @@ static void replace_caller(gpuc_relay_interpreter *i)
     memset(i->regs + old->regs + n, 0, (new->regs - old->regs) * sizeof *i->regs);
     i->num_regs = old->regs + n;
     old->code = new->code;
+    old->from = new->from;
     old->pc = 0;
     old->tails++;
     i->num_frames--;
@@ -183,7 +191,9 @@ static gpuc_relay_value *run_operator(gpuc_relay_interpreter *i, const gpuc_rela
                                       gpuc_relay_value **regs)
 {
     gpuc_relay_value *few[8];
-    gpuc_relay_value **args = ins->n <= 8 ? few : gpuc_new_array(i->ctx, gpuc_relay_value *, ins->n);
+    gpuc_relay_value **args = few;
+    if (ins->n > 8)
+        args = i->args = grow(i, i->args, 0, &i->max_args, (size_t)ins->n, sizeof *i->args, ins->e);
     for (int k = 0; k < ins->n; k++) args[k] = regs[ins->at[k]];
     return gpuc_relay_eval_operator(i, ins->site, args);
 }

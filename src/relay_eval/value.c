@@ -10,9 +10,12 @@ enum { ALIGN = 16 };
 void *gpuc_relay_eval_resize(gpuc_relay_eval_heap *heap, void *block, size_t old_size, size_t new_size)
 {
     gpuc_allocator a = heap->allocator;
-    if (new_size > old_size && new_size - old_size > heap->max - heap->used) return NULL;
-    void *out = gpuc_mem_alloc(a, new_size);
-    if (!out) return NULL;
+    bool fits = new_size <= old_size || new_size - old_size <= heap->max - heap->used;
+    void *out = fits ? gpuc_mem_alloc(a, new_size) : NULL;
+    if (!out) {
+        heap->refused = new_size;
+        return NULL;
+    }
     if (old_size) memcpy(out, block, old_size < new_size ? old_size : new_size);
     gpuc_mem_free(a, block, old_size);
     heap->used = heap->used - old_size + new_size;
@@ -53,7 +56,10 @@ static const gpuc_object_ops value_ops = {.type_key = "relay.value", .destroy = 
 static gpuc_relay_value *make(gpuc_relay_eval_heap *heap, gpuc_relay_value_kind kind, size_t bytes)
 {
     gpuc_relay_value *v = bytes > heap->max - heap->used ? NULL : gpuc_mem_alloc(heap->allocator, bytes);
-    if (!v) return NULL;
+    if (!v) {
+        heap->refused = bytes;
+        return NULL;
+    }
     gpuc_object_init(&v->object, &value_ops);
     v->kind = kind;
     v->bytes = bytes;
@@ -73,10 +79,13 @@ gpuc_relay_value *gpuc_relay_eval_tensor(gpuc_relay_eval_heap *heap, gpuc_dtype 
                                          const int64_t *dims)
 {
     size_t size = gpuc_dtype_bytes(dtype), bytes;
-    for (int i = 0; i < ndim; i++)
-        if (dims[i] < 0 || !gpuc_size_mul(size, (size_t)dims[i], &size)) return NULL;
+    bool fits = true;
+    for (int i = 0; i < ndim; i++) fits &= dims[i] >= 0 && gpuc_size_mul(size, (size_t)dims[i], &size);
     /* the evaluator's accesses may be as wide as a vector */
-    if (!gpuc_size_add(size, header_of(ndim) + ALIGN, &bytes)) return NULL;
+    if (!fits || !gpuc_size_add(size, header_of(ndim) + ALIGN, &bytes)) {
+        heap->refused = SIZE_MAX;
+        return NULL;
+    }
     gpuc_relay_value *v = make(heap, GPUC_RELAY_TENSOR, bytes);
     if (!v) return NULL;
     v->n = ndim;
@@ -89,6 +98,13 @@ gpuc_relay_value *gpuc_relay_eval_tensor(gpuc_relay_eval_heap *heap, gpuc_dtype 
 void *gpuc_relay_eval_data(const gpuc_relay_value *tensor)
 {
     return (char *)tensor + header_of(tensor->n);
+}
+
+void gpuc_relay_eval_fill(gpuc_relay_value *tensor, const void *bytes)
+{
+    uint8_t *out = gpuc_relay_eval_data(tensor);
+    if (tensor->size) memcpy(out, bytes, tensor->size);
+    for (size_t i = 0; gpuc_is_bool(tensor->dtype) && i < tensor->size; i++) out[i] = out[i] != 0;
 }
 
 gpuc_relay_value *gpuc_relay_eval_fields(gpuc_relay_eval_heap *heap, gpuc_relay_value_kind kind, int n)

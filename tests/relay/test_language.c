@@ -445,7 +445,7 @@ static void deep_text(gpuc_ctx *ctx, void *arg)
         {"def @main() {", "(", "nested more than"},
         {"def @main() {", "if (True) {", "nested more than"},
         {"def @main() {", "fn () {", "nested more than"},
-        {"def @main(%x: ", "(", "nested more than"},
+        {"def @main(%x: ", "(", "nested more than 400 deep"},
         {"def @main() { nn.pad(1, pad_width=", "[", "nested more than"},
         {"type L { N } def @main(%x: L) { match (%x) {", "(", "nested more than"},
         {"def @main() { %0 = 1;", "%0 = (%0,);", "a type has more than"},
@@ -460,6 +460,51 @@ static void deep_text(gpuc_ctx *ctx, void *arg)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         fx_expect(ctx, GPUC_INVALID_DATA, rows[i][2], infer_text,
                   (void *)repeat(ctx, rows[i][0], rows[i][1], N, ""));
+}
+
+/* Blocks that are nested as deep as text may have them print, and so does what is only nested when each node stands in the
+ * innermost block of its uses. */
+static void deep_blocks(gpuc_ctx *ctx, void *arg)
+{
+    static const struct {
+        const char *before, *part, *middle, *end, *after;
+        int n;
+    } rows[] = {
+        {"def @main(%c: bool) {", "if (%c) {", "1", "} else { 2 }", "}", 895},
+        {"def @main(%c: bool) {", "if (%c) { let %a = ", "1", "; %a } else { 2 }", "}", 895},
+        {"def @main(%x: int32) {", "{ let %x = %x + 1;", "%x * 2", "} - 1", "}", 895},
+        {"def @main() {", "fn () {", "1", "}", "}", 390},
+        {"def @main(%x: int32) {", "fn (%x: int32) { %x + ", "1", "}(%x)", "}", 895},
+        {"type L { C(int32), N, } def @main(%l: L) {", "match (%l) { C(%x) => ", "1", ", N => 2 }", "}", 440},
+        {"type L { C(int32), N, } def @main(%l: L) {", "match (%l) { C(%x) => { %x + ", "1", "}, N => 2 }",
+         "}", 440},
+        {"def @main(%c: bool, %x: int32) {",
+         "if (%c) { fn [A](%a: A, %b: int32) -> A { let %d: A = %a; %d }(", "%x", ", 1) } else { 2 }", "}",
+         290},
+    };
+    (void)arg;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *inner = repeat(ctx, repeat(ctx, rows[i].before, rows[i].part, rows[i].n, rows[i].middle),
+                                   rows[i].end, rows[i].n, rows[i].after);
+        round_trip(ctx, inner);
+    }
+    /* chains: each node is used in a branch of the next only */
+    round_trip(ctx,
+               repeat(ctx, "def @main(%c: bool) { %0 = 1;", "%0 = if (%c) { %0 } else { 2 };", 5000, "%0 }"));
+    round_trip(ctx, repeat(ctx, "def @main(%c: bool) { %0 = 1;",
+                           "%0 = if (%c) { let %a = %0 + 3; %a * %a } else { 2 };", 5000, "%0 }"));
+    round_trip(ctx,
+               repeat(ctx, "def @main(%x: int32) { %0 = 1;", "%0 = { let %x = %0; %x + 1 };", 5000, "%0 }"));
+    round_trip(ctx, repeat(ctx, "def @main(%x: int32) { %0 = 1;", "%0 = fn (%y: int32) { %y - %0 }(%x);",
+                           5000, "%0 }"));
+    round_trip(
+        ctx, repeat(ctx,
+                    "type L[A] { C(A, L[A]), N, }\n"
+                    "def @main[A](%l: L[A], %f: fn(A) -> int32) { match? (%l) { C(%x, %r) => { %0 = %f(%x);",
+                    "%0 = match (%r) { C(%y, _) => %f(%y) - %0, N => 3 };", 2000, "%0 } } }"));
+    round_trip(ctx,
+               repeat(ctx, "def @main(%c: bool) { fn [B](%b: B) -> int32 { %0 = 1;",
+                      "%0 = if (%c) { let %g = fn (%z: B) -> B { %z }; %0 } else { 2 };", 2000, "%0 } }"));
 }
 
 int main(void)
@@ -484,6 +529,7 @@ int main(void)
         cmocka_unit_test(texts_of_tvm),
         fx_test(long_programs),
         fx_test(deep_text),
+        fx_test(deep_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

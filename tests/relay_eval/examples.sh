@@ -59,11 +59,18 @@ expect 1 'nothere' --interpret fold.rly --entry nothere
 expect 1 "$dir/bad.json" --interpret fold.rly --input xs="$dir/bad.json"
 echo '{"List": [1, [5]]}' >"$dir/bad.json"
 expect 1 "$dir/bad.json:1:14: a number is expected" --interpret fold.rly --input xs="$dir/bad.json"
+printf '{"List": []}\0 [1]' >"$dir/bad.json"
+expect 1 "$dir/bad.json: byte 12 is 0, which no text has" --interpret fold.rly --input xs="$dir/bad.json"
+printf 'def @main() { 1 }\0 def' >"$dir/bad.rly"
+expect 1 "$dir/bad.rly: byte 17 is 0, which no text has" --interpret "$dir/bad.rly"
 set -- --interpret rnn.rly --input xs=rnn.xs.json --input w=rnn.w.json --input u=rnn.u.json
-expect 1 'argument 4 of @main, %b: the value is Tensor[(2), float32], it must be Tensor[(3), float32]' "$@" \
+expect 1 "$dir/two.json:1:1: the value is Tensor[(2), float32], it must be Tensor[(3), float32]" "$@" \
     --input h=rnn.h.json --input b="$dir/two.json"
 expect 1 'dimension 0 is 2, it must be 1, as before for batch' "$@" --input b=rnn.b.json --input h="$dir/m.json"
 expect 2 'need --interpret' x.gpuc --entry main
+for option in '--device cpu' '--inputs .' '--random 1' '--shape x=1' '--format pb' '--repeat 2' '--threads 2' --check --json; do
+    expect 2 "${option%% *}" --interpret fold.rly $option
+done
 printf 'def @main(%%n: int32) -> int32 {\n  1 + @main(%%n) }\n' >"$dir/loop.rly"
 echo 1 >"$dir/n.json"
 expect 1 "$dir/loop.rly:2:" --interpret "$dir/loop.rly" --memory 1M --input n="$dir/n.json"

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "../base/limited.h"
 #include "../relay/fixture.h"
 #include "relay_eval/eval.h"
 
@@ -72,6 +73,9 @@ static void functions(gpuc_ctx *ctx, void *arg)
                             "def @main() { if (@even(1001)) { 1 } else { 2 } }") == 2);
     assert_true(with_lists(ctx, "def @main() { @compose(fn (%x) { %x * 2f }, fn (%i: int32) { cast(%i, "
                                 "dtype=\"float32\") + 1f })(4) }") == 10);
+    /* a variable of the same name around it */
+    assert_true(number(ctx, "def @main() { let %y = 5; let %y = fn (%a: int32) { %a * 2 }(%y) + %y; %y }") ==
+                15);
     /* functions and constructors as values */
     assert_true(with_lists(ctx,
                            "type Box[A] { Box(A), }\n"
@@ -268,6 +272,7 @@ static void operators(gpuc_ctx *ctx, void *arg)
 
 typedef struct values {
     int n;
+    size_t pad;
     gpuc_relay_value *at[4];
 } values;
 
@@ -361,6 +366,17 @@ static void limits(gpuc_ctx *ctx, void *arg)
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "text:2:|no clause fits the value, made by Nil", run_text,
               "type List { Cons(int32, List), Nil, }\n"
               "def @hd(%l: List) -> int32 { match? (%l) { Cons(%x, _) => %x } }\ndef @main() { @hd(Nil) }");
+    /* in an imported text: where it was called, through tail calls, too */
+    fx_expect(
+        ctx, GPUC_INVALID_ARGUMENT,
+        "prelude.rly:|no clause fits the value, made by Nil; called at text:3:16\n", run_text,
+        "import \"prelude.rly\"\ndef @f(%xs: List[int32]) -> int32 {\n  let %a = @nth(%xs, 3);\n  %a }\n"
+        "def @main() { @f(Cons(1, Nil)) }");
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT,
+              "prelude.rly:|no clause fits the value, made by Nil; called at text:2:", run_text,
+              "import \"prelude.rly\"\ndef @main() { @hd(@tl(Cons(1, Nil))) }");
+    fx_expect(ctx, GPUC_OUT_OF_MEMORY, "text:1:|4000096 more are needed, at most 1048576 are allowed\n",
+              run_small, "def @main() { zeros(shape=[1000000]) }");
 }
 
 typedef struct one_call {
@@ -411,6 +427,14 @@ static void wrong_values(gpuc_ctx *ctx, void *arg)
                            "[1, 2]"};
     fx_expect(ctx, GPUC_INVALID_ARGUMENT,
               "text:3:|argument 1 of @f: dimension 0 is 1, it must be 2, as before for n", call_with, names);
+    const char *expressions[] = {
+        "def @f(%x: Tensor[(2 * n + 1, n), int32], %y: Tensor[(m - 1), int32]) { 1 }\n"
+        "def @main(%x: Tensor[(?, ?), int32]) {\n"
+        "  (@f(%x, zeros(shape=[4], dtype=\"int32\")),\n"
+        "   @f(transpose(%x), zeros(shape=[4], dtype=\"int32\"))) }",
+        "[[1, 2], [1, 2], [1, 2], [1, 2], [1, 2]]"};
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT,
+              "text:4:|argument 0 of @f: dimension 0 is 2, it must be 11, which is ", call_with, expressions);
     const char *sum[] = {"def @main(%x: Tensor[(?), int32]) {\n  %x + reshape(%x + 1, newshape=[1, -1]) +\n"
                          "    concatenate((%x, %x), axis=0) }",
                          "[1, 2, 3]"};
@@ -467,6 +491,164 @@ static void the_api(gpuc_ctx *ctx, void *arg)
     for (int k = 0; k < 6; k++) gpuc_relay_value_release(all[k]);
 }
 
+/* A byte of a bool that is neither 0 nor 1 is true, wherever it comes from. */
+static void bools_of_callers(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const uint8_t bytes[] = {2, 0, 255};
+    const int64_t dims[] = {3};
+    gpuc_rmodule *m = gpuc_relay_parse(ctx,
+                                       "def @main(%x: Tensor[(3), bool]) {\n"
+                                       "  (cast(%x, dtype=\"int32\"), equal(%x, meta[relay.Constant][0])) }\n"
+                                       "#[constants]\nTensor[(3), bool] \"AwAB\"\n",
+                                       "text", NULL);
+    gpuc_relay_interpreter *i = gpuc_relay_interpreter_create(ctx, m, NULL);
+    gpuc_relay_value *x = gpuc_relay_make_tensor(i, GPUC_BOOL, 1, dims, bytes);
+    gpuc_relay_value *v = gpuc_relay_interpret(i, "main", 1, &x);
+    assert_string_equal(gpuc_relay_value_json(ctx, v, NULL, NULL), "[[1, 0, 1], [true, true, true]]");
+    gpuc_relay_value_release(x);
+    gpuc_relay_value_release(v);
+}
+
+static void print_shared(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_relay_value_json(ctx, arg, NULL, NULL);
+}
+
+/* 2^60 paths lead to the leaf of a tree. */
+static void values_with_shared_parts(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rmodule *m =
+        gpuc_relay_parse(ctx,
+                         "type T { B(T, T), L(int32), }\n"
+                         "def @f(%t: T, %n: int32) -> T {\n"
+                         "  if (%n == 0) { %t } else { @f(B(%t, %t), %n - 1) } }\n"
+                         "def @left(%t: T) -> int32 { match (%t) { B(%a, _) => @left(%a), L(%x) => %x } }\n"
+                         "def @main() { @f(L(7), 60) }",
+                         "text", NULL);
+    gpuc_relay_interpreter_desc d = GPUC_RELAY_INTERPRETER_DESC_INIT;
+    d.max_bytes = 1 << 20;
+    gpuc_relay_interpreter *i = gpuc_relay_interpreter_create(ctx, m, &d);
+    gpuc_relay_value *t = gpuc_relay_interpret(i, "main", 0, NULL);
+    gpuc_relay_value *v = gpuc_relay_interpret(i, "left", 1, &t);
+    assert_true(element(v, 0) == 7);
+    gpuc_relay_value_release(v);
+    fx_expect(ctx, GPUC_OUT_OF_MEMORY, "as JSON takes more than the 1048576 bytes", print_shared, t);
+    gpuc_relay_value_release(t);
+}
+
+/* ---- Without memory ---- */
+
+typedef struct failing {
+    size_t live, calls, fails_at;
+} failing;
+
+static void *failing_resize(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    failing *f = user;
+    if (new_size > old_size && ++f->calls == f->fails_at) return NULL;
+    f->live += new_size - old_size;
+    if (new_size) return realloc(ptr, new_size);
+    free(ptr);
+    return NULL;
+}
+
+static gpuc_status load_two(void *user, const char *path, gpuc_host_tensor *out)
+{
+    (void)user;
+    return gpuc_host_tensor_init(GPUC_INT32, 1, (const int64_t[]){2}, path, out);
+}
+
+static void run_all(gpuc_ctx *ctx, void *arg)
+{
+    values *v = arg;
+    gpuc_rmodule *m = gpuc_relay_parse(
+        ctx,
+        "import \"prelude.rly\"\n"
+        "def @main(%xs: List[(Tensor[(?), int32], float32)], %o: Option[bool]) {\n"
+        "  let %k = fn (%p: (Tensor[(?), int32], float32)) { (sum(%p.0), concatenate((%p.0, %p.0)), "
+        "Some(%p.1)) };\n"
+        "  (@rev(@map(%k, %xs)), %o, @map(Some, Cons(1, Nil)), %k, @sum, split(zeros(shape=[4, 2]), "
+        "indices_or_sections=2)) }",
+        "text", NULL);
+    gpuc_relay_interpreter *i = gpuc_relay_interpreter_create(ctx, m, NULL);
+    v->at[v->n++] = gpuc_relay_read_json(i, "main", 0, "{\"List\": [[[1, 2, 3], 0.5], [\"two.npy\", 1]]}",
+                                         "in", load_two, NULL);
+    v->at[v->n++] = gpuc_relay_read_json(i, "main", 1, "{\"Some\": [true]}", "in", NULL, NULL);
+    v->at[v->n++] = gpuc_relay_interpret(i, "main", 2, v->at);
+    gpuc_relay_value_json(ctx, v->at[2], NULL, NULL);
+}
+
+static void run_behind(gpuc_ctx *ctx, void *arg)
+{
+    values *v = arg;
+    if (v->pad) gpuc_ctx_alloc(ctx, v->pad); /* moves what the arena's blocks end at */
+    run_all(ctx, arg);
+}
+
+static size_t fail_everywhere(size_t pad)
+{
+    size_t n = 0;
+    for (bool done = false; !done;) {
+        failing f = {.fails_at = ++n};
+        gpuc_allocator a = {.resize = failing_resize, .user = &f};
+        gpuc_ctx *other = NULL;
+        values v = {.pad = pad};
+        gpuc_status status = gpuc_ctx_create(&a, &other);
+        if (!status) status = gpuc_ctx_protect(other, run_behind, &v);
+        done = f.calls < n;
+        if (done)
+            assert_null(status);
+        else if (gpuc_status_code(status) != GPUC_OUT_OF_MEMORY)
+            fail_msg("pad %zu, allocation %zu: %s", pad, n,
+                     status ? gpuc_status_message(status) : "no error");
+        gpuc_status_release(status);
+        release_values(&v);
+        gpuc_ctx_destroy(other);
+        if (f.live) fail_msg("pad %zu, allocation %zu: %zu bytes are left", pad, n, f.live);
+    }
+    return n;
+}
+
+/* Wherever memory ends, an error says so, and nothing is left. */
+static void no_memory_anywhere(gpuc_ctx *ctx, void *arg)
+{
+    enum { STEP = 16 * 31 };
+    size_t runs = 0;
+    (void)ctx;
+    (void)arg;
+    for (size_t pad = 0; pad < 4096; pad += STEP) runs += fail_everywhere(pad);
+    printf("%zu runs\n", runs);
+}
+
+/* An operator of many inputs takes no memory for each call. */
+static void loops_need_no_memory(gpuc_ctx *ctx, void *arg)
+{
+    size_t live[2];
+    (void)arg;
+    for (int k = 0; k < 2; k++) {
+        limited heap = {.max = SIZE_MAX / 2};
+        gpuc_allocator a = {.resize = limited_resize, .user = &heap};
+        gpuc_ctx *other;
+        GPUC_RAISE_IF(ctx, gpuc_ctx_create(&a, &other));
+        gpuc_relay_value_release(run_with(
+            other,
+            gpuc_ctx_printf(ctx,
+                            "def @f(%%x: Tensor[(1), int8], %%n: int32) -> Tensor[(1), int8] { if (%%n == 0) "
+                            "{ %%x } else {\n"
+                            "  %%0 = concatenate((%%x, %%x, %%x, %%x, %%x, %%x, %%x, %%x, %%x, %%x));\n"
+                            "  @f(strided_slice(%%0, begin=[9], end=[10]), %%n - 1) } }\n"
+                            "def @main() { @f(zeros(shape=[1], dtype=\"int8\"), %d) }",
+                            1000 + 5000 * k),
+            NULL));
+        live[k] = heap.live;
+        gpuc_ctx_destroy(other);
+        assert_int_equal(heap.live, 0);
+    }
+    assert_true(live[1] < live[0] + 65536);
+}
+
 /* Values may be kept longer than the program. */
 static void values_that_stay(gpuc_ctx *ctx, void *arg)
 {
@@ -483,12 +665,23 @@ static void values_that_stay(gpuc_ctx *ctx, void *arg)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {fx_test(scalars),          fx_test(functions),
-                                       fx_test(patterns),         fx_test(shared_nodes),
-                                       fx_test(a_small_stack),    fx_test(speed),
-                                       fx_test(operators),        fx_test(symbols),
-                                       fx_test(many_sizes),       fx_test(limits),
-                                       fx_test(wrong_values),     fx_test(the_api),
-                                       fx_test(values_that_stay), fx_test(constants_without_memory)};
+    const struct CMUnitTest tests[] = {fx_test(scalars),
+                                       fx_test(functions),
+                                       fx_test(patterns),
+                                       fx_test(shared_nodes),
+                                       fx_test(a_small_stack),
+                                       fx_test(speed),
+                                       fx_test(operators),
+                                       fx_test(symbols),
+                                       fx_test(many_sizes),
+                                       fx_test(limits),
+                                       fx_test(wrong_values),
+                                       fx_test(the_api),
+                                       fx_test(values_that_stay),
+                                       fx_test(bools_of_callers),
+                                       fx_test(values_with_shared_parts),
+                                       fx_test(loops_need_no_memory),
+                                       fx_test(no_memory_anywhere),
+                                       fx_test(constants_without_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,7 @@ static const row lists[] = {
     {"@flip(fn (%a: int32, %b: int32) { %a - %b })(1, 10)", "9"},
     {"@iterate(fn (%x: int32) { %x * 3 }, 4)(1)", "81"},
     {"@iterate(fn (%x: int32) { %x * 3 }, 0)(7)", "7"},
+    {"@iterate(fn (%x: int32) { %x * 3 }, -2)(7)", "7"},
     {"@hd(" LIST ")", "1"},
     {"@tl(" LIST ")", "{\"List\": [2, 3]}"},
     {"@nth(" LIST ", 2)", "3"},
@@ -69,6 +70,7 @@ static void the_prelude(gpuc_ctx *ctx, void *arg)
 
 static const row dynamic[] = {
     {"@tensor_array_float32(2)", "{\"List\": [{\"tensor_nil_float32\": []}, {\"tensor_nil_float32\": []}]}"},
+    {"@tensor_array_float32(-1)", "{\"List\": []}"},
     {"@tensor_array_read_float32(@tensor_array_write_float32(@tensor_array_float32(2), 1, "
      "tensor0_float32(3f)), 1)",
      "{\"tensor0_float32\": [3]}"},
@@ -113,6 +115,7 @@ static const row fixed[] = {
      "[[[2, 3], "
      "[4, 5]]]}]}"},
     {"@tensor_array_float32_scalar(0)", "{\"List\": []}"},
+    {"@tensor_array_float32_scalar(-2)", "{\"List\": []}"},
 };
 
 static void tensor_arrays(gpuc_ctx *ctx, void *arg)
@@ -149,6 +152,38 @@ static void all_types(gpuc_ctx *ctx, void *arg)
     }
 }
 
+/* Each import does without the others, in any order, and the same type written otherwise is the same. */
+static void imports_alone_and_again(gpuc_ctx *ctx, void *arg)
+{
+    static const char *const types[] = {"Tensor[(?, 3), float32]",    "Tensor[(?), int8]",
+                                        "Tensor[(?, ?, ?), bool]",    "Tensor[(2, ?), float64]",
+                                        "Tensor[(2), int32]",         "uint8",
+                                        "Tensor[( ?,3 ) , float32 ]", "Tensor[(0), int8]"};
+    enum { N = sizeof types / sizeof *types };
+    (void)arg;
+    for (int first = 0; first < N; first++) {
+        const char *text = "";
+        for (int k = 0; k < N; k++) {
+            text =
+                gpuc_ctx_printf(ctx, "%simport \"static_tensor_array[%s]\"\n", text, types[(first + k) % N]);
+            assert_string_equal(run_text(ctx, gpuc_ctx_printf(ctx, "%sdef @main() { 1 }", text)), "1");
+        }
+    }
+    assert_string_equal(run_text(ctx, "import \"tensor_array[int8]\"\nimport \"tensor_array[ int8 ]\"\n"
+                                      "def @main() { @length(@tensor_array_int8(2)) }"),
+                        "2");
+    /* used before it is imported */
+    assert_string_equal(run_text(ctx, "def @f(%t: static_tensor_int8_2_t) { 1 }\n"
+                                      "import \"static_tensor_array[Tensor[(2), int8]]\"\n"
+                                      "def @main() { @f(tensor_nil_int8_2) }"),
+                        "1");
+    assert_string_equal(
+        run_text(ctx, "import \"static_tensor_array[Tensor[(?, 1), int8]]\"\n"
+                      "def @main() { @tensor_array_concat_int8_any_1(Cons(\n"
+                      "  tensor_constructor_int8_any_1(zeros(shape=[2, 1], dtype=\"int8\")), Nil)) }"),
+        "{\"tensor_constructor_int8_any_1\": [[[0], [0]]]}");
+}
+
 static void parse(gpuc_ctx *ctx, void *arg)
 {
     gpuc_relay_parse(ctx, arg, "text", NULL);
@@ -165,6 +200,15 @@ static void imports_that_are_wrong(gpuc_ctx *ctx, void *arg)
               "import \"static_tensor_array[Tensor[(n), int8]]\"");
     fx_expect(ctx, GPUC_INVALID_DATA, "text:2:6: type 'List' is defined already|", parse,
               "import \"prelude.rly\"\ntype List { L, }");
+    fx_expect(
+        ctx, GPUC_INVALID_DATA,
+        "text:2:8: \"prelude.rly\" cannot be imported here: prelude.rly:|type 'List' is defined already\n"
+        "import \"prelude.rly\"\n       ^",
+        parse, "type List { L, }\nimport \"prelude.rly\"");
+    fx_expect(ctx, GPUC_INVALID_DATA, "text:1:37: an extent is not negative\nimport|", parse,
+              "import \"static_tensor_array[Tensor[(-2), int8]]\"");
+    fx_expect(ctx, GPUC_INVALID_DATA, "text:1:8: |the type of a tensor", parse,
+              "import \"static_tensor_array[Tensor[(2), int8]], 1]\"");
 }
 
 /* ---- JSON ---- */
@@ -181,8 +225,10 @@ static gpuc_status load(void *user, const char *path, gpuc_host_tensor *out)
 
 static const char json_program[] =
     "import \"prelude.rly\"\ntype T { L(Tensor[(?, 2), float32]), N(T, T), }\n"
-    "def @main(%l: List[(int8, bool)], %t: T, %o: Option[float64], %u: uint64, %e: Tensor[(?, 3), int16]) {\n"
-    "  (%l, %t, %o, %u, %e) }";
+    "type P[A] { Q(A, P[(A, A)]), E, }\n"
+    "def @main(%l: List[(int8, bool)], %t: T, %o: Option[float64], %u: uint64, %e: Tensor[(?, 3), int16],\n"
+    "    %p: P[bool], %z: Tensor[(?, ?, 0), float16], %i: Tensor[(2), int64]) {\n"
+    "  (%l, %t, %o, %u, %e, %p, %z) }";
 
 typedef struct json_case {
     int param;
@@ -201,6 +247,12 @@ static const json_case values[] = {
     {3, "18446744073709551615", NULL},
     {4, "[[1, 2, 3], [4, 5, -32768]]", NULL},
     {4, "[]", NULL},
+    {5, "{\"Q\": [true, {\"Q\": [[true, false], {\"E\": []}]}]}",
+     NULL}, /* no list: its elements have other types */
+    {6, "[[[], []]]", NULL},
+    {6, "[[], []]", NULL},
+    {6, "[]", NULL},
+    {7, "[-9223372036854775808, -0]", "[-9223372036854775808, 0]"},
 };
 
 static void json_both_ways(gpuc_ctx *ctx, void *arg)
@@ -214,7 +266,7 @@ static void json_both_ways(gpuc_ctx *ctx, void *arg)
         assert_string_equal(gpuc_relay_value_json(ctx, v, NULL, NULL), c->out ? c->out : c->text);
         gpuc_relay_value_release(v);
     }
-    assert_int_equal(gpuc_rmodule_num_params(m, "main"), 5);
+    assert_int_equal(gpuc_rmodule_num_params(m, "main"), 8);
     assert_string_equal(gpuc_rmodule_param_name(m, "main", 2), "o");
 }
 
@@ -224,8 +276,23 @@ static const json_case wrong_values[] = {
     {0, "{\"Lst\": []}", "in.json:1:2: the type List has no constructor 'Lst'"},
     {0, "{\"List\": [[1, true]]", "'}' is expected, but the text ends"},
     {1, "{\"L\": [[[1, 2], [3]]]}", "1 elements along dimension 1, before it 2"},
-    {1, "{\"L\": [\"v.npy\"]}", "in.json: no such file: v.npy"},
+    {1, "{\"L\": [\"v.npy\"]}", "in.json:1:8: no such file: v.npy"},
+    {1, "{\"N\": [{\"L\": [\"w.npy\"]},\n  {\"L\": [[[1, 2, 3]]]}]}",
+     "in.json:2:10: the value is Tensor[(1, 3), float32], it must be Tensor[(?, 2), float32]"},
+    {4, "\"w.npy\"", "in.json:1:1: the value is Tensor[(2, 2), float32], it must be Tensor[(?, 3), int16]"},
     {2, "{\"Some\": [true]}", "a number is expected"},
+    {2, "{\"Some\": [0x10]}", "in.json:1:12: Some has 1 fields"},
+    {2, "{\"Some\": [-inf]}", "in.json:1:11: a number is expected; infinite is \"inf\""},
+    {2, "{\"Some\": [NaN]}",
+     "in.json:1:11: a number is expected; infinite is \"inf\" or \"-inf\", no number \"nan\""},
+    {2, "{\"Some\": [1e999]}", "in.json:1:11: the number does not fit float64"},
+    {1, "{\"L\": [[[1, -1e39]]]}", "in.json:1:13: the number does not fit float32"},
+    {1, "{\"L\": [[[1, \"-nan\"]]]}", "in.json:1:13: \"-nan\" is no number"},
+    {7, "[1, -]", "in.json:1:5: an integer is expected"},
+    {7, "[1, - 5]", "in.json:1:5: an integer is expected"},
+    {7, "[1, --9223372036854775808]", "in.json:1:5: an integer is expected"},
+    {7, "[1, -9223372036854775809]", "in.json:1:5: the number does not fit int64"},
+    {7, "[1]", "in.json:1:1: the value is Tensor[(1), int64], it must be Tensor[(2), int64]"},
     {3, "-1", "does not fit uint64"},
     {3, "1.5", "an integer is expected"},
     {3, "1 2", "in.json:1:3: the text goes on after the value"},
@@ -258,8 +325,12 @@ static void json_that_is_wrong(gpuc_ctx *ctx, void *arg)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {fx_test(the_prelude),    fx_test(tensor_arrays),
-                                       fx_test(all_types),      fx_test(imports_that_are_wrong),
-                                       fx_test(json_both_ways), fx_test(json_that_is_wrong)};
+    const struct CMUnitTest tests[] = {fx_test(the_prelude),
+                                       fx_test(tensor_arrays),
+                                       fx_test(all_types),
+                                       fx_test(imports_alone_and_again),
+                                       fx_test(imports_that_are_wrong),
+                                       fx_test(json_both_ways),
+                                       fx_test(json_that_is_wrong)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,21 +26,6 @@ typedef struct opt_args {
     bool types;
 } opt_args;
 
-/* Standard input, or the file. */
-static gpuc_status read_text(const char *path, cli_text *out)
-{
-    gpuc_mapping file;
-    char piece[4096];
-    if (strcmp(path, "-") == 0) {
-        for (size_t n; (n = fread(piece, 1, sizeof piece, stdin)) > 0;) cli_text_bytes(out, piece, n);
-        return ferror(stdin) ? gpuc_fail(GPUC_IO, "reading standard input failed") : NULL;
-    }
-    GPUC_TRY(gpuc_file_map(path, &file));
-    cli_text_bytes(out, file.data, file.size);
-    gpuc_file_unmap(&file);
-    return NULL;
-}
-
 static bool is_relay(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -75,11 +60,8 @@ static gpuc_status opt(opt_args *a)
     gpuc_ctx *ctx = NULL;
     cli_runtime r;
     gpuc_status status = cli_runtime_init(&r, &(cli_runtime_options){.no_devices = true});
-    if (!status) status = read_text(a->path, &text);
+    if (!status) status = cli_text_read(&text, a->path);
     a->text = cli_text_get(&text);
-    if (!status && strlen(a->text) < text.size)
-        status =
-            gpuc_fail(GPUC_INVALID_DATA, "%s: byte %zu is 0, which no text has", a->path, strlen(a->text));
     if (!status) status = cli_ctx_create(&r, &ctx);
     if (!status) status = gpuc_ctx_protect(ctx, run_passes, a);
     gpuc_ctx_destroy(ctx);

@@ -206,6 +206,28 @@ static gpuc_status run_model(const run_options *o, cli_runtime *r, cli_progress 
     return status;
 }
 
+/* An option that is given and does nothing for a program; NULL: none. */
+static const char *needs_package(const run_options *o)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } rows[] = {{"--device", o->device},
+                {"--inputs", o->inputs.from},
+                {"--random", o->inputs.random},
+                {"--shape", o->inputs.shapes.count > 0},
+                {"--format pb", strcmp(o->format, "npy") != 0},
+                {"--repeat", o->repeat != 1},
+                {"--threads", o->runtime.threads > 0},
+                {"--check", o->check},
+                {"--validation", o->runtime.validation},
+                {"--staging", o->runtime.staging},
+                {"--json", o->json}};
+    for (size_t i = 0; i < CLI_COUNT(rows); i++)
+        if (rows[i].given) return rows[i].name;
+    return NULL;
+}
+
 static void parse(const cli_command *c, int argc, char **argv, run_options *o)
 {
     const char *value;
@@ -232,6 +254,8 @@ static void parse(const cli_command *c, int argc, char **argv, run_options *o)
         }
     }
     o->package = cli_only_operand(c, argc, argv, "package");
+    const char *useless = o->interpret ? needs_package(o) : NULL;
+    if (useless) cli_usage(c, "%s is for packages, and not for --interpret", useless);
     if (!o->interpret && (o->entry || o->memory)) cli_usage(c, "--entry and --memory need --interpret");
 }
 

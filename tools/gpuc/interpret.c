@@ -31,15 +31,6 @@ static bool ends_in(const char *path, const char *end)
     return n >= k && strcmp(path + n - k, end) == 0;
 }
 
-static gpuc_status read_file(const char *path, cli_text *out)
-{
-    gpuc_mapping file;
-    GPUC_TRY(gpuc_file_map(path, &file));
-    cli_text_bytes(out, file.data, file.size);
-    gpuc_file_unmap(&file);
-    return NULL;
-}
-
 static gpuc_status load(void *user, const char *name, gpuc_host_tensor *out)
 {
     const interpretation *r = user;
@@ -50,18 +41,22 @@ static gpuc_status load(void *user, const char *name, gpuc_host_tensor *out)
     return status;
 }
 
+static void free_text(void *text)
+{
+    cli_text_free(text);
+}
+
 static gpuc_relay_value *read_json(gpuc_ctx *ctx, interpretation *r, int param, const char *path)
 {
     cli_text text = {0};
-    gpuc_status status = read_file(path, &text);
-    char *copy = status ? NULL : cli_printf("%s", cli_text_get(&text));
-    cli_text_free(&text);
+    gpuc_status status = cli_text_read(&text, path);
+    if (status) cli_text_free(&text);
     GPUC_RAISE_IF(ctx, status);
     const char *slash = strrchr(path, '/');
     r->folder = path;
     r->folder_length = slash ? (int)(slash - path) + 1 : 0;
-    gpuc_ctx_push_cleanup(ctx, free, copy);
-    gpuc_relay_value *v = gpuc_relay_read_json(r->i, r->o->entry, param, copy, path, load, r);
+    gpuc_ctx_push_cleanup(ctx, free_text, &text);
+    gpuc_relay_value *v = gpuc_relay_read_json(r->i, r->o->entry, param, cli_text_get(&text), path, load, r);
     gpuc_ctx_pop_cleanup(ctx, true);
     return v;
 }
@@ -139,12 +134,11 @@ static void interpret(gpuc_ctx *ctx, void *arg)
     interpretation *r = arg;
     const cli_interpret *o = r->o;
     cli_text text = {0};
-    gpuc_status status = read_file(o->program, &text);
-    char *copy = status ? NULL : cli_printf("%s", cli_text_get(&text));
-    cli_text_free(&text);
+    gpuc_status status = cli_text_read(&text, o->program);
+    if (status) cli_text_free(&text);
     GPUC_RAISE_IF(ctx, status);
-    gpuc_ctx_push_cleanup(ctx, free, copy);
-    gpuc_rmodule *m = gpuc_relay_parse(ctx, copy, o->program, NULL);
+    gpuc_ctx_push_cleanup(ctx, free_text, &text);
+    gpuc_rmodule *m = gpuc_relay_parse(ctx, cli_text_get(&text), o->program, NULL);
     gpuc_ctx_pop_cleanup(ctx, true);
     gpuc_relay_interpreter_desc desc = GPUC_RELAY_INTERPRETER_DESC_INIT;
     desc.max_bytes = o->memory;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gpuc/files.h>
+
 #include "cli.h"
 
 void cli_text_bytes(cli_text *t, const void *bytes, size_t size)
@@ -42,6 +44,23 @@ void cli_text_printf(cli_text *t, const char *fmt, ...)
     }
     cli_text_bytes(t, text, (size_t)n);
     free(text);
+}
+
+gpuc_status cli_text_read(cli_text *t, const char *path)
+{
+    gpuc_mapping file;
+    char piece[4096];
+    if (strcmp(path, "-") == 0) {
+        for (size_t n; (n = fread(piece, 1, sizeof piece, stdin)) > 0;) cli_text_bytes(t, piece, n);
+        if (ferror(stdin)) return gpuc_fail(GPUC_IO, "reading standard input failed");
+    } else {
+        GPUC_TRY(gpuc_file_map(path, &file));
+        cli_text_bytes(t, file.data, file.size);
+        gpuc_file_unmap(&file);
+    }
+    size_t length = strlen(cli_text_get(t));
+    if (length == t->size) return NULL;
+    return gpuc_fail(GPUC_INVALID_DATA, "%s: byte %zu is 0, which no text has", path, length);
 }
 
 const char *cli_text_get(const cli_text *t)

@@ -14,6 +14,8 @@ void cli_text_add(cli_text *t, const char *text);
 void cli_text_bytes(cli_text *t, const void *bytes, size_t size);
 void cli_text_printf(cli_text *t, const char *fmt, ...) GPUC_PRINTF(2, 3);
 const char *cli_text_get(const cli_text *t); /* never NULL */
-void cli_text_free(cli_text *t);             /* it is empty then */
+/* Adds what the file holds, or standard input, which is "-"; a byte that is 0 is an error. */
+GPUC_NODISCARD gpuc_status cli_text_read(cli_text *t, const char *path);
+void cli_text_free(cli_text *t); /* it is empty then */
 
 #endif
