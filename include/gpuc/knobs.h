@@ -14,8 +14,8 @@ typedef struct gpuc_knobs gpuc_knobs; /* of the function that is being scheduled
 
 /* The value of a knob: that of the current configuration, else own. The name is short, of letters, digits and
  * '_'; the second knob of that name in a schedule is "name.2". Candidates start with the simplest, and own
- * need not be one of them. With knobs NULL the value is own. Raises if the name is none, and if the configuration
- * has a value that is not a candidate. */
+ * need not be one of them. With knobs NULL the value is own. Raises if the name is none, if there are more than 65536
+ * candidates, and if the configuration has a value that is not one of them. */
 GPUC_API int64_t gpuc_knob(gpuc_knobs *knobs, const char *name, int64_t own, int num_candidates,
                            const int64_t *candidates);
 

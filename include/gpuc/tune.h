@@ -126,7 +126,7 @@ typedef struct gpuc_tune_call {
 
 /* A function that can be tuned. */
 typedef struct gpuc_tune_template {
-    const char *name; /* letters, digits, '_' and '.': of the function, and in logs */
+    const char *name; /* letters, digits, '_' and '.', first a letter or '_': of the function, and in logs */
     const gpuc_attr_spec
         *params; /* what --template gives it, such as sizes; ends with a NULL name; NULL: nothing */
     /* Defines the tensors and schedules them. Types and shapes depend on params alone, not on knobs. It may raise: a

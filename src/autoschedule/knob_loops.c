@@ -6,7 +6,11 @@
 #include "autoschedule/knobs.h"
 #include "schedule/internal.h"
 
-enum { MAX_LOOPS = 64 };
+enum {
+    MAX_LOOPS = 64,
+    MAX_TRIED = 1 << 20 /* extents that are tried for one split: a filter may refuse any number of them */
+};
+#define MAX_DIVIDED (INT64_C(1) << 40) /* iterations whose divisors are searched for, up to their root */
 
 /* What is to be chosen, for messages. */
 typedef struct subject {
@@ -47,7 +51,7 @@ typedef struct splitting {
     bool no_tail;
     int n; /* inner extents */
     int64_t *chosen, *factors;
-    int num_factors;
+    int num_factors, tried;
 } splitting;
 
 static const char *list_text(gpuc_ctx *ctx, int n, const int64_t *values)
@@ -61,6 +65,7 @@ static const char *list_text(gpuc_ctx *ctx, int n, const int64_t *values)
 /* Whether inner extents of that product leave room for the loops outside of them. */
 static bool fits(const splitting *p, int64_t product)
 {
+    if (product > INT32_MAX) return false; /* no factor of a split is larger */
     if (p->o->policy == GPUC_SPLIT_CANDIDATES) return !p->no_tail || p->extent % product == 0;
     if (!p->extent) return true;
     return p->no_tail ? p->extent % product == 0 : product <= p->extent;
@@ -94,6 +99,12 @@ static int list_factors(splitting *p, int at, int64_t product, int64_t *out)
     for (int i = 0; i < p->num_factors && (out || n == 0); i++) {
         int64_t all;
         if (__builtin_mul_overflow(product, p->factors[i], &all) || !fits(p, all)) continue;
+        if (p->o->filter && ++p->tried > MAX_TRIED)
+            fail(&p->s,
+                 gpuc_ctx_printf(p->s.ctx,
+                                 "its filter refuses nearly all splits of '%s' into %d loops; give fewer "
+                                 "extents by max_factor, or list candidates",
+                                 gpuc_schedule_iter_name(p->s.iter), p->n + 1));
         p->chosen[at] = p->factors[i];
         if (p->o->policy == GPUC_SPLIT_CANDIDATES && !is_listed(p, at)) continue;
         if (!completes(p, at, all)) continue;
@@ -115,13 +126,18 @@ static void add_factor(splitting *p, gpuc_ptrs *all, int64_t factor)
     gpuc_ptrs_push(p->s.ctx, all, gpuc_ctx_memdup(p->s.ctx, &factor, sizeof factor));
 }
 
+static bool has_divisors(const splitting *p)
+{
+    return p->extent && (p->o->policy == GPUC_SPLIT_FACTORS || p->o->policy == GPUC_SPLIT_VERBOSE);
+}
+
 /* What any of the inner loops may have: ascending, each once. */
 static void list_all_factors(splitting *p)
 {
     const gpuc_split_options *o = p->o;
     gpuc_ptrs all = {0};
     int64_t last = p->extent ? p->extent : o->max_factor;
-    bool divisors = p->extent && (o->policy == GPUC_SPLIT_FACTORS || o->policy == GPUC_SPLIT_VERBOSE);
+    bool divisors = has_divisors(p);
     bool powers = o->policy == GPUC_SPLIT_POWER2 || o->policy == GPUC_SPLIT_VERBOSE;
     for (int64_t f = 1; divisors && f <= p->extent / f; f++) {
         if (p->extent % f) continue;
@@ -148,7 +164,7 @@ static void check_candidates(const splitting *p)
         const int64_t *c = o->candidates + (size_t)i * (size_t)p->n;
         int64_t product = 1;
         for (int k = 0; k < p->n; k++) {
-            if (c[k] < 1 || __builtin_mul_overflow(product, c[k], &product))
+            if (c[k] < 1 || __builtin_mul_overflow(product, c[k], &product) || product > INT32_MAX)
                 fail(&p->s,
                      gpuc_ctx_printf(ctx, "candidate %d, (%s), has an extent that is below 1 or too large", i,
                                      list_text(ctx, p->n, c)));
@@ -179,6 +195,12 @@ static void check_split(const splitting *p)
         fail(&p->s,
              gpuc_ctx_printf(p->s.ctx, "the extent of '%s' is known at run time only: max_factor is missing",
                              loop));
+    if (has_divisors(p) && p->extent > MAX_DIVIDED)
+        fail(&p->s,
+             gpuc_ctx_printf(p->s.ctx,
+                             "the divisors of the %lld iterations of '%s' would take too long to find; use "
+                             "GPUC_SPLIT_POWER2 or GPUC_SPLIT_CANDIDATES",
+                             (long long)p->extent, loop));
     if (o->policy == GPUC_SPLIT_CANDIDATES) check_candidates(p);
     for (int i = 0; o->own && i < p->n; i++)
         if (o->own[i] < 1) fail(&p->s, "an own extent is below 1");
@@ -208,11 +230,11 @@ void gpuc_knob_split(gpuc_knobs *knobs, const char *name, gpuc_stage *st, gpuc_i
 {
     static const gpuc_split_options none;
     splitting p = {.s = {.ctx = st->schedule->ctx, .knobs = knobs, .name = name, .st = st, .iter = iter},
-                   .o = options ? options : &none,
-                   .n = n - 1};
+                   .o = options ? options : &none};
     check_loops(&p.s, 1, &iter);
     if (n < 1 || n > MAX_LOOPS)
         fail(&p.s, gpuc_ctx_printf(p.s.ctx, "it makes 1 to %d loops, not %d", MAX_LOOPS, n));
+    p.n = n - 1;
     if (!out) fail(&p.s, "the place for its loops is NULL");
     if (!gpuc_expr_is_int(gpuc_iter_extent(iter), &p.extent))
         p.extent = 0;
@@ -355,6 +377,7 @@ int gpuc_knob_choice(gpuc_knobs *knobs, const char *name, int own, int n)
     if (!name) fail(&s, "its name is NULL");
     if (n < 1) fail(&s, gpuc_ctx_printf(s.ctx, "its space is empty: it has %d choices", n));
     if (own < 0 || own >= n) fail(&s, gpuc_ctx_printf(s.ctx, "its own choice %d is not below %d", own, n));
+    gpuc_knobs_check_count(s.ctx, name, n);
     int64_t *all = gpuc_new_array(s.ctx, int64_t, n);
     for (int i = 0; i < n; i++) all[i] = i;
     return (int)ask(&s, own, n, all);

@@ -59,10 +59,21 @@ static void check_name(gpuc_ctx *ctx, const char *name)
                    name, now);
 }
 
+void gpuc_knobs_check_count(gpuc_ctx *ctx, const char *name, int n)
+{
+    if (n < 0 || n > GPUC_KNOB_MAX_CANDIDATES)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "knob %s: %d candidates; there can be 0 to %d: let several knobs decide", name, n,
+                   GPUC_KNOB_MAX_CANDIDATES);
+}
+
 int64_t gpuc_knob(gpuc_knobs *k, const char *name, int64_t own, int num_candidates, const int64_t *candidates)
 {
     if (!k) return own;
     check_name(k->ctx, name);
+    gpuc_knobs_check_count(k->ctx, name, num_candidates);
+    if (num_candidates > 0 && !candidates)
+        gpuc_raise(k->ctx, GPUC_INVALID_ARGUMENT, "knob %s: its list of candidates is NULL", name);
     gpuc_asked *a = gpuc_new(k->ctx, gpuc_asked);
     int64_t *list = gpuc_new_array(k->ctx, int64_t, num_candidates + 1);
     *a = (gpuc_asked){.name = name_of(k, name), .own = own, .value = own, .candidates = list};

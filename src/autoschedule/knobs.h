@@ -25,6 +25,10 @@ struct gpuc_knobs {
     gpuc_ptrs asked; /* gpuc_asked, in order */
 };
 
+/* The search keeps a list of the candidates for each place where a knob is asked for. */
+#define GPUC_KNOB_MAX_CANDIDATES 65536
+/* Raises if a knob cannot have so many. */
+void gpuc_knobs_check_count(gpuc_ctx *ctx, const char *name, int n);
 /* Raises if the configuration has a knob that was not asked for. */
 void gpuc_knobs_check(const gpuc_knobs *k);
 bool gpuc_config_get(const gpuc_config *c, const char *name, int64_t *out);

@@ -464,7 +464,11 @@ gpuc_graph *gpuc_compile_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, cons
     if (body->kind == GPUC_REXPR_TUPLE)
         for (int i = 0; i < n; i++) add_output(&b, m, i, gpuc_as_rtuple(body)->fields[i]);
     else if (body->type->kind == GPUC_RTYPE_TUPLE)
-        for (int i = 0; i < body->type->n; i++) add_output(&b, m, i, gpuc_relay_get(ctx, body, i));
+        for (int i = 0; i < body->type->n; i++) {
+            gpuc_rexpr *field = gpuc_relay_get(ctx, body, i);
+            add_calls(&b, field);
+            add_output(&b, m, i, field);
+        }
     else
         add_output(&b, m, 0, body);
     return g;

@@ -35,6 +35,7 @@ typedef struct survey {
     bool by_edges;   /* the parts are the uses inside of one statement */
     bool only_loads; /* expressions without loads are named elsewhere */
     bool repeats;    /* the second part is the body of a loop */
+    bool worth;      /* may_share found something */
     int part;
 } survey;
 
@@ -417,6 +418,29 @@ static gpuc_stmt hoist_runs(gpuc_tir_mapper *m, gpuc_stmt s)
 static gpuc_stmt hoist(hoister *h, gpuc_stmt s);
 static gpuc_stmt hoist_rest(hoister *h, gpuc_stmt s, bool uses);
 
+static bool is_left(gpuc_expr e, void *arg)
+{
+    survey *v = arg;
+    return !is_worth(v->ctx, e) || !is_legal(v, e);
+}
+
+static bool note_worth(gpuc_expr e, void *arg)
+{
+    survey *v = arg;
+    v->worth |= !gpuc_tir_visit(v->ctx, e, is_left, v);
+    return true;
+}
+
+/* What occurs in two parts of a name, or of a row of statements, is not in the last part alone. That part may be long, as
+ * where names and stores that are written out follow each other, and is not seen where the others have nothing. */
+static bool may_share(survey *v, gpuc_stmt s)
+{
+    if (s->kind == GPUC_STMT_LET) note_worth(gpuc_as_let(s)->value, v);
+    for (int i = 0; s->kind == GPUC_STMT_SEQ && i + 1 < gpuc_as_seq(s)->n && !v->worth; i++)
+        for_roots(v, gpuc_as_seq(s)->at[i], note_worth);
+    return v->worth || (s->kind != GPUC_STMT_LET && s->kind != GPUC_STMT_SEQ);
+}
+
 /* Names around s what occurs in two of its parts. */
 static gpuc_stmt hoist_parts(hoister *h, gpuc_stmt s, binding **bindings, size_t *num)
 {
@@ -424,6 +448,7 @@ static gpuc_stmt hoist_parts(hoister *h, gpuc_stmt s, binding **bindings, size_t
     gpuc_tir_mapper m;
     gpuc_ptrs list = {0};
     start(&v, h);
+    if (!may_share(&v, s)) return s;
     gpuc_tir_visit_stmt(h->ctx, s, note_bound, NULL, &v);
     v.part = 1;
     switch (s->kind) {

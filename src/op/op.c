@@ -150,9 +150,25 @@ const gpuc_op *gpuc_op_find_onnx(gpuc_ctx *ctx, const char *domain, const char *
     return op;
 }
 
+static gpuc_status check_fields(const gpuc_op *op)
+{
+    if (!gpuc_op_entry_is_name(op->name))
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "'%.80s' is no name for an operator: " GPUC_OP_ENTRY_NAME,
+                         op->name);
+    if (op->min_in < 0 || op->max_in < -1 || (op->max_in >= 0 && op->max_in < op->min_in))
+        return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                         "operator '%s' takes %d to %d inputs; the second is at least the first, "
+                         "or -1 for any number",
+                         op->name, op->min_in, op->max_in);
+    if ((unsigned)op->pattern > GPUC_FUSE_OPAQUE)
+        return gpuc_fail(GPUC_INVALID_ARGUMENT, "operator '%s': there is no pattern %d of fusing", op->name,
+                         (int)op->pattern);
+    return gpuc_error_prefix(gpuc_op_entry_check_attrs(op->attrs), "operator '%s'", op->name);
+}
+
 static gpuc_status check_row(const gpuc_op *op)
 {
-    if (op->name && op->infer && op->compute) return NULL;
+    if (op->name && op->infer && op->compute) return check_fields(op);
     return gpuc_fail(GPUC_INVALID_ARGUMENT, "an operator needs a name, infer and compute; '%s' lacks %s",
                      op->name ? op->name : "",
                      !op->name   ? "a name"

@@ -78,7 +78,7 @@ static gpuc_status keep(gpuc_runtime *rt, void *handle, gpuc_plugin **out)
     return NULL;
 }
 
-/* All that it registers, or nothing. The library stays: its message may be in use. */
+/* All that it registers, or nothing; so too with plug-ins that it loads. The library stays: its message may be in use. */
 static gpuc_status initialise(gpuc_runtime *rt, gpuc_plugin *p, plugin_init init)
 {
     const gpuc_driver_entry *drivers = atomic_load(&rt->drivers);
@@ -86,7 +86,7 @@ static gpuc_status initialise(gpuc_runtime *rt, gpuc_plugin *p, plugin_init init
     gpuc_status status = init(rt, GPUC_ABI_VERSION);
     gpuc_registry_end_changes(rt, mark, status != NULL);
     if (status) gpuc_runtime_remove_drivers(rt, drivers);
-    p->failed = status != NULL;
+    for (gpuc_plugin *q = rt->plugins; status && q != p->next; q = q->next) q->failed = true;
     return status;
 }
 

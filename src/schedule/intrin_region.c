@@ -8,8 +8,9 @@
 struct gpuc_tensor_region {
     const gpuc_tensor_intrin *intrin;
     const gpuc_tir_buffer *buffer;
-    int ndim;              /* of the pattern's tensor */
-    const gpuc_expr *base; /* index of its first element, per dimension of the buffer */
+    const gpuc_tensor *tensor; /* of the pattern */
+    int ndim;                  /* of the pattern's tensor */
+    const gpuc_expr *base;     /* index of its first element, per dimension of the buffer */
     const gpuc_expr
         *step[GPUC_TENSOR_AXES]; /* [dimension of the pattern's tensor][dimension of the buffer] */
 };
@@ -153,6 +154,7 @@ const gpuc_tensor_region *gpuc_tensor_intrin_region(const gpuc_tensor_binding *b
     if (!g->base) return NULL;
     g->intrin = b->intrin;
     g->buffer = buffer;
+    g->tensor = t->tensor;
     g->ndim = t->tensor->ndim;
     for (int d = 0; d < g->ndim; d++) g->step[d] = s.step[d];
     return g;
@@ -174,16 +176,36 @@ static void need_region(gpuc_ctx *ctx, const gpuc_tensor_region *r, const void *
                    r->ndim);
 }
 
-static gpuc_expr *element_at(gpuc_ctx *ctx, const gpuc_tensor_region *r, const gpuc_expr *index)
+/* Indices are integers, and of those that are known the pattern's tensor has the elements. */
+static void need_inside(gpuc_ctx *ctx, const gpuc_tensor_region *r, const gpuc_expr *index, int lanes)
+{
+    char name[24];
+    for (int d = 0; d < r->ndim; d++) {
+        int64_t from, extent, more = d == r->ndim - 1 ? lanes - 1 : 0;
+        gpuc_dtype type = gpuc_tir_need(ctx, index[d], "an index into a region")->dtype;
+        if (!gpuc_is_integer(type) || type.lanes != 1)
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                       "intrinsic '%s': index %s of dimension %d of '%s' is of type %s", r->intrin->name,
+                       gpuc_tir_short_text(ctx, index[d]), d, r->tensor->name, gpuc_dtype_name(type, name));
+        if (!gpuc_expr_is_int(index[d], &from) || !gpuc_expr_is_int(r->tensor->shape[d], &extent) ||
+            (from >= 0 && from < extent - more))
+            continue;
+        const char *end = more ? gpuc_ctx_printf(ctx, " to %lld", (long long)(from + more)) : "";
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "intrinsic '%s': index %lld%s of dimension %d of '%s', which has %lld elements there",
+                   r->intrin->name, (long long)from, end, d, r->tensor->name, (long long)extent);
+    }
+}
+
+static gpuc_expr *element_at(gpuc_ctx *ctx, const gpuc_tensor_region *r, const gpuc_expr *index, int lanes)
 {
     gpuc_expr *at = gpuc_new_array(ctx, gpuc_expr, r->buffer->ndim);
+    need_inside(ctx, r, index, lanes);
     for (int i = 0; i < r->buffer->ndim; i++) {
         at[i] = r->base[i];
         for (int d = 0; d < r->ndim; d++) {
             gpuc_expr step = r->step[d][i];
-            gpuc_expr by =
-                gpuc_cast(ctx, step->dtype, gpuc_tir_need(ctx, index[d], "an index into a region"));
-            at[i] = gpuc_add(ctx, at[i], gpuc_mul(ctx, step, by));
+            at[i] = gpuc_add(ctx, at[i], gpuc_mul(ctx, step, gpuc_cast(ctx, step->dtype, index[d])));
         }
     }
     return at;
@@ -228,7 +250,7 @@ gpuc_expr gpuc_tensor_region_load_vector(gpuc_ctx *ctx, const gpuc_tensor_region
     need_region(ctx, r, index);
     need_lanes(ctx, r, lanes);
     int n = r->buffer->ndim;
-    const gpuc_expr *at = element_at(ctx, r, index);
+    const gpuc_expr *at = element_at(ctx, r, index, lanes);
     if (lanes == 1) return gpuc_tir_load(ctx, r->buffer, n, at);
     const gpuc_expr *vector = ramp_of(ctx, r, at, lanes);
     if (vector) return gpuc_tir_load(ctx, r->buffer, n, vector);
@@ -248,7 +270,7 @@ gpuc_stmt gpuc_tensor_region_store_at(gpuc_ctx *ctx, const gpuc_tensor_region *r
     need_region(ctx, r, index);
     int n = r->buffer->ndim, lanes = gpuc_tir_need(ctx, value, "the value for a region")->dtype.lanes;
     need_lanes(ctx, r, lanes);
-    const gpuc_expr *at = element_at(ctx, r, index);
+    const gpuc_expr *at = element_at(ctx, r, index, lanes);
     if (lanes == 1) return gpuc_tir_store(ctx, r->buffer, n, at, value);
     const gpuc_expr *vector = ramp_of(ctx, r, at, lanes);
     if (vector) return gpuc_tir_store(ctx, r->buffer, n, vector, value);

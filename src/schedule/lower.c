@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A schedule as a function of the loop IR. */
 #include "schedule/nest.h"
+#include "tir/validate.h"
 
 static gpuc_nest *nest_of(const gpuc_lowering *l, const gpuc_tensor *t)
 {
@@ -111,6 +112,26 @@ static void make_places(gpuc_lowering *l, const gpuc_te_params *params, int n, g
     }
 }
 
+/* What is wrong may be of the parts of an intrinsic, which users write. */
+static void validate(const gpuc_schedule *s, const gpuc_tir_func *f)
+{
+    const char *after = NULL;
+    for (size_t i = 0; i < s->stages.count; i++) {
+        const gpuc_stage *st = s->stages.at[i];
+        for (int k = 0; k < st->num_leaves; k++) {
+            const gpuc_tensor_intrin *t = gpuc_stage_note(st, st->leaves[k]).intrin;
+            if (t)
+                after = gpuc_ctx_printf(
+                    s->ctx, "%s'%s'",
+                    after ? gpuc_ctx_printf(s->ctx, "%s and ", after) : "the parts of intrinsic ", t->name);
+        }
+    }
+    if (after)
+        gpuc_tir_validate_given(s->ctx, f, after);
+    else
+        gpuc_tir_validate(s->ctx, f, "schedule lowering");
+}
+
 gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_args, gpuc_tensor *const *args)
 {
     gpuc_ctx *ctx = s->ctx;
@@ -149,6 +170,6 @@ gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_a
         if (!((const gpuc_nest *)l.nests.at[i])->parent) gpuc_ptrs_push(ctx, &roots, l.nests.at[i]);
     gpuc_tir_func *f =
         gpuc_te_params_func(ctx, &params, name, gpuc_schedule_lowering_produce(&l, &roots, NULL));
-    gpuc_tir_validate(ctx, f, "schedule lowering");
+    validate(s, f);
     return f;
 }

@@ -129,7 +129,7 @@ static void validate_body(gpuc_ctx *ctx, const gpuc_te_op *op, body_check *c)
     gpuc_tir_func *f = gpuc_tir_func_new(ctx, "body", n, buffers, (int)c->symbols.count,
                                          (const gpuc_expr *)c->symbols.at, op->extern_body);
     f->name = op->name;
-    gpuc_tir_validate_given(ctx, f);
+    gpuc_tir_validate_given(ctx, f, NULL);
 }
 
 void gpuc_te_extern(gpuc_ctx *ctx, const char *name, int num_inputs, gpuc_tensor *const *inputs,

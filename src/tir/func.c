@@ -5,11 +5,16 @@
 #include "tir/tir.h"
 #include "tir/validate.h"
 
-static void check_identifier(gpuc_ctx *ctx, const char *name)
+bool gpuc_tir_is_identifier(const char *name)
 {
     bool ok = name && (isalpha((unsigned char)name[0]) || name[0] == '_');
     for (const char *c = name; ok && *c; c++) ok = isalnum((unsigned char)*c) || *c == '_';
-    if (!ok)
+    return ok;
+}
+
+static void check_identifier(gpuc_ctx *ctx, const char *name)
+{
+    if (!gpuc_tir_is_identifier(name))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "'%s' cannot name a function: use letters, digits and '_'",
                    name ? name : "");
 }
@@ -44,6 +49,6 @@ gpuc_tir_func *gpuc_tir_func_make(gpuc_ctx *ctx, const char *name, int num_buffe
     gpuc_tir_func *f = gpuc_tir_func_new(
         ctx, name, num_buffers, gpuc_ctx_memdup(ctx, buffers, sizeof *buffers * (size_t)num_buffers),
         num_scalars, gpuc_ctx_memdup(ctx, scalars, sizeof *scalars * (size_t)num_scalars), body);
-    gpuc_tir_validate_given(ctx, f);
+    gpuc_tir_validate_given(ctx, f, NULL);
     return f;
 }

@@ -397,7 +397,7 @@ void gpuc_tir_validate(gpuc_ctx *ctx, const gpuc_tir_func *f, const char *after_
     validate(ctx, f, GPUC_INTERNAL, after_pass);
 }
 
-void gpuc_tir_validate_given(gpuc_ctx *ctx, const gpuc_tir_func *f)
+void gpuc_tir_validate_given(gpuc_ctx *ctx, const gpuc_tir_func *f, const char *after)
 {
-    validate(ctx, f, GPUC_INVALID_ARGUMENT, NULL);
+    validate(ctx, f, GPUC_INVALID_ARGUMENT, after);
 }

@@ -53,7 +53,9 @@ int gpuc_tir_validate_access(gpuc_tir_validator *v, const gpuc_tir_buffer *b, in
  * text tells; NULL: there is none. */
 gpuc_expr gpuc_tir_divergent(gpuc_tir_validator *v, gpuc_tir_team team);
 
-/* gpuc_tir_validate of what a caller has made: complaints are INVALID_ARGUMENT. */
-void gpuc_tir_validate_given(gpuc_ctx *ctx, const gpuc_tir_func *f);
+/* Whether it can name a function: letters, digits and '_', no digit first. */
+bool gpuc_tir_is_identifier(const char *name);
+/* gpuc_tir_validate of what a caller has made: complaints are INVALID_ARGUMENT. after: what of it, or NULL. */
+void gpuc_tir_validate_given(gpuc_ctx *ctx, const gpuc_tir_func *f, const char *after);
 
 #endif

@@ -282,7 +282,10 @@ static void check_call(gpuc_tir_validator *v, gpuc_expr e)
     case GPUC_TIR_CALL_SUBGROUP_MAX: check_subgroup(v, n, 1); return;
     case GPUC_TIR_CALL_SUBGROUP_SHUFFLE: check_subgroup(v, n, 2); return;
     case GPUC_TIR_CALL_EXTERN:
-        if (!n->name || !*n->name) gpuc_tir_complain(v, "an extern call has no name");
+        if (!n->name || !*n->name)
+            gpuc_tir_complain(v, "an extern call has no name");
+        else if (!gpuc_tir_is_identifier(n->name))
+            gpuc_tir_complain(v, "'%s' cannot name a C function: use letters, digits and '_'", n->name);
         if (n->buffer && !gpuc_map_get(&v->scope, n->buffer))
             gpuc_tir_complain(v, "the buffer '%s' is not defined here", n->buffer->name);
         return;

@@ -26,7 +26,8 @@ struct gpuc_tune_space {
     gpuc_ctx *ctx;
     const gpuc_target *target;
     const gpuc_rfunction *f;
-    gpuc_strmap nodes;  /* key -> node */
+    gpuc_strmap nodes; /* key -> node */
+    gpuc_strmap knobs; /* name -> gpuc_asked that a node has kept last: most have the same candidates as it */
     gpuc_strmap points; /* key -> gpuc_tune_point */
     path path;          /* of the walk that goes on */
 };
@@ -38,6 +39,7 @@ gpuc_tune_space *gpuc_tune_space_create(gpuc_ctx *ctx, const gpuc_target *target
     s->target = target;
     s->f = f;
     gpuc_strmap_init(&s->nodes, ctx);
+    gpuc_strmap_init(&s->knobs, ctx);
     gpuc_strmap_init(&s->points, ctx);
     return s;
 }
@@ -97,18 +99,26 @@ static void body(gpuc_ctx *ctx, void *arg)
     gpuc_compile_schedule_function(ctx, r->space->target, f, &r->knobs);
 }
 
+static const gpuc_asked *keep_knob(gpuc_tune_space *s, const gpuc_asked *knob)
+{
+    gpuc_ctx *ctx = s->ctx;
+    size_t bytes = sizeof *knob->candidates * (size_t)knob->n;
+    const gpuc_asked *last = gpuc_strmap_get(&s->knobs, knob->name);
+    gpuc_asked *copy = gpuc_ctx_memdup(ctx, knob, sizeof *knob);
+    copy->name = last ? last->name : gpuc_ctx_strdup(ctx, knob->name);
+    bool same = last && last->n == knob->n && !memcmp(last->candidates, knob->candidates, bytes);
+    copy->candidates = same ? last->candidates : gpuc_ctx_memdup(ctx, knob->candidates, bytes);
+    gpuc_strmap_set(&s->knobs, copy->name, copy);
+    return copy;
+}
+
 static void keep_node(gpuc_tune_space *s, const gpuc_asked *knob, bool impossible)
 {
     gpuc_ctx *ctx = s->ctx;
     if (gpuc_strmap_has(&s->nodes, s->path.key)) return;
     node *n = gpuc_new(ctx, node);
     n->impossible = impossible;
-    if (knob) {
-        gpuc_asked *copy = gpuc_ctx_memdup(ctx, knob, sizeof *knob);
-        copy->name = gpuc_ctx_strdup(ctx, knob->name);
-        copy->candidates = gpuc_ctx_memdup(ctx, knob->candidates, sizeof *knob->candidates * (size_t)knob->n);
-        n->knob = copy;
-    }
+    if (knob) n->knob = keep_knob(s, knob);
     gpuc_strmap_set(&s->nodes, s->path.key, n);
 }
 

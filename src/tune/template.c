@@ -18,19 +18,18 @@
 
 static gpuc_status check_template(const gpuc_tune_template *t)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
     if (!t) return gpuc_fail(GPUC_INVALID_ARGUMENT, "the template is NULL");
-    size_t n = t->name ? strlen(t->name) : 0;
-    if (n == 0 || n >= GPUC_OP_NAME || strspn(t->name, letters) != n)
+    if (!t->name || strlen(t->name) >= GPUC_OP_NAME || !gpuc_op_entry_is_name(t->name))
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
-                         "'%.80s' is no name for a template: it has 1 to %d letters, digits, '_' and '.'",
+                         "'%.80s' is no name for a template of at most %d letters: " GPUC_OP_ENTRY_NAME,
                          t->name ? t->name : "", GPUC_OP_NAME - 1);
     if (!t->body) return gpuc_fail(GPUC_INVALID_ARGUMENT, "template '%s' has no body", t->name);
     for (const gpuc_attr_spec *p = t->params; p && p->name; p++)
-        if ((unsigned)p->kind >= GPUC_ATTR_KIND_COUNT || p->take)
-            return gpuc_fail(GPUC_INVALID_ARGUMENT, "template '%s': parameter '%s' has %s", t->name, p->name,
-                             p->take ? "another spelling, which templates have not" : "no such kind");
-    return NULL;
+        if (p->take)
+            return gpuc_fail(GPUC_INVALID_ARGUMENT,
+                             "template '%s': parameter '%s' has another spelling, which templates have not",
+                             t->name, p->name);
+    return gpuc_error_prefix(gpuc_op_entry_check_attrs(t->params), "template '%s'", t->name);
 }
 
 gpuc_status gpuc_tune_template_register(gpuc_runtime *rt, const gpuc_tune_template *t)
@@ -115,6 +114,7 @@ static gpuc_tune_task task_of(gpuc_ctx *ctx, const gpuc_tune_template *t, const 
 static void start(gpuc_ctx *ctx, const gpuc_target *target, int max, gpuc_tune_task **at,
                   gpuc_tune_tasks *out)
 {
+    if (!target) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "tasks of templates: the target is NULL");
     *at = gpuc_new_array(ctx, gpuc_tune_task, max);
     *out = (gpuc_tune_tasks){.target = target, .target_text = gpuc_target_text(ctx, target), .at = *at};
 }
@@ -151,6 +151,11 @@ void gpuc_tune_extract_templates(gpuc_ctx *ctx, int n, const char *const *texts,
     gpuc_tune_task *at;
     const gpuc_tune_template *t;
     size_t all = gpuc_tune_template_count(ctx);
+    bool listed = n <= 0 || texts;
+    for (int i = 0; listed && i < n; i++) listed = texts[i] != NULL;
+    if (n < 0 || !listed)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "tasks of templates: %s",
+                   n < 0 ? "their number is negative" : "their list, or one of it, is NULL");
     if (n == 0 && all == 0) gpuc_raise(ctx, GPUC_NOT_FOUND, "there is no template: nobody registered one");
     start(ctx, target, n ? n : (int)all, &at, out);
     for (int i = 0; i < n; i++) add(out, at, task_of_text(ctx, texts[i], target));

@@ -46,9 +46,21 @@ static gpuc_bytes build(gpuc_ctx *ctx, const gpuc_rfunction *f, const char *work
     return bytes;
 }
 
+static void check_config(gpuc_ctx *ctx, const gpuc_config *c)
+{
+    bool listed = c->n >= 0 && (c->n == 0 || c->at);
+    for (int i = 0; listed && i < c->n; i++) listed = c->at[i].name != NULL;
+    if (!listed)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "a configuration has %d values, a list that is NULL, or a knob whose "
+                   "name is NULL",
+                   c->n);
+}
+
 gpuc_bytes gpuc_tune_build(gpuc_ctx *ctx, const gpuc_tune_task *task, const gpuc_target *target,
                            const gpuc_config *config)
 {
+    if (config) check_config(ctx, config);
     return build(ctx, gpuc_compile_clone_function(ctx, task->f), task->workload, target, config);
 }
 

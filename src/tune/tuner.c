@@ -237,6 +237,9 @@ static void destroy_model(void *arg)
 void gpuc_tune_run(gpuc_ctx *ctx, const gpuc_tune_tasks *tasks, const gpuc_tune_records *records,
                    const gpuc_tune_options *options, gpuc_tune_progress *out)
 {
+    if (!options->measure)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "the search: measure is NULL, and there is no other way to know costs");
     tuner *t = gpuc_new(ctx, tuner);
     *t = (tuner){.ctx = ctx, .tasks = tasks, .options = options, .start = now()};
     t->rng.state = options->seed + records->count * UINT64_C(0xd1342543de82ef95);

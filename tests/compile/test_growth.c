@@ -7,6 +7,7 @@
 #include "../relay/fixture.h"
 
 #include <gpuc/build.h>
+#include <gpuc/schedule.h>
 
 enum { ROWS = 4, COLUMNS = 8, LINK_BYTES = 12 << 10 };
 
@@ -252,6 +253,62 @@ static void divisions_of_words_are_short(gpuc_ctx *ctx, void *arg)
     }
 }
 
+/* ---- Bodies that are written out ---- */
+
+static void *count_bytes(void *user, void *ptr, size_t old_size, size_t new_size)
+{
+    (void)old_size;
+    *(int64_t *)user += (int64_t)new_size;
+    if (new_size) return realloc(ptr, new_size);
+    free(ptr);
+    return NULL;
+}
+
+/* C[i, r] = A[i, r] * A[i + 1, r], a store each: every element is read twice. */
+static gpuc_stmt stores(gpuc_ctx *ctx, const gpuc_tir_buffer *const *in, const gpuc_tir_buffer *const *out,
+                        void *arg)
+{
+    int n = *(const int *)arg;
+    gpuc_expr r = gpuc_var(ctx, "r", GPUC_INDEX);
+    gpuc_stmt *list = gpuc_new_array(ctx, gpuc_stmt, n);
+    for (int i = 0; i < n; i++) {
+        const gpuc_expr at[] = {gpuc_int(ctx, i), r}, next[] = {gpuc_int(ctx, i + 1), r};
+        gpuc_expr x = gpuc_mul(ctx, gpuc_tir_load(ctx, in[0], 2, at), gpuc_tir_load(ctx, in[0], 2, next));
+        list[i] = gpuc_tir_store(ctx, out[0], 2, at, x);
+    }
+    return gpuc_tir_for_(ctx, r, gpuc_int(ctx, 0), gpuc_int(ctx, ROWS), GPUC_LOOP_SERIAL, GPUC_THREAD_NONE,
+                         gpuc_tir_seq(ctx, n, list));
+}
+
+static void write_out(gpuc_ctx *ctx, void *arg)
+{
+    const gpuc_expr dims[] = {gpuc_int(ctx, *(const int *)arg + 1), gpuc_int(ctx, ROWS)}, *shape = dims;
+    gpuc_tensor *args[] = {gpuc_te_placeholder(ctx, "A", 2, dims, GPUC_FLOAT32), NULL};
+    gpuc_te_extern(ctx, "C", 1, args, 1, &(int){2}, &shape, &(gpuc_dtype){GPUC_DTYPE_FLOAT, 32, 1}, stores,
+                   arg, &args[1]);
+    gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &args[1]);
+    gpuc_build_source(ctx, gpuc_target_parse(ctx, "c", NULL), gpuc_schedule_lower(s, "f", 2, args));
+}
+
+/* Memory grows with the stores, not with their square. */
+static void bodies_grow_with_their_stores(gpuc_ctx *parent, void *arg)
+{
+    (void)parent;
+    (void)arg;
+    int64_t last = 0;
+    for (int n = 500; n <= 2000; n *= 2) {
+        int64_t bytes = 0;
+        gpuc_ctx *ctx;
+        assert_null(gpuc_ctx_create(&(gpuc_allocator){.resize = count_bytes, .user = &bytes}, &ctx));
+        assert_null(gpuc_ctx_protect(ctx, write_out, &n));
+        gpuc_ctx_destroy(ctx);
+        if (last && bytes > 3 * last)
+            fail_msg("%lld bytes of memory for %d stores, %lld for half of them", (long long)bytes, n,
+                     (long long)last);
+        last = bytes;
+    }
+}
+
 static gpuc_rexpr *doubled(gpuc_ctx *ctx, gpuc_rexpr *x, int times)
 {
     for (int i = 0; i < times; i++) {
@@ -382,9 +439,12 @@ static void windows_are_short(gpuc_ctx *ctx, void *arg)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        fx_test(packages_grow_with_the_chain), fx_test(packages_of_awkward_extents_are_small),
-        fx_test(divisions_of_words_are_short), fx_test(lengths_double),
-        fx_test(lengths_double_beyond_memory), fx_test(windows_are_short)};
+    const struct CMUnitTest tests[] = {fx_test(packages_grow_with_the_chain),
+                                       fx_test(packages_of_awkward_extents_are_small),
+                                       fx_test(divisions_of_words_are_short),
+                                       fx_test(bodies_grow_with_their_stores),
+                                       fx_test(lengths_double),
+                                       fx_test(lengths_double_beyond_memory),
+                                       fx_test(windows_are_short)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -25,6 +25,17 @@ static const gpuc_op builtin = ROW(.name = "nn.relu", .onnx = "");
 static const gpuc_op nameless = ROW(.name = NULL, .onnx = "");
 static const gpuc_op endless =
     ROW(.name = "an.operator.with.a.name.that.is.longer.than.any.name.of.an.operator.may.be");
+static const gpuc_attr_spec twice[] = {{.name = "n", .kind = GPUC_ATTR_INT},
+                                       {.name = "n", .kind = GPUC_ATTR_FLOAT},
+                                       {0}},
+                            no_kind[] = {{.name = "n", .kind = (gpuc_attr_kind)99}, {0}};
+static const gpuc_op words = ROW(.name = "two words", .onnx = "");
+static const gpuc_op empty = ROW(.name = "", .onnx = "");
+static const gpuc_op doubled = ROW(.name = "doubled", .onnx = "", .attrs = twice);
+static const gpuc_op unkind = ROW(.name = "unkind", .onnx = "", .attrs = no_kind);
+static const gpuc_op unfused = ROW(.name = "unfused", .onnx = "", .pattern = (gpuc_fuse_pattern)77);
+static const gpuc_op backwards = {
+    .name = "backwards", .min_in = 3, .max_in = 2, .infer = infer, .compute = compute};
 static const gpuc_op idle = {.name = "idle", .infer = infer};
 
 static gpuc_status give_int(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
@@ -33,6 +44,14 @@ static gpuc_status give_int(const gpuc_value *args, int num_args, gpuc_value *re
     (void)num_args;
     (void)self;
     *ret = gpuc_arg_int(1);
+    return NULL;
+}
+
+static gpuc_status give_handle(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
+{
+    (void)args;
+    (void)num_args;
+    *ret = (gpuc_value){.kind = GPUC_VALUE_HANDLE, .as.handle = self};
     return NULL;
 }
 
@@ -83,6 +102,12 @@ static void names_are_taken_once(gpuc_ctx *ctx, void *arg)
         {&nameless, "lacks a name"},
         {&idle, "'idle' lacks compute"},
         {&endless, "at most 63 bytes"},
+        {&words, "'two words' is no name for an operator: it has letters"},
+        {&empty, "'' is no name for an operator"},
+        {&doubled, "operator 'doubled': attribute 'n' is there twice"},
+        {&unkind, "operator 'unkind': attribute 'n' has no such kind"},
+        {&unfused, "operator 'unfused': there is no pattern 77"},
+        {&backwards, "operator 'backwards' takes 3 to 2 inputs"},
         {NULL, "'op' is NULL"},
     };
     (void)arg;
@@ -105,9 +130,11 @@ static void functions_of_others_are_none(gpuc_ctx *ctx, void *arg)
     gpuc_runtime *rt = runtime_with(&mine);
     assert_null(gpuc_registry_set_fn(rt, "op.int", give_int, NULL, NULL, false));
     assert_null(gpuc_registry_set_fn(rt, "oper", give_int, NULL, NULL, false));
+    assert_null(gpuc_registry_set_fn(rt, "op.handle", give_handle, rt, NULL, false));
     gpuc_ctx_set_runtime(ctx, rt);
     assert_int_equal(gpuc_op_added_count(ctx), 1);
     assert_null(gpuc_op_lookup(ctx, "int"));
+    assert_null(gpuc_op_lookup(ctx, "handle"));
     gpuc_ctx_set_runtime(ctx, NULL);
     gpuc_runtime_release(rt);
 }

@@ -220,6 +220,26 @@ static void test_failed_init(void **unused)
     assert_false(is_open("failing.so"));
 }
 
+/* What it loaded is gone, too, and may be loaded by the program. */
+static void test_failed_outer(void **unused)
+{
+    (void)unused;
+    gpuc_runtime *rt = make_runtime();
+    size_t functions = gpuc_registry_count(rt);
+    for (int i = 0; i < 2; i++) {
+        setenv("GPUC_TEST_OTHER", path_of("good.so"), 1);
+        assert_fails(gpuc_plugin_load(rt, path_of("failing.so")), GPUC_DEVICE_UNAVAILABLE,
+                     "the card is not plugged in");
+        unsetenv("GPUC_TEST_OTHER");
+        assert_int_equal(gpuc_registry_count(rt), functions);
+    }
+    ok(gpuc_plugin_load(rt, path_of("good.so")));
+    gpuc_value args[] = {gpuc_arg_int(1), gpuc_arg_int(2)};
+    assert_int_equal(call_int(gpuc_registry_get(rt, "good.add"), 2, args), 3);
+    gpuc_runtime_release(rt);
+    assert_false(is_open("good.so") || is_open("failing.so"));
+}
+
 static void test_twice(void **unused)
 {
     (void)unused;
@@ -302,6 +322,7 @@ int main(int argc, char **argv)
 #endif
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_failed_init),
+        cmocka_unit_test(test_failed_outer),
         cmocka_unit_test(test_twice),
         cmocka_unit_test(test_name),
         cmocka_unit_test(test_bare),

@@ -586,6 +586,50 @@ static gpuc_stmt store_other(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
     return gpuc_tir_store(ctx, b, 1, &zero, gpuc_tensor_region_load(ctx, out[0], at, 1));
 }
 
+/* Elements of A, which has 4 x 4, and of out. */
+static gpuc_stmt load_outside(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
+                              const gpuc_tensor_region *const *out, void *arg)
+{
+    const int64_t at[] = {0, 2}, zero[] = {0, 0};
+    (void)arg;
+    return gpuc_tensor_region_store(ctx, out[0], zero, gpuc_tensor_region_load(ctx, in[0], at, 3));
+}
+
+static gpuc_stmt store_outside(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
+                               const gpuc_tensor_region *const *out, void *arg)
+{
+    const gpuc_expr at[] = {gpuc_int(ctx, -1), gpuc_int(ctx, 0)};
+    (void)in;
+    (void)arg;
+    return gpuc_tensor_region_store_at(ctx, out[0], at, gpuc_imm(ctx, GPUC_FLOAT32, 0));
+}
+
+static gpuc_stmt load_between(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
+                              const gpuc_tensor_region *const *out, void *arg)
+{
+    const gpuc_expr at[] = {gpuc_imm(ctx, GPUC_FLOAT32, 1.5), gpuc_int(ctx, 0)};
+    (void)arg;
+    return gpuc_tensor_region_store_at(ctx, out[0], at, gpuc_tensor_region_load_at(ctx, in[0], at));
+}
+
+static gpuc_stmt store_unknown(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
+                               const gpuc_tensor_region *const *out, void *arg)
+{
+    const gpuc_expr at[] = {gpuc_int(ctx, 0), gpuc_int(ctx, 0)};
+    (void)in;
+    (void)arg;
+    return gpuc_tensor_region_store_at(ctx, out[0], at, gpuc_var(ctx, "unknown", GPUC_FLOAT32));
+}
+
+static gpuc_stmt call_words(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
+                            const gpuc_tensor_region *const *out, void *arg)
+{
+    const gpuc_expr to = gpuc_tensor_region_address(ctx, out[0], true);
+    (void)in;
+    (void)arg;
+    return gpuc_tir_eval(ctx, gpuc_tir_intrinsic(ctx, GPUC_INT32, "extern", "two words", NULL, 1, &to));
+}
+
 static gpuc_stmt no_statement(gpuc_ctx *ctx, const gpuc_tensor_region *const *in,
                               const gpuc_tensor_region *const *out, void *arg)
 {
@@ -604,6 +648,11 @@ static void bodies_body(gpuc_ctx *ctx, void *arg)
     } rows[] = {
         {store_input, "the update of intrinsic 'bad': its body stores to the input 'A'"},
         {store_other, "the update of intrinsic 'bad': its body uses the buffer 'mine'"},
+        {load_outside, "intrinsic 'bad': index 2 to 4 of dimension 1 of 'a', which has 4 elements there"},
+        {store_outside, "intrinsic 'bad': index -1 of dimension 0 of 'c', which has 4 elements there"},
+        {load_between, "intrinsic 'bad': index 1.5 of dimension 0 of 'a' is of type float32"},
+        {store_unknown, "after the parts of intrinsic 'bad'|'unknown'"},
+        {call_words, "after the parts of intrinsic 'bad'|'two words' cannot name a C function"},
         {no_statement, "the update of intrinsic 'bad' made no statement"},
     };
     (void)arg;

@@ -81,6 +81,7 @@ static void bad_texts(gpuc_ctx *ctx, void *arg)
         {"func f" P "{ A[0] = subgroup_add<float32>(n) }", "'subgroup_add' of int64 has type float32"},
         {"func f" P "{ barrier(n) }", "'barrier' takes 0 operands, not 1"},
         {"func f" P "{ I[0] = extern() }", "an extern call has no name"},
+        {"func f" P "{ I[0] = extern(\"a b\") }", "'a b' cannot name a C function"},
         {"func f" P "{ I[0] = int32(address(&I, 3)) }", "address(&I, 3) is no argument of a C function"},
         {"func f" P "{ let p = const_address(&I, 3)\n extern(\"f\", p) }",
          "const_address(&I, 3) is no argument of a C function"},

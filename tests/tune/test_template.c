@@ -210,7 +210,7 @@ static bool never(void *user, int n, const int64_t *extents)
     return false;
 }
 
-static const int64_t bad_list[] = {7};
+static const int64_t bad_list[] = {7}, huge_list[] = {INT64_C(1) << 33};
 static const int bad_order[] = {0, 0, 1};
 
 typedef struct mistake {
@@ -223,16 +223,20 @@ static void make_mistake(gpuc_ctx *ctx, void *arg)
 {
     const mistake *m = arg;
     gpuc_knobs knobs = {.ctx = ctx};
-    gpuc_stage *st =
-        make_stage(ctx, m->which == 2 || m->which == 3 ? gpuc_var(ctx, "n", GPUC_INT64) : gpuc_int(ctx, 8));
-    gpuc_iter *y = gpuc_stage_axis(st, 0), *x = gpuc_stage_axis(st, 1), *out[4], *loops[] = {y, x, x};
+    int64_t rows = m->which == 17 ? 1 << 30 : m->which == 18 ? (INT64_C(1) << 41) + 1 : 8;
+    gpuc_stage *st = make_stage(ctx, m->which == 2 || m->which == 3 ? gpuc_var(ctx, "n", GPUC_INT64)
+                                                                    : gpuc_int(ctx, rows));
+    gpuc_iter *y = gpuc_stage_axis(st, 0), *x = gpuc_stage_axis(st, 1), *out[12], *loops[] = {y, x, x};
     loops[2] = gpuc_stage_reduce_axis(st, 0);
     const gpuc_split_options none = {.filter = never}, power2 = {.policy = GPUC_SPLIT_POWER2},
                              list = {.policy = GPUC_SPLIT_CANDIDATES,
                                      .no_tail = true,
                                      .num_candidates = 1,
                                      .candidates = bad_list},
-                             empty = {.policy = GPUC_SPLIT_CANDIDATES};
+                             empty = {.policy = GPUC_SPLIT_CANDIDATES},
+                             huge = {.policy = GPUC_SPLIT_CANDIDATES,
+                                     .num_candidates = 1,
+                                     .candidates = huge_list};
     const gpuc_config wrong = {1, &(gpuc_knob_value){"tile_x", 5}};
     switch (m->which) {
     case 0: gpuc_knob_split(&knobs, "tile_x", st, x, &none, 2, out); break;
@@ -257,6 +261,13 @@ static void make_mistake(gpuc_ctx *ctx, void *arg)
         knobs.config = &wrong;
         gpuc_knob_split(&knobs, "tile_x", st, x, NULL, 2, out);
         break;
+    case 14: gpuc_knob_choice(&knobs, "way", 0, 1000000000); break;
+    case 15: gpuc_knob(&knobs, "way", 0, -3, NULL); break;
+    case 16: gpuc_knob(&knobs, "way", 0, 3, NULL); break;
+    case 17: gpuc_knob_split(&knobs, "tile_y", st, y, &none, 12, out); break;
+    case 18: gpuc_knob_split(&knobs, "tile_y", st, y, NULL, 2, out); break;
+    case 19: gpuc_knob_split(&knobs, "tile_x", st, x, &huge, 2, out); break;
+    case 20: gpuc_knob_split(&knobs, "tile_x", st, x, NULL, INT32_MIN, out); break;
     }
 }
 
@@ -276,6 +287,14 @@ static const mistake mistakes[] = {
     {GPUC_INVALID_ARGUMENT, "'a way' is no name for a knob", 11},
     {GPUC_INVALID_ARGUMENT, "'turns' is an old name of the knob 'iterations'", 12},
     {GPUC_INVALID_ARGUMENT, "knob tile_x cannot be 5 here, but one of 1, 2, 3, 4, 6, 8, 12, 24", 13},
+    {GPUC_INVALID_ARGUMENT, "knob way: 1000000000 candidates; there can be 0 to 65536", 14},
+    {GPUC_INVALID_ARGUMENT, "knob way: -3 candidates", 15},
+    {GPUC_INVALID_ARGUMENT, "knob way: its list of candidates is NULL", 16},
+    {GPUC_INVALID_ARGUMENT, "knob tile_y: its filter refuses nearly all splits of 'y' into 12 loops", 17},
+    {GPUC_INVALID_ARGUMENT, "knob tile_y: the divisors of the 2199023255553 iterations of 'y'", 18},
+    {GPUC_INVALID_ARGUMENT,
+     "knob tile_x: candidate 0, (8589934592), has an extent that is below 1 or too large", 19},
+    {GPUC_INVALID_ARGUMENT, "knob tile_x: it makes 1 to 64 loops, not -2147483648", 20},
 };
 
 static void test_mistakes(gpuc_ctx *ctx, void *arg)
@@ -287,9 +306,18 @@ static void test_mistakes(gpuc_ctx *ctx, void *arg)
 
 /* ---- Templates ---- */
 
-typedef enum quirk { PLAIN, BY_RULES, NO_KNOBS, KNOB_IN_SHAPE, OPEN, NO_OUTPUT, COMPUTED_INPUT } quirk;
+typedef enum quirk {
+    PLAIN,
+    BY_RULES,
+    NO_KNOBS,
+    KNOB_IN_SHAPE,
+    OPEN,
+    NO_OUTPUT,
+    COMPUTED_INPUT,
+    TWO_OUTPUTS
+} quirk;
 
-/* out[i] = in[i] + 1, of n elements */
+/* out[i] = in[i] + 1, of n elements; also half of that */
 static void plus_one(gpuc_tune_call *t)
 {
     quirk q = *(const quirk *)t->user;
@@ -306,7 +334,13 @@ static void plus_one(gpuc_tune_call *t)
     if (q == NO_OUTPUT) t->num_out = 0;
     if (q == COMPUTED_INPUT) t->in[0] = t->out[0];
     if (q == BY_RULES || q == NO_OUTPUT) return;
-    t->schedule = gpuc_schedule_create(ctx, 1, t->out);
+    if (q == TWO_OUTPUTS) {
+        gpuc_iter *k = gpuc_te_axis(ctx, n, "k");
+        gpuc_expr of = gpuc_iter_var(k), half = gpuc_imm(ctx, GPUC_FLOAT32, 0.5);
+        gpuc_expr value = gpuc_mul(ctx, gpuc_te_read(ctx, t->out[0], 1, &of), half);
+        t->out[t->num_out++] = gpuc_te_compute(ctx, "half", 1, &k, value);
+    }
+    t->schedule = gpuc_schedule_create(ctx, t->num_out, t->out);
     gpuc_stage *st = gpuc_schedule_stage(t->schedule, t->out[0]);
     gpuc_iter *loops[2];
     const gpuc_split_options powers = {.policy = GPUC_SPLIT_POWER2, .max_factor = 64};
@@ -314,7 +348,8 @@ static void plus_one(gpuc_tune_call *t)
 }
 
 static const gpuc_attr_spec params[] = {{.name = "n", .kind = GPUC_ATTR_INT, .i = 96}, {0}};
-static const quirk quirks[] = {PLAIN, BY_RULES, NO_KNOBS, KNOB_IN_SHAPE, OPEN, NO_OUTPUT, COMPUTED_INPUT};
+static const quirk quirks[] = {PLAIN, BY_RULES,  NO_KNOBS,       KNOB_IN_SHAPE,
+                               OPEN,  NO_OUTPUT, COMPUTED_INPUT, TWO_OUTPUTS};
 #define TEMPLATE(text, q)                                                                                    \
     {                                                                                                        \
         .name = text, .params = params, .body = plus_one, .user = (void *)&quirks[q]                         \
@@ -325,7 +360,8 @@ static const gpuc_tune_template plain = TEMPLATE("test.plain", PLAIN),
                                 in_shape = TEMPLATE("in_shape", KNOB_IN_SHAPE),
                                 open_size = TEMPLATE("open", OPEN),
                                 no_output = TEMPLATE("no_output", NO_OUTPUT),
-                                computed = TEMPLATE("computed", COMPUTED_INPUT);
+                                computed = TEMPLATE("computed", COMPUTED_INPUT),
+                                two_outputs = TEMPLATE("two_outputs", TWO_OUTPUTS);
 
 static const char *const targets[] = {"c", "opencl", "vulkan"};
 
@@ -457,6 +493,8 @@ static void test_build(gpuc_ctx *ctx, void *arg)
         gpuc_tune_tasks tasks = extract(ctx, &plain, targets[i], NULL);
         const gpuc_config config = {1, &(gpuc_knob_value){"tile", 32}};
         if (i == 0) assert_true(gpuc_tune_build(ctx, &tasks.at[0], tasks.target, &config).size > 0);
+        tasks = extract(ctx, &two_outputs, targets[i], NULL);
+        if (i == 0) assert_true(gpuc_tune_build(ctx, &tasks.at[0], tasks.target, &config).size > 0);
         assert_true(
             gpuc_tune_build_reference(ctx, &tasks.at[0], gpuc_target_parse(ctx, "c -cflags=-O1", NULL)).size >
             0);
@@ -497,7 +535,50 @@ static void test_refused(gpuc_ctx *ctx, void *arg)
         fx_expect(ctx, GPUC_INVALID_ARGUMENT, all[i].words, refuse, (void *)&all[i]);
 }
 
+typedef enum lack { NO_TARGET, NO_TEXTS, NO_TEXT, NEGATIVE, NO_MEASURE, NO_KNOB, NEGATIVE_CONFIG } lack;
+
+static void leave_out(gpuc_ctx *ctx, void *arg)
+{
+    const char *none = NULL;
+    const gpuc_target *c = gpuc_target_parse(ctx, "c", NULL);
+    const gpuc_tune_options nothing = {0};
+    const gpuc_tune_records no_records = {0};
+    const gpuc_config unnamed = {1, &(gpuc_knob_value){NULL, 4}}, negative = {-1, NULL};
+    gpuc_tune_progress p;
+    gpuc_tune_tasks tasks = extract(ctx, &plain, "c", NULL);
+    switch (*(const lack *)arg) {
+    case NO_TARGET: gpuc_tune_extract_template(ctx, &plain, NULL, NULL, &tasks); break;
+    case NO_TEXTS: gpuc_tune_extract_templates(ctx, 1, NULL, c, &tasks); break;
+    case NO_TEXT: gpuc_tune_extract_templates(ctx, 1, &none, c, &tasks); break;
+    case NEGATIVE: gpuc_tune_extract_templates(ctx, -1, &none, c, &tasks); break;
+    case NO_MEASURE: gpuc_tune_run(ctx, &tasks, &no_records, &nothing, &p); break;
+    case NO_KNOB: gpuc_tune_build(ctx, &tasks.at[0], c, &unnamed); break;
+    case NEGATIVE_CONFIG: gpuc_tune_build(ctx, &tasks.at[0], c, &negative); break;
+    }
+}
+
+static void test_left_out(gpuc_ctx *ctx, void *arg)
+{
+    static const char *const words[] = {
+        [NO_TARGET] = "tasks of templates: the target is NULL",
+        [NO_TEXTS] = "tasks of templates: their list, or one of it, is NULL",
+        [NO_TEXT] = "tasks of templates: their list, or one of it, is NULL",
+        [NEGATIVE] = "tasks of templates: their number is negative",
+        [NO_MEASURE] = "the search: measure is NULL",
+        [NO_KNOB] = "a knob whose name is NULL",
+        [NEGATIVE_CONFIG] = "a configuration has -1 values",
+    };
+    (void)arg;
+    for (lack l = NO_TARGET; l <= NEGATIVE_CONFIG; l++)
+        fx_expect(ctx, GPUC_INVALID_ARGUMENT, words[l], leave_out, &l);
+}
+
 /* ---- The registry ---- */
+
+static const gpuc_attr_spec twice[] = {{.name = "n", .kind = GPUC_ATTR_INT},
+                                       {.name = "n", .kind = GPUC_ATTR_INT},
+                                       {0}},
+                            spaced[] = {{.name = "a b", .kind = GPUC_ATTR_INT}, {0}};
 
 static void find_nothing(gpuc_ctx *ctx, void *arg)
 {
@@ -525,6 +606,14 @@ static void test_registered(gpuc_ctx *ctx, void *arg)
                     "there is a template 'test.plain' already");
     fx_check_status(gpuc_tune_template_register(rt, &(gpuc_tune_template){.name = "a b", .body = plus_one}),
                     GPUC_INVALID_ARGUMENT, "'a b' is no name for a template");
+    fx_check_status(gpuc_tune_template_register(rt, &(gpuc_tune_template){.name = "3d", .body = plus_one}),
+                    GPUC_INVALID_ARGUMENT, "begins with a letter or '_'");
+    fx_check_status(gpuc_tune_template_register(
+                        rt, &(gpuc_tune_template){.name = "b", .params = twice, .body = plus_one}),
+                    GPUC_INVALID_ARGUMENT, "template 'b': attribute 'n' is there twice");
+    fx_check_status(gpuc_tune_template_register(
+                        rt, &(gpuc_tune_template){.name = "b", .params = spaced, .body = plus_one}),
+                    GPUC_INVALID_ARGUMENT, "template 'b': attribute 'a b' has no possible name");
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "the template is NULL", without_template, NULL);
     fx_check_status(gpuc_tune_template_register(rt, &(gpuc_tune_template){.name = "b"}),
                     GPUC_INVALID_ARGUMENT, "template 'b' has no body");
@@ -547,9 +636,9 @@ static void test_registered(gpuc_ctx *ctx, void *arg)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {fx_test(test_split),    fx_test(test_own_split), fx_test(test_reorder),
-                                       fx_test(test_annotate), fx_test(test_mistakes),  fx_test(test_tasks),
-                                       fx_test(test_search),   fx_test(test_func),      fx_test(test_build),
-                                       fx_test(test_refused),  fx_test(test_registered)};
+    const struct CMUnitTest tests[] = {
+        fx_test(test_split),    fx_test(test_own_split), fx_test(test_reorder),  fx_test(test_annotate),
+        fx_test(test_mistakes), fx_test(test_tasks),     fx_test(test_search),   fx_test(test_func),
+        fx_test(test_build),    fx_test(test_refused),   fx_test(test_left_out), fx_test(test_registered)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

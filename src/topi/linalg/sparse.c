@@ -41,8 +41,10 @@ static gpuc_stmt each_of_row(const sparse *s, gpuc_expr row, gpuc_expr j, gpuc_s
 {
     gpuc_ctx *ctx = s->ctx;
     gpuc_expr from = gpuc_var(ctx, "from", GPUC_INT32), none = gpuc_topi_par_i32(ctx, 0);
-    gpuc_expr to = begin_of(s, gpuc_add(ctx, row, gpuc_int(ctx, 1))),
-              all = gpuc_topi_par_to_i32(ctx, s->data->shape[0]);
+    gpuc_expr to = begin_of(s, gpuc_add(ctx, row, gpuc_int(ctx, 1))), all = s->data->shape[0];
+    if (s->columns) /* without columns there is nothing for them to be multiplied with */
+        all = gpuc_select(ctx, gpuc_lt(ctx, gpuc_int(ctx, 0), s->columns), all, gpuc_int(ctx, 0));
+    all = gpuc_topi_par_to_i32(ctx, all);
     gpuc_expr count =
         gpuc_topi_par_clamp(ctx, gpuc_sub(ctx, to, from), none, all); /* says that it has a bound */
     gpuc_stmt loop = gpuc_tir_for_(ctx, j, from, count, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, body);
@@ -154,10 +156,13 @@ static gpuc_expr column_of(const sparse *s, gpuc_expr j)
     return position(s->ctx, s->indices, j, gpuc_int(s->ctx, 0), one_less(s->ctx, s->rows));
 }
 
-static gpuc_stmt add_to(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_expr at, gpuc_expr more)
+/* Rows may overlap, and have more elements than there are: sums of more count as that many, so that none leaves its type. */
+static gpuc_stmt add_to(const sparse *s, const gpuc_tir_buffer *b, gpuc_expr at, gpuc_expr more)
 {
-    return gpuc_tir_store1(ctx, b, at,
-                           gpuc_add(ctx, gpuc_tir_load1(ctx, b, at), gpuc_cast(ctx, b->dtype, more)));
+    gpuc_ctx *ctx = s->ctx;
+    gpuc_expr all = gpuc_cast(ctx, b->dtype, s->data->shape[0]), part = gpuc_cast(ctx, b->dtype, more);
+    gpuc_expr before = gpuc_min(ctx, gpuc_tir_load1(ctx, b, at), gpuc_sub(ctx, all, part));
+    return gpuc_tir_store1(ctx, b, at, gpuc_add(ctx, before, part));
 }
 
 /* Counts the elements of each column, adds these up, then puts each element behind those before it. The matrix has as many
@@ -176,18 +181,18 @@ static gpuc_stmt transpose_body(const sparse *s, gpuc_tir_buffer *const *out, co
                          gpuc_tir_store1(ctx, out[1], k, gpuc_imm_int(ctx, out[1]->dtype, 0))};
     gpuc_expr counted = gpuc_add(ctx, gpuc_topi_par_index(ctx, column_of(s, j)), one);
     gpuc_stmt sum[] = {
-        add_to(ctx, out[2], after, gpuc_tir_load1(ctx, out[2], row)),
+        add_to(s, out[2], after, gpuc_tir_load1(ctx, out[2], row)),
         gpuc_tir_store1(ctx, next, row, gpuc_topi_par_to_i32(ctx, gpuc_tir_load1(ctx, out[2], row)))};
     gpuc_stmt put[] = {gpuc_tir_store1(ctx, out[0], to, gpuc_tir_load1(ctx, s->data, from)),
                        gpuc_tir_store1(ctx, out[1], to, gpuc_cast(ctx, out[1]->dtype, row))};
     gpuc_stmt store = gpuc_tir_if_(ctx, gpuc_lt(ctx, to, all), gpuc_tir_seq(ctx, 2, put), NULL);
     gpuc_stmt move[] = {gpuc_tir_let(ctx, at, gpuc_tir_load1(ctx, next, of), store),
-                        add_to(ctx, next, of, one)};
+                        add_to(s, next, of, one)};
     gpuc_stmt moved = gpuc_tir_let(ctx, column, column_of(s, j), gpuc_tir_seq(ctx, 2, move));
     gpuc_stmt steps[] = {
         gpuc_topi_par_serial(ctx, row, gpuc_add(ctx, s->rows, one), clear),
         gpuc_topi_par_serial(ctx, k, all, gpuc_tir_seq(ctx, 2, unset)),
-        gpuc_topi_par_serial(ctx, row, s->rows, each_of_row(s, row, j, add_to(ctx, out[2], counted, one))),
+        gpuc_topi_par_serial(ctx, row, s->rows, each_of_row(s, row, j, add_to(s, out[2], counted, one))),
         gpuc_topi_par_serial(ctx, row, s->rows, gpuc_tir_seq(ctx, 2, sum)),
         gpuc_topi_par_serial(ctx, row, s->rows, each_of_row(s, row, j, moved)),
     };

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
 #include <stdlib.h>
 
 #include "ref.h"
@@ -21,7 +22,7 @@ static void dense(ref_call *c)
                 to = within(indptr->v[row / h + 1], data->dims[0]);
         double sum = 0;
         for (int64_t j = from; j < to; j++)
-            for (int64_t k = 0; k < w; k++)
+            for (int64_t k = 0; k < w && columns > 0; k++)
                 sum += data->v[(j * h + row % h) * w + k] *
                        x->v[of * columns + within(indices->v[j] * (double)w + (double)k, columns - 1)];
         y->v[i] = sum;
@@ -50,7 +51,7 @@ static void transpose(ref_call *c)
             }
         }
         for (int64_t row = 0; pass == 0 && row < n; row++) {
-            c->out[2].v[row + 1] += c->out[2].v[row];
+            c->out[2].v[row + 1] = fmin(c->out[2].v[row + 1] + c->out[2].v[row], (double)all);
             at[row] = (int64_t)c->out[2].v[row];
         }
     }

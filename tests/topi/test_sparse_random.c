@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* test_topi_sparse_random TARGET [CASES [SEED]]: sparse matrices whose rows may overlap, and random numbers, of odd and of no
+ * extents, beside their references. */
+#include <stdlib.h>
+
+#include "../codegen/run.h"
+#include "on_device.h"
+
+static int cases = 12;
+static uint64_t first = 1;
+
+static const char *one_of(fx_rng *r, int n, const char *const *of)
+{
+    return of[fx_below(r, n)];
+}
+
+static const char *const floats[] = {"float32", "float16", "float64", "bfloat16"}, *const positions[] = {
+                                                                                       "int32", "int64"};
+
+static int extent(fx_rng *r)
+{
+    static const int some[] = {0, 1, 2, 3, 5, 8, 17, 33};
+    return some[fx_below(r, 8)];
+}
+
+static op_case sparse_dense(gpuc_ctx *ctx, fx_rng *r)
+{
+    const char *t = one_of(r, 4, floats), *block = "";
+    int n = extent(r);
+    if (fx_below(r, 2)) block = gpuc_ctx_printf(ctx, ", %d, %d", fx_below(r, 4), fx_below(r, 4));
+    return (op_case){.op = "nn.sparse_dense",
+                     .attrs = fx_below(r, 2) ? "sparse_lhs=1" : "",
+                     .in = gpuc_ctx_printf(ctx, "%s[%d, %d] %s[%d%s] %s[%d] %s[%d]", t, extent(r), extent(r),
+                                           t, n, block, one_of(r, 2, positions), n, one_of(r, 2, positions),
+                                           1 + extent(r)),
+                     .lo = -2,
+                     .hi = 9};
+}
+
+static op_case sparse_transpose(gpuc_ctx *ctx, fx_rng *r)
+{
+    int n = extent(r);
+    return (op_case){.op = "nn.sparse_transpose",
+                     .attrs = "",
+                     .in =
+                         gpuc_ctx_printf(ctx, "%s[%d] %s[%d] %s[%d]", one_of(r, 4, floats), n,
+                                         one_of(r, 2, positions), n, one_of(r, 2, positions), 1 + extent(r)),
+                     .lo = -2,
+                     .hi = 9};
+}
+
+/* "out_shape=[3, 0]" */
+static const char *shape(gpuc_ctx *ctx, fx_rng *r)
+{
+    const char *text = "";
+    for (int i = 0, n = fx_below(r, 4); i < n; i++)
+        text = gpuc_ctx_printf(ctx, "%s%s%d", text, i ? ", " : "", extent(r));
+    return gpuc_ctx_printf(ctx, "out_shape=[%s]", text);
+}
+
+/* Counters at their ends, too. */
+static op_case words(gpuc_ctx *ctx, fx_rng *r)
+{
+    static const double from[] = {0, 1, 4e9, 18446744073709547520.0},
+                        to[] = {1, 9, 4e10, 18446744073709549568.0};
+    int range = fx_below(r, 4);
+    op_case c = {.op = "random.threefry_split", .in = "uint64[10]", .lo = from[range], .hi = to[range]};
+    if (fx_below(r, 3)) c.op = "random.threefry_generate", c.attrs = shape(ctx, r);
+    return c;
+}
+
+static op_case numbers(gpuc_ctx *ctx, fx_rng *r)
+{
+    const char *t = floats[2 * fx_below(r, 2)];
+    return (op_case){.op = fx_below(r, 2) ? "random.uniform" : "random.normal",
+                     .attrs = gpuc_ctx_printf(ctx, "%s out_dtype=%s", shape(ctx, r), t),
+                     .in = gpuc_ctx_printf(ctx, "uint64[10] %s[] %s[]", t, t),
+                     .tolerance = 1e-5};
+}
+
+static op_case multinomial(gpuc_ctx *ctx, fx_rng *r)
+{
+    return (op_case){
+        .op = "random.multinomial",
+        .attrs = gpuc_ctx_printf(ctx, "num_samples=%d", extent(r)),
+        .in = gpuc_ctx_printf(ctx, "uint64[10] %s[%d, %d]", one_of(r, 4, floats), extent(r), 1 + extent(r)),
+        .lo = -1,
+        .hi = 3};
+}
+
+static void draw(gpuc_ctx *ctx, void *arg)
+{
+    static op_case (*const makers[])(gpuc_ctx *, fx_rng *) = {sparse_dense, sparse_transpose, words, numbers,
+                                                              multinomial};
+    fx_rng r = {*(uint64_t *)arg * UINT64_C(0x9e3779b97f4a7c15)};
+    const op_case c = makers[*(uint64_t *)arg % 5](ctx, &r);
+    on_device_check_all(&c, 1);
+}
+
+static void at_random(void **state)
+{
+    (void)state;
+    for (uint64_t seed = first; seed < first + (uint64_t)cases; seed++) run_in_ctx(draw, &seed);
+}
+
+int main(int argc, char **argv)
+{
+    if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
+    if (argc > 2) cases = atoi(argv[2]);
+    if (argc > 3) first = strtoull(argv[3], NULL, 10);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(at_random)};
+    return run_end(cmocka_run_group_tests(tests, NULL, NULL));
+}
