@@ -9,7 +9,6 @@
 #include "autoschedule/rules.h"
 
 enum { ROWS, LINES, COLUMNS, KINDS };
-enum { BANKS = 32 }; /* of shared memory, on every GPU of today */
 
 typedef struct operand {
     gpuc_tensor *tensor;
@@ -148,6 +147,16 @@ static bool find_operands(const gpuc_rules *r, const gpuc_te_op *op, staged_shap
     return s->rows.tensor && s->columns.tensor;
 }
 
+/* The reduce axis of a convolution that is staged in parts: channels, but of large windows the longest. */
+static int staged_axis(const gpuc_rules *r, const gpuc_te_op *op)
+{
+    int longest = 0;
+    if (gpuc_rules_product(op->num_reduce - 1, op->reduce + 1) <= r->constants->staged_steps) return 0;
+    for (int i = 1; i < op->num_reduce; i++)
+        if (gpuc_rules_extent(op->reduce[i]) > gpuc_rules_extent(op->reduce[longest])) longest = i;
+    return longest;
+}
+
 static bool find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_te_op *out,
                        staged_shape *s)
 {
@@ -159,12 +168,13 @@ static bool find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, const 
     if (!gpuc_is_float(gpuc_te_dtype(reduction))) return false;
     bool conv = tag == GPUC_TAG_CONV;
     *s = (staged_shape){.axis = {conv ? 1 : n - 2, conv && n > 3 ? n - 2 : -1, n - 1},
-                        .steps = conv ? 0 : op->num_reduce - 1,
+                        .steps = op->num_reduce - 1,
                         .others = 1,
                         .window = 1,
                         .lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(reduction)),
                         .known = gpuc_rules_product(n, out->axes) > 0};
     if (conv && n < 3) return false;
+    if (conv) s->steps = staged_axis(r, op);
     for (int k = 0; k < KINDS; k++)
         s->extent[k] = s->axis[k] < 0 ? 1 : gpuc_rules_likely_product(1, &out->axes[s->axis[k]]);
     for (int i = 0; i < n; i++)
@@ -212,7 +222,7 @@ static int64_t shared_bytes(const gpuc_rules *r, const gpuc_te_op *op, const sta
                             const staged_tile *t)
 {
     enum { ALIGN = 16 };
-    int64_t bytes = 0, apart = BANKS + r->constants->staged_apart;
+    int64_t bytes = 0, apart = 2 * r->constants->staged_apart;
     for (int i = 0; i < 2; i++) {
         const operand *o = i ? &s->columns : &s->rows;
         gpuc_dtype type = gpuc_te_dtype(o->tensor);
@@ -365,7 +375,7 @@ static void copy_operand(const gpuc_rules *r, const staged_tile *t, const operan
             if (i != o->across) layout = gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + i);
         gpuc_stage_transform_layout(st, gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + o->across));
         int last = o->across == n - 1 ? n - 2 : n - 1;
-        gpuc_stage_storage_align(st, last, BANKS, r->constants->staged_apart);
+        gpuc_stage_storage_align(st, last, 2 * r->constants->staged_apart, r->constants->staged_apart);
     }
     bool vectors = lanes > 1 && o->across == n - 1 &&
                    gpuc_expr_is_int(gpuc_te_shape(o->tensor)[n - 1], &length) && length % lanes == 0;
@@ -480,9 +490,10 @@ static void compute(const gpuc_rules *r, const staged_shape *s, staged_tile *t, 
     int m = 0, n = gpuc_stage_num_axes(sum), reduced = gpuc_stage_num_reduce(sum);
     gpuc_stage_split(sum, gpuc_stage_reduce_axis(sum, s->steps), t->steps, &staged, &step);
     order[m++] = staged;
-    order[m++] = step;
+    if (s->window > 1) order[m++] = step;
     for (int i = 0; i < reduced; i++)
         if (i != s->steps) order[m++] = gpuc_stage_reduce_axis(sum, i);
+    if (s->window == 1) order[m++] = step;
     if (gpuc_rules_extent(order[m - 1]) > r->constants->staged_unrolled)
         gpuc_stage_split(sum, order[m - 1], r->constants->staged_unrolled, &order[m - 1], &order[m]), m++;
     gpuc_iter *last = order[m - 1];
