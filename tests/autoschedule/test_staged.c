@@ -434,6 +434,26 @@ static const staged_case cases[] = {
      {N(1, 3, 5, 8, 11), N(9, 3, 2, 3, 2)},
      RELU,
      1},
+    /* a large window, staged line by line */
+    {"nn.conv2d",
+     "strides=[12, 12] padding=[0, 0, 0, 0] dilation=[1, 1]",
+     GPUC_FLOAT32,
+     {N(1, 2, 48, 48), N(16, 2, 12, 12)},
+     NOTHING,
+     1},
+    /* readers of parts of rows, which are rounded up to 16 */
+    {"nn.conv2d",
+     "strides=[1, 1] padding=[0, 1, 0, 1] dilation=[1, 1]",
+     GPUC_FLOAT64,
+     {N(1, 4, 9, 10), N(9, 4, 1, 3)},
+     RESHAPE,
+     2},
+    {"nn.conv2d",
+     "strides=[1, 1] padding=[0, 1, 0, 1] dilation=[1, 1]",
+     GPUC_FLOAT32,
+     {N(1, 4, 9, 10), N(9, 4, 1, 3)},
+     RESHAPE,
+     2},
     {"nn.conv2d",
      "strides=[1, 1] padding=[1, 1, 1, 1] dilation=[1, 1] groups=2",
      GPUC_FLOAT32,
@@ -469,7 +489,7 @@ static void by_default(void **state)
     assert_int_equal(failed, 0);
 }
 
-static int count = 60;
+static int count = 30;
 static uint64_t first = 1;
 
 static const char *numbers(gpuc_ctx *ctx, fx_rng *r, int n, int lo, int count_of)

@@ -76,10 +76,10 @@ static op_case transposed(gpuc_ctx *ctx, fx_rng *r)
     const char *type = random_type(r), *window = "";
     for (int i = 0; i < rank; i++) window = gpuc_ctx_printf(ctx, "%s, %d", window, 2 + fx_below(r, 3));
     return (op_case){.op = gpuc_ctx_printf(ctx, "nn.conv%dd_transpose", rank),
-                     .attrs = gpuc_ctx_printf(ctx, "strides=%s padding=%s dilation=%s groups=%d",
-                                              numbers(ctx, r, rank, 1, 3, false),
-                                              numbers(ctx, r, 2 * rank, 0, 2, false),
-                                              numbers(ctx, r, rank, 1, 2, false), groups),
+                     .attrs = gpuc_ctx_printf(
+                         ctx, "strides=%s padding=%s dilation=%s output_padding=%s groups=%d",
+                         numbers(ctx, r, rank, 1, 3, false), numbers(ctx, r, 2 * rank, 0, 2, false),
+                         numbers(ctx, r, rank, 1, 2, false), numbers(ctx, r, rank, 0, 1, true), groups),
                      .in = gpuc_ctx_printf(ctx, "%s[%d, %d%s] %s[%d, %d%s]", type, 1 + fx_below(r, 2),
                                            6 * groups, space(ctx, r, rank, rank == 1 ? 60 : 20), type,
                                            6 * groups, 1 + fx_below(r, 17), window)};
