@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products and convolutions of floats on GPUs. A group computes a tile of the output: some rows, lines and columns. What
+/* Products of floats, and convolutions, on GPUs. A group computes a tile of the output: some rows, lines and columns. What
  * it reads in some steps of the sum is staged in shared memory; each thread keeps the sums of some rows by a vector of
  * columns in registers (V. Volkov, J. Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", 2008). Where groups
  * would be few and sums are long, parts of each sum are other groups' work, and another kernel adds them. */
@@ -135,8 +135,10 @@ static bool find_operands(const gpuc_rules *r, const gpuc_te_op *op, staged_shap
     int step = op->num_axes + s->steps;
     for (int i = 0; i < 2; i++) {
         operand o;
-        if (!gpuc_is_float(gpuc_te_dtype(op->inputs[i])) || !find_steps(r, op, s, op->inputs[i], &o))
+        gpuc_dtype type = gpuc_te_dtype(op->inputs[i]);
+        if (gpuc_is_bool(type) || gpuc_is_float(type) != gpuc_is_float(gpuc_te_dtype(op->outputs[0])))
             return false;
+        if (!find_steps(r, op, s, op->inputs[i], &o)) return false;
         bool rows = depends(op, &o, s->axis[ROWS]), columns = depends(op, &o, s->axis[COLUMNS]);
         if (rows == columns || (rows && depends(op, &o, s->axis[LINES]))) return false;
         o.across = dimension(op, &o, s->axis[rows ? ROWS : COLUMNS]);
@@ -165,8 +167,9 @@ static bool find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, const 
     int n = op->num_axes;
     if ((tag != GPUC_TAG_CONV && tag != GPUC_TAG_MATMUL) || gpuc_rules_channels_last(reduction)) return false;
     if (n < 2 || op->num_inputs != 2 || op->num_outputs != 1 || !op->num_reduce) return false;
-    if (!gpuc_is_float(gpuc_te_dtype(reduction))) return false;
     bool conv = tag == GPUC_TAG_CONV;
+    gpuc_dtype type = gpuc_te_dtype(reduction); /* products of small integers are dot products */
+    if (!gpuc_is_float(type) && !(conv && gpuc_is_integer(type) && type.bits == 32)) return false;
     *s = (staged_shape){.axis = {conv ? 1 : n - 2, conv && n > 3 ? n - 2 : -1, n - 1},
                         .steps = op->num_reduce - 1,
                         .others = 1,
@@ -218,6 +221,13 @@ static int64_t num_staged(const gpuc_te_op *op, const staged_shape *s, const sta
     return count;
 }
 
+static bool computes(const gpuc_target *t, gpuc_dtype type)
+{
+    if (gpuc_is_coded(type)) return false;
+    if (gpuc_is_float(type)) return type.bits != 16 || t->float16;
+    return type.bits == 8 ? t->int8 : type.bits == 16 ? t->int16 : true;
+}
+
 static int64_t shared_bytes(const gpuc_rules *r, const gpuc_te_op *op, const staged_shape *s,
                             const staged_tile *t)
 {
@@ -227,8 +237,7 @@ static int64_t shared_bytes(const gpuc_rules *r, const gpuc_te_op *op, const sta
         const operand *o = i ? &s->columns : &s->rows;
         gpuc_dtype type = gpuc_te_dtype(o->tensor);
         bool turned = o->across != gpuc_te_ndim(o->tensor) - 1;
-        if (gpuc_is_coded(type) || (type.bits == 16 && !r->target->float16))
-            type = GPUC_FLOAT32; /* as it is held */
+        if (!computes(r->target, type)) type = GPUC_FLOAT32; /* it is held as 32 bits */
         bytes += (int64_t)gpuc_dtype_bytes(type) * num_staged(op, s, t, o, turned ? apart : 0) + ALIGN - 1;
     }
     return bytes;

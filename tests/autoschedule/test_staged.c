@@ -13,7 +13,8 @@
 
 #define TARGET                                                                                               \
     "vulkan -max_num_threads=%d -max_threads_x=%d -max_threads_y=%d -max_shared_memory=%d "                  \
-    "-max_storage_buffers=8 -float64=1 -float16=%d -storage16=1 -num_cores=%d -max_iterations=0"
+    "-max_storage_buffers=8 -float64=1 -float16=%d -int8=%d -storage8=1 -storage16=1 -num_cores=%d "         \
+    "-max_iterations=0"
 
 static const struct {
     int threads, x, y, shared, halves, cores;
@@ -157,6 +158,12 @@ static void put(gpuc_dtype t, void *at, size_t i, int v)
     float single = (float)v;
     double whole = v;
     uint16_t half = (uint16_t)(halves[v < 0 ? -v : v] | (v < 0 ? 0x8000 : 0));
+    int8_t byte = (int8_t)v;
+    if (gpuc_is_integer(t)) {
+        memcpy((char *)at + i * gpuc_dtype_bytes(t), t.bits == 8 ? (void *)&byte : (void *)&v,
+               gpuc_dtype_bytes(t));
+        return;
+    }
     if (t.bits == 64) memcpy((double *)at + i, &whole, 8);
     if (t.bits == 32) memcpy((float *)at + i, &single, 4);
     if (t.bits == 16) memcpy((uint16_t *)at + i, &half, 2);
@@ -277,7 +284,8 @@ static void compare(gpuc_ctx *ctx, job *j)
     const gpuc_target *t = gpuc_target_parse(
         ctx,
         gpuc_ctx_printf(ctx, TARGET, targets[j->target].threads, targets[j->target].x, targets[j->target].y,
-                        targets[j->target].shared, targets[j->target].halves, targets[j->target].cores),
+                        targets[j->target].shared, targets[j->target].halves, targets[j->target].halves,
+                        targets[j->target].cores),
         NULL);
     function plain, f;
     gpuc_tir_arg want[MAX_ARGS], got[MAX_ARGS];
@@ -454,6 +462,20 @@ static const staged_case cases[] = {
      {N(1, 4, 9, 10), N(9, 4, 1, 3)},
      RESHAPE,
      2},
+    /* integers */
+    {"nn.conv2d",
+     "strides=[1, 1] padding=[1, 1, 1, 1] dilation=[1, 1] out_dtype=int32",
+     GPUC_INT8,
+     {N(1, 12, 12, 12), N(16, 12, 3, 3)},
+     RELU,
+     1},
+    {"nn.conv2d",
+     "strides=[2, 2] padding=[1, 1, 1, 1] dilation=[1, 1]",
+     GPUC_INT32,
+     {N(1, 5, 15, 17), N(12, 5, 3, 3)},
+     NOTHING,
+     1},
+    {"nn.matmul", "out_dtype=int32", GPUC_INT8, {N(32, 32), N(32, 32)}, NOTHING, 0},
     {"nn.conv2d",
      "strides=[1, 1] padding=[1, 1, 1, 1] dilation=[1, 1] groups=2",
      GPUC_FLOAT32,
@@ -555,8 +577,10 @@ static void at_random(void **state)
         assert_null(gpuc_ctx_create(NULL, &ctx));
         fx_rng r = {(first + (uint64_t)i) * 7919};
         staged_case c = fx_below(&r, 3) ? convolution(ctx, &r) : product(&r);
-        int type = fx_below(&r, 6);
-        c.type = type == 0 ? GPUC_FLOAT64 : type == 1 ? GPUC_FLOAT16 : GPUC_FLOAT32;
+        static const gpuc_dtype types[] = {GPUC_FLOAT32, GPUC_FLOAT32, GPUC_FLOAT32, GPUC_FLOAT64,
+                                           GPUC_FLOAT16, GPUC_INT32,   GPUC_INT8};
+        c.type = types[fx_below(&r, 7)];
+        if (c.type.bits == 8) c.attrs = gpuc_ctx_printf(ctx, "%s out_dtype=int32", c.attrs);
         c.after = (after)fx_below(&r, AFTER_COUNT);
         for (int k = 0; k < 2; k++) {
             job j = {.c = &c, .target = fx_below(&r, TARGETS), .rng = {fx_next(&r)}, .at_random = k};
