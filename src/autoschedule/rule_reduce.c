@@ -281,7 +281,7 @@ static void along_outputs(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tens
     n = spatial_axes(inner, loops);
     gpuc_iter *last = loops[n - 1], *few = NULL, *vector;
     n = n - 1 + reduce_axes(inner, loops + n - 1);
-    if (r->kind != GPUC_CLASS_GPU && p.lanes > 1 && n > 0) {
+    if (r->constants->reduce_streams > 0 && p.lanes > 1 && n > 0) {
         int64_t steps = steps_of(r, gpuc_rules_extent(loops[n - 1]));
         if (steps > 1) gpuc_stage_split(inner, loops[n - 1], steps, &loops[n - 1], &few);
     }
@@ -411,7 +411,7 @@ static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out
     piece p = piece_of(r, reduction);
     if (asks && outputs > 0) parts = ask_parts(r, parts, values);
     const gpuc_constants *c = r->constants;
-    int64_t step = columns && r->kind != GPUC_CLASS_GPU ? c->reduce_streams : c->reduce_part,
+    int64_t step = columns && c->reduce_streams > 0 ? c->reduce_streams : c->reduce_part,
             part = parts > 1 ? ceil_div(ceil_div(values, parts), step) * step : values;
     bool open = asks && outputs > 0 && values == 0;
     if (open) part = open_part(r, reduction, outputs, columns);

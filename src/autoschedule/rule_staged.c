@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products and convolutions of floats on GPUs. A group computes a tile of the output: some rows, lines and columns. What
+/* Products of floats, and convolutions, on GPUs. A group computes a tile of the output: some rows, lines and columns. What
  * it reads in some steps of the sum is staged in shared memory; each thread keeps the sums of some rows by a vector of
- * columns in registers (V. Volkov, J. Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", 2008). */
+ * columns in registers (V. Volkov, J. Demmel, "Benchmarking GPUs to Tune Dense Linear Algebra", 2008). Where groups
+ * would be few and sums are long, parts of each sum are other groups' work, and another kernel adds them. */
 #include <string.h>
 
 #include "arith/arith.h"
 #include "autoschedule/rules.h"
 
 enum { ROWS, LINES, COLUMNS, KINDS };
-enum { BANKS = 32 }; /* of shared memory, on every GPU of today */
 
 typedef struct operand {
     gpuc_tensor *tensor;
@@ -22,11 +22,14 @@ typedef struct staged_tile {
     int64_t rows;           /* of a thread */
     int64_t threads[KINDS]; /* of a group, along each; columns: each has a vector */
     int64_t steps;          /* of the sum that are staged at a time */
+    int64_t parts;          /* of the sum, which other groups make */
 } staged_tile;
 
 typedef struct staged_shape {
-    int axis[KINDS]; /* of the output; lines: -1: there are none */
-    int64_t extent[KINDS], others;
+    int axis[KINDS];           /* of the sums; lines: -1: there are none */
+    int64_t extent[KINDS];     /* of what reads the sums, whose own rows may be longer */
+    int64_t others;            /* points of the other axes */
+    bool known;                /* all extents are */
     int steps;                 /* the reduce axis that is staged in parts */
     int64_t num_steps, window; /* its extent, and the product of those of the others */
     int lanes;                 /* of a vector of columns */
@@ -132,8 +135,10 @@ static bool find_operands(const gpuc_rules *r, const gpuc_te_op *op, staged_shap
     int step = op->num_axes + s->steps;
     for (int i = 0; i < 2; i++) {
         operand o;
-        if (!gpuc_is_float(gpuc_te_dtype(op->inputs[i])) || !find_steps(r, op, s, op->inputs[i], &o))
+        gpuc_dtype type = gpuc_te_dtype(op->inputs[i]);
+        if (gpuc_is_bool(type) || gpuc_is_float(type) != gpuc_is_float(gpuc_te_dtype(op->outputs[0])))
             return false;
+        if (!find_steps(r, op, s, op->inputs[i], &o)) return false;
         bool rows = depends(op, &o, s->axis[ROWS]), columns = depends(op, &o, s->axis[COLUMNS]);
         if (rows == columns || (rows && depends(op, &o, s->axis[LINES]))) return false;
         o.across = dimension(op, &o, s->axis[rows ? ROWS : COLUMNS]);
@@ -144,26 +149,40 @@ static bool find_operands(const gpuc_rules *r, const gpuc_te_op *op, staged_shap
     return s->rows.tensor && s->columns.tensor;
 }
 
-static bool find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, staged_shape *s)
+/* The reduce axis of a convolution that is staged in parts: channels, but of large windows the longest. */
+static int staged_axis(const gpuc_rules *r, const gpuc_te_op *op)
+{
+    int longest = 0;
+    if (gpuc_rules_product(op->num_reduce - 1, op->reduce + 1) <= r->constants->staged_steps) return 0;
+    for (int i = 1; i < op->num_reduce; i++)
+        if (gpuc_rules_extent(op->reduce[i]) > gpuc_rules_extent(op->reduce[longest])) longest = i;
+    return longest;
+}
+
+static bool find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_te_op *out,
+                       staged_shape *s)
 {
     const gpuc_te_op *op = reduction->op;
     gpuc_rules_tag tag = gpuc_rules_tag_of(reduction);
     int n = op->num_axes;
     if ((tag != GPUC_TAG_CONV && tag != GPUC_TAG_MATMUL) || gpuc_rules_channels_last(reduction)) return false;
     if (n < 2 || op->num_inputs != 2 || op->num_outputs != 1 || !op->num_reduce) return false;
-    if (!gpuc_is_float(gpuc_te_dtype(reduction))) return false;
     bool conv = tag == GPUC_TAG_CONV;
+    gpuc_dtype type = gpuc_te_dtype(reduction); /* products of small integers are dot products */
+    if (!gpuc_is_float(type) && !(conv && gpuc_is_integer(type) && type.bits == 32)) return false;
     *s = (staged_shape){.axis = {conv ? 1 : n - 2, conv && n > 3 ? n - 2 : -1, n - 1},
-                        .steps = conv ? 0 : op->num_reduce - 1,
+                        .steps = op->num_reduce - 1,
                         .others = 1,
                         .window = 1,
-                        .lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(reduction))};
+                        .lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(reduction)),
+                        .known = gpuc_rules_product(n, out->axes) > 0};
     if (conv && n < 3) return false;
+    if (conv) s->steps = staged_axis(r, op);
     for (int k = 0; k < KINDS; k++)
-        s->extent[k] = s->axis[k] < 0 ? 1 : gpuc_rules_likely_product(1, &op->axes[s->axis[k]]);
+        s->extent[k] = s->axis[k] < 0 ? 1 : gpuc_rules_likely_product(1, &out->axes[s->axis[k]]);
     for (int i = 0; i < n; i++)
         if (i != s->axis[ROWS] && i != s->axis[LINES] && i != s->axis[COLUMNS])
-            s->others *= gpuc_rules_likely_product(1, &op->axes[i]);
+            s->others *= gpuc_rules_likely_product(1, &out->axes[i]);
     for (int i = 0; i < op->num_reduce; i++)
         if (i != s->steps) s->window *= gpuc_rules_extent(op->reduce[i]);
     s->num_steps = gpuc_rules_extent(op->reduce[s->steps]);
@@ -202,15 +221,24 @@ static int64_t num_staged(const gpuc_te_op *op, const staged_shape *s, const sta
     return count;
 }
 
+static bool computes(const gpuc_target *t, gpuc_dtype type)
+{
+    if (gpuc_is_coded(type)) return false;
+    if (gpuc_is_float(type)) return type.bits != 16 || t->float16;
+    return type.bits == 8 ? t->int8 : type.bits == 16 ? t->int16 : true;
+}
+
 static int64_t shared_bytes(const gpuc_rules *r, const gpuc_te_op *op, const staged_shape *s,
                             const staged_tile *t)
 {
-    int64_t bytes = 0, apart = BANKS + r->constants->staged_apart;
+    enum { ALIGN = 16 };
+    int64_t bytes = 0, apart = 2 * r->constants->staged_apart;
     for (int i = 0; i < 2; i++) {
         const operand *o = i ? &s->columns : &s->rows;
+        gpuc_dtype type = gpuc_te_dtype(o->tensor);
         bool turned = o->across != gpuc_te_ndim(o->tensor) - 1;
-        bytes +=
-            (int64_t)gpuc_dtype_bytes(gpuc_te_dtype(o->tensor)) * num_staged(op, s, t, o, turned ? apart : 0);
+        if (!computes(r->target, type)) type = GPUC_FLOAT32; /* it is held as 32 bits */
+        bytes += (int64_t)gpuc_dtype_bytes(type) * num_staged(op, s, t, o, turned ? apart : 0) + ALIGN - 1;
     }
     return bytes;
 }
@@ -228,29 +256,45 @@ static bool fits(const gpuc_rules *r, const gpuc_te_op *op, const staged_shape *
            shared_bytes(r, op, s, t) <= g->max_shared_memory;
 }
 
-/* Cycles of a core for one step of the sum of all that it computes: it adds, and copies to shared memory and from it, or waits
- * for memory. */
-static double cost(const gpuc_rules *r, const gpuc_te_op *op, const staged_shape *s, const staged_tile *t)
+/* Cycles of a core for one step of the sums of a group: it adds, and copies to shared memory and from it, or waits for
+ * memory. */
+typedef struct staged_work {
+    double groups, threads, busy, wait;
+} staged_work;
+
+static staged_work work_of(const gpuc_rules *r, const gpuc_te_op *op, const staged_shape *s,
+                           const staged_tile *t)
 {
     const gpuc_constants *c = r->constants;
-    double groups = (double)s->others, points = 1, cores = (double)r->target->num_cores,
-           threads = (double)all_threads(t);
+    staged_work w = {.groups = (double)s->others, .threads = (double)all_threads(t)};
+    double points = 1, steps = (double)(t->steps * s->window),
+           copies = (double)(num_staged(op, s, t, &s->rows, 0) + num_staged(op, s, t, &s->columns, 0));
     for (int k = 0; k < KINDS; k++) {
-        groups *= (double)((s->extent[k] + width(s, t, k) - 1) / width(s, t, k));
+        w.groups *= (double)((s->extent[k] + width(s, t, k) - 1) / width(s, t, k));
         points *= (double)width(s, t, k);
     }
+    double loads = w.threads * (double)(t->rows + s->lanes) / (double)c->staged_loads;
+    w.busy = points / (double)c->staged_sums + loads + copies / steps / (double)c->staged_copies;
+    w.wait = c->staged_wait / steps + (double)(t->rows * s->lanes);
+    return w;
+}
+
+/* Cycles of all that the kernels compute. */
+static double cost(const gpuc_rules *r, const staged_shape *s, const staged_work *w, int64_t parts)
+{
+    const gpuc_constants *c = r->constants;
+    double cores = (double)r->target->num_cores, at_a_time = (double)c->staged_threads / w->threads,
+           outputs = (double)s->others * (double)s->extent[ROWS] * (double)s->extent[LINES] *
+                     (double)s->extent[COLUMNS];
     if (cores < (double)c->staged_cores) cores = (double)c->staged_cores;
-    double each = (double)((int64_t)((groups + cores - 1) / cores)),
-           at_a_time = (double)c->staged_threads / threads;
+    double each = (double)((int64_t)((w->groups * (double)parts + cores - 1) / cores));
     if (at_a_time > each) at_a_time = each;
     if (at_a_time < 1) at_a_time = 1;
-    double steps = (double)(t->steps * s->window),
-           copies = (double)(num_staged(op, s, t, &s->rows, 0) + num_staged(op, s, t, &s->columns, 0)),
-           loads = threads * (double)(t->rows + s->lanes) / (double)c->staged_loads,
-           busy =
-               each * (points / (double)c->staged_sums + loads + copies / steps / (double)c->staged_copies),
-           wait = each / at_a_time * (c->staged_wait / steps + (double)(t->rows * s->lanes));
-    return busy > wait ? busy + wait / 4 : wait + busy / 4;
+    double busy = each * w->busy, wait = each / at_a_time * w->wait,
+           step = busy > wait ? busy + wait / 4 : wait + busy / 4,
+           all = step * (double)(s->num_steps * s->window) / (double)parts;
+    if (parts > 1) all += c->staged_kernel + 2 * outputs * (double)parts / cores / (double)c->staged_copies;
+    return all;
 }
 
 static const int64_t powers[] = {1, 2, 4, 8, 16, 32, 64, 128};
@@ -267,24 +311,39 @@ static bool next_tile(const gpuc_rules *r, int i, staged_tile *t)
            threads <= r->constants->staged_max_threads;
 }
 
+/* More than there is to do. */
+static bool is_large(const gpuc_rules *r, const staged_shape *s, const staged_tile *t)
+{
+    bool large =
+        t->steps / 2 >= s->num_steps || (t->steps > 1 && t->steps * s->window > r->constants->staged_steps);
+    for (int k = 0; k < KINDS; k++)
+        large = large || (width(s, t, k) / 2 >= s->extent[k] && t->threads[k] > 1);
+    return large;
+}
+
+/* Parts of equal length, which need no guards. */
+static bool may_part(const gpuc_rules *r, const staged_shape *s, int64_t parts)
+{
+    return parts == 1 || (s->known && s->num_steps % parts == 0 &&
+                          s->num_steps / parts * s->window >= r->constants->staged_part);
+}
+
 static bool choose(const gpuc_rules *r, const gpuc_te_op *op, const staged_shape *s, staged_tile *out)
 {
     double best = 0;
     bool any = false;
     for (int i = 0; i < 4 * 6 * 4 * 6 * 6; i++) {
         staged_tile t;
-        bool small = false;
-        if (!next_tile(r, i, &t) || !fits(r, op, s, &t)) continue;
-        for (int k = 0; k < KINDS; k++) /* half of it is more than there is */
-            small = small || (width(s, &t, k) / 2 >= s->extent[k] && t.threads[k] > 1);
-        if (small || t.steps / 2 >= s->num_steps ||
-            (t.steps > 1 && t.steps * s->window > r->constants->staged_steps))
-            continue;
-        double time = cost(r, op, s, &t);
-        if (any && time >= best) continue;
-        best = time;
-        any = true;
-        *out = t;
+        if (!next_tile(r, i, &t) || is_large(r, s, &t) || !fits(r, op, s, &t)) continue;
+        staged_work w = work_of(r, op, s, &t);
+        for (int k = 0; k < POWERS && may_part(r, s, powers[k]); k++) {
+            double time = cost(r, s, &w, powers[k]);
+            if (any && time >= best) continue;
+            best = time;
+            any = true;
+            t.parts = powers[k];
+            *out = t;
+        }
     }
     return any;
 }
@@ -304,6 +363,9 @@ static void ask(const gpuc_rules *r, const gpuc_te_op *op, const staged_shape *s
     t->threads[COLUMNS] = knob(r, "group_columns", t->threads[COLUMNS], 64 < max ? 64 : max);
     t->steps = knob(r, "staged_steps", t->steps, 64);
     if (!fits(r, op, s, t)) *t = own;
+    int64_t parts = 1;
+    while (parts < powers[POWERS - 1] && may_part(r, s, 2 * parts)) parts *= 2;
+    t->parts = knob(r, "staged_parts", own.parts, parts);
 }
 
 /* ---- Stages ------------------------------------------------------------------------------------------ */
@@ -322,7 +384,7 @@ static void copy_operand(const gpuc_rules *r, const staged_tile *t, const operan
             if (i != o->across) layout = gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + i);
         gpuc_stage_transform_layout(st, gpuc_ctx_printf(r->ctx, "%s%c", layout, 'A' + o->across));
         int last = o->across == n - 1 ? n - 2 : n - 1;
-        gpuc_stage_storage_align(st, last, BANKS, r->constants->staged_apart);
+        gpuc_stage_storage_align(st, last, 2 * r->constants->staged_apart, r->constants->staged_apart);
     }
     bool vectors = lanes > 1 && o->across == n - 1 &&
                    gpuc_expr_is_int(gpuc_te_shape(o->tensor)[n - 1], &length) && length % lanes == 0;
@@ -381,9 +443,11 @@ static gpuc_iter *spread_output(const staged_shape *s, staged_tile *t, gpuc_stag
             order[m++] = gpuc_stage_axis(st, i);
     for (int k = 0; k < KINDS; k++) {
         if (s->axis[k] < 0) continue;
-        int64_t extent = gpuc_rules_extent(gpuc_stage_axis(st, s->axis[k])),
+        int64_t extent = s->known ? s->extent[k] : gpuc_rules_extent(gpuc_stage_axis(st, s->axis[k])),
                 each = width(s, t, k) / t->threads[k];
         if (extent > 0 && width(s, t, k) > extent) t->threads[k] = (extent + each - 1) / each;
+        if (k == COLUMNS && !gpuc_stage_get(st).is_output) /* whose readers may need parts of rows */
+            gpuc_stage_align_bounds(st, s->axis[k], width(s, t, k));
         gpuc_stage_split(st, gpuc_stage_axis(st, s->axis[k]), width(s, t, k), &group[k], &thread[k]);
         if (k == ROWS) gpuc_stage_split(st, thread[k], t->rows, &thread[k], &rows);
         if (k == COLUMNS) gpuc_stage_split(st, thread[k], s->lanes, &thread[k], &vector);
@@ -408,9 +472,10 @@ static bool find(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_t
 {
     int64_t min = r->constants->staged_min;
     if (r->kind != GPUC_CLASS_GPU || r->target->simd_lanes) return false;
-    if (gpuc_te_ndim(reduction) != gpuc_te_ndim(out) || !find_shape(r, reduction, s)) return false;
-    *own = s->extent[ROWS] >= min && s->extent[LINES] * s->extent[COLUMNS] >= min;
-    return choose(r, reduction->op, s, t);
+    if (gpuc_te_ndim(reduction) != gpuc_te_ndim(out) || !find_shape(r, reduction, out->op, s)) return false;
+    if (!choose(r, reduction->op, s, t)) return false;
+    *own = t->parts > 1 || (s->extent[ROWS] >= min && s->extent[LINES] * s->extent[COLUMNS] >= min);
+    return true;
 }
 
 bool gpuc_rules_is_staged(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out)
@@ -419,6 +484,56 @@ bool gpuc_rules_is_staged(const gpuc_rules *r, const gpuc_tensor *reduction, con
     staged_tile t;
     bool own;
     return find(r, reduction, out, &s, &t, &own) && own;
+}
+
+static void compute(const gpuc_rules *r, const staged_shape *s, staged_tile *t, gpuc_tensor *reduction,
+                    gpuc_tensor *out)
+{
+    if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
+    gpuc_stage *st = gpuc_schedule_stage(r->s, out), *sum = gpuc_schedule_stage(r->s, reduction);
+    gpuc_stage_compute_at(sum, st, spread_output(s, t, st));
+    gpuc_stage_set_scope(sum, "local");
+    gpuc_stage_round_up(sum);
+
+    gpuc_iter *order[GPUC_TOPI_MAX_DIMS + 3], *staged, *step, *vector;
+    int m = 0, n = gpuc_stage_num_axes(sum), reduced = gpuc_stage_num_reduce(sum);
+    gpuc_stage_split(sum, gpuc_stage_reduce_axis(sum, s->steps), t->steps, &staged, &step);
+    order[m++] = staged;
+    if (s->window > 1) order[m++] = step;
+    for (int i = 0; i < reduced; i++)
+        if (i != s->steps) order[m++] = gpuc_stage_reduce_axis(sum, i);
+    if (s->window == 1) order[m++] = step;
+    if (gpuc_rules_extent(order[m - 1]) > r->constants->staged_unrolled)
+        gpuc_stage_split(sum, order[m - 1], r->constants->staged_unrolled, &order[m - 1], &order[m]), m++;
+    gpuc_iter *last = order[m - 1];
+    for (int i = 0; i < n - 1; i++) order[m++] = gpuc_stage_axis(sum, i);
+    gpuc_stage_split(sum, gpuc_stage_axis(sum, n - 1), s->lanes, &order[m], &vector);
+    order[++m] = vector;
+    m++;
+    gpuc_stage_reorder(sum, m, order);
+    for (int i = m - 1 - n; i < m - 1; i++) gpuc_stage_unroll(sum, order[i]);
+    gpuc_stage_unroll(sum, last);
+    if (s->lanes > 1) gpuc_stage_vectorize(sum, vector);
+    stage_operand(r, s, t, &s->rows, sum, staged, last);
+    stage_operand(r, s, t, &s->columns, sum, staged, last);
+}
+
+/* Parts of the sums are one more axis of the output, the first. */
+static gpuc_tensor *part_sums(const gpuc_rules *r, gpuc_tensor *reduction, const staged_tile *t,
+                              staged_shape *s)
+{
+    gpuc_stage *st = gpuc_schedule_stage(r->s, reduction);
+    gpuc_iter *part, *rest;
+    gpuc_stage_split(st, gpuc_stage_reduce_axis(st, s->steps), s->num_steps / t->parts, &part, &rest);
+    gpuc_tensor *parts = gpuc_rfactor(r->s, reduction, part);
+    for (int k = 0; k < KINDS; k++)
+        if (s->axis[k] >= 0) s->axis[k]++;
+    s->steps = parts->op->num_reduce - 1;
+    s->num_steps /= t->parts;
+    s->others *= t->parts;
+    s->rows.tensor = s->columns.tensor = NULL;
+    GPUC_CHECK(find_operands(r, parts->op, s));
+    return parts;
 }
 
 bool gpuc_rules_staged(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out)
@@ -430,31 +545,12 @@ bool gpuc_rules_staged(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor 
     if (!find(r, reduction, out, &s, &t, &own) || !gpuc_rules_knob(r, "staged", own, 1, 2, choices))
         return false;
     ask(r, reduction->op, &s, &t);
-    if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
-    gpuc_stage *st = gpuc_schedule_stage(r->s, out), *sum = gpuc_schedule_stage(r->s, reduction);
-    gpuc_stage_compute_at(sum, st, spread_output(&s, &t, st));
-    gpuc_stage_set_scope(sum, "local");
-    gpuc_stage_round_up(sum);
-
-    gpuc_iter *order[GPUC_TOPI_MAX_DIMS + 2], *staged, *step, *vector;
-    int m = 0, n = gpuc_stage_num_axes(sum), reduced = gpuc_stage_num_reduce(sum);
-    gpuc_stage_split(sum, gpuc_stage_reduce_axis(sum, s.steps), t.steps, &staged, &step);
-    order[m++] = staged;
-    order[m++] = step;
-    for (int i = 0; i < reduced; i++)
-        if (i != s.steps) order[m++] = gpuc_stage_reduce_axis(sum, i);
-    if (gpuc_rules_extent(order[m - 1]) > r->constants->staged_unrolled)
-        gpuc_stage_split(sum, order[m - 1], r->constants->staged_unrolled, &order[m - 1], &order[m]), m++;
-    gpuc_iter *last = order[m - 1];
-    for (int i = 0; i < n - 1; i++) order[m++] = gpuc_stage_axis(sum, i);
-    gpuc_stage_split(sum, gpuc_stage_axis(sum, n - 1), s.lanes, &order[m], &vector);
-    order[++m] = vector;
-    m++;
-    gpuc_stage_reorder(sum, m, order);
-    for (int i = m - 1 - n; i < m - 1; i++) gpuc_stage_unroll(sum, order[i]);
-    gpuc_stage_unroll(sum, last);
-    if (s.lanes > 1) gpuc_stage_vectorize(sum, vector);
-    stage_operand(r, &s, &t, &s.rows, sum, staged, last);
-    stage_operand(r, &s, &t, &s.columns, sum, staged, last);
+    if (t.parts == 1) {
+        compute(r, &s, &t, reduction, out);
+        return true;
+    }
+    gpuc_tensor *parts = part_sums(r, reduction, &t, &s);
+    compute(r, &s, &t, parts, parts);
+    gpuc_rules_reduce(r, reduction, out);
     return true;
 }

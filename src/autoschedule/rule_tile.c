@@ -8,8 +8,11 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     gpuc_tile_shape s;
     int n = gpuc_te_ndim(out);
     if (!gpuc_rules_tile_find_shape(r, reduction, out, &s)) return false;
-    /* The output may be of a smaller type. */
-    gpuc_tile t = gpuc_rules_tile_choose(r, &s, gpuc_target_lanes(r->target, gpuc_te_dtype(reduction)));
+    /* The output may be of a smaller type. Windows of neighbours overlap, so that vectors of a GPU's threads would be loaded
+     * element by element, each as far from that of the next thread as a vector is long. */
+    bool apart = s.depthwise && r->kind == GPUC_CLASS_GPU && !r->target->simd_lanes;
+    int lanes = apart ? 1 : gpuc_target_lanes(r->target, gpuc_te_dtype(reduction));
+    gpuc_tile t = gpuc_rules_tile_choose(r, &s, lanes);
     bool parts = gpuc_rules_tile_ends_in_part(r, &s, &t);
     if (reduction == out) reduction = gpuc_cache_write(r->s, out, "local");
     gpuc_stage *st = gpuc_schedule_stage(r->s, out), *sum = gpuc_schedule_stage(r->s, reduction);

@@ -23,7 +23,7 @@ typedef struct access {
 
 typedef struct accesses {
     gpuc_ctx *ctx;
-    gpuc_target_class kind;
+    gpuc_schedule *s;
     gpuc_analyzer *a;
     const gpuc_te_op *op;
     gpuc_te_op *reader;
@@ -38,7 +38,7 @@ static bool visit_read(gpuc_expr e, void *arg)
     if (c->too_many || e->kind != GPUC_EXPR_READ) return !c->too_many;
     const gpuc_tir_read_node *read = gpuc_as_read(e);
     gpuc_te_op *in = read->tensor->op, *reader = c->reader;
-    if (gpuc_rules_is_inlined(c->kind, in)) {
+    if (gpuc_stage_get(gpuc_schedule_stage(c->s, (gpuc_tensor *)read->tensor)).attach == GPUC_ATTACH_INLINE) {
         gpuc_expr *vars = gpuc_new_array(ctx, gpuc_expr, read->n);
         for (int i = 0; i < read->n; i++) vars[i] = in->axes[i]->var;
         c->reader = in;
@@ -121,7 +121,7 @@ static const access *find_turned(const accesses *c, int last, int *along)
 static bool make_nest(const gpuc_rules *r, gpuc_stage *st, nest *nest)
 {
     accesses c = {.ctx = r->ctx,
-                  .kind = r->kind,
+                  .s = r->s,
                   .a = gpuc_arith_analyzer_create(r->ctx),
                   .op = gpuc_stage_tensor(st, 0)->op};
     int n = c.op->num_axes, last = n - 1, along = 0;
@@ -212,12 +212,13 @@ static void gpu(const gpuc_rules *r, gpuc_stage *st, const nest *nest)
             down = height > 0 && height < side ? height : side;
     const gpuc_constants *c = r->constants;
     int64_t wide = c->cache_line / (int64_t)gpuc_dtype_bytes(t) / across, strip, group = c->transpose_threads;
-    if (group > r->target->max_num_threads) group = r->target->max_num_threads;
+    int64_t max = r->target->max_num_threads;
+    if (r->target->max_threads_x < max) max = r->target->max_threads_x;
+    if (group > max) group = max;
     if (wide > c->transpose_wide) wide = c->transpose_wide;
     if (wide > group) wide = group;
     strip = group / wide;
-    if (height >= c->transpose_tall * strip * down &&
-        r->target->max_num_threads >= c->transpose_longer * c->transpose_threads)
+    if (height >= c->transpose_tall * strip * down && max >= c->transpose_longer * c->transpose_threads)
         strip *= c->transpose_longer;
     int n = 0;
     for (int i = 0; i < nest->n; i++)

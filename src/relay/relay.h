@@ -65,7 +65,6 @@ bool gpuc_relay_is_any_dim(gpuc_expr dim); /* has such a symbol in it, or is NUL
 const gpuc_rtype *gpuc_relay_rtype_fresh(gpuc_ctx *ctx, const gpuc_rtype *t);
 bool gpuc_relay_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b); /* dims by identity of expressions */
 void gpuc_relay_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t);
-const char *gpuc_relay_rtype_text(gpuc_ctx *ctx, const gpuc_rtype *t); /* the same, in the context */
 /* Every dim a known constant? Then out (room for ndim) has them. */
 bool gpuc_relay_tensor_type_static(const gpuc_tensor_type *t, int64_t *out);
 /* Bytes of a static tensor type; raises if not static or too large for int64. */

@@ -256,23 +256,6 @@ void gpuc_relay_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t)
     }
 }
 
-static void deinit_text(void *text)
-{
-    gpuc_buf_deinit(text);
-}
-
-const char *gpuc_relay_rtype_text(gpuc_ctx *ctx, const gpuc_rtype *t)
-{
-    gpuc_buf out;
-    gpuc_buf_init(&out, ctx->allocator);
-    gpuc_ctx_push_cleanup(ctx, deinit_text, &out);
-    gpuc_relay_rtype_print(ctx, &out, t);
-    GPUC_RAISE_IF(ctx, gpuc_buf_status(&out));
-    const char *text = gpuc_ctx_strdup(ctx, gpuc_buf_cstr(&out));
-    gpuc_ctx_pop_cleanup(ctx, true);
-    return text;
-}
-
 bool gpuc_relay_tensor_type_static(const gpuc_tensor_type *t, int64_t *out)
 {
     for (int i = 0; i < t->ndim; i++)

@@ -13,10 +13,10 @@ static void check_classes(gpuc_ctx *ctx)
         int64_t tasks, tasks_of_core;
         double element;
     } rows[] = {
-        {"vulkan", 128, 0, 8},           {"vulkan/desktop", 128, 0, 8},
-        {"opencl", 128, 0, 8},           {"opencl/pocl", 64, 0, 14},
+        {"vulkan", 16384, 512, 8},       {"vulkan/desktop", 16384, 512, 8},
+        {"opencl", 16384, 512, 8},       {"opencl/pocl", 64, 0, 14},
         {"vulkan/llvmpipe", 128, 0, 30}, {"c", 0, 4, 8},
-        {"c -mcpu=native", 0, 4, 8},     {"vulkan/llvmpipe -subgroup_shuffle=0", 128, 0, 8},
+        {"c -mcpu=native", 0, 4, 8},     {"vulkan/llvmpipe -subgroup_shuffle=0", 16384, 512, 8},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const gpuc_constants *c = gpuc_target_parse(ctx, rows[i].target, NULL)->constants;

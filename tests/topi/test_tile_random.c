@@ -40,12 +40,14 @@ static const char *space(gpuc_ctx *ctx, fx_rng *r, int rank, int most)
 static op_case matmul(gpuc_ctx *ctx, fx_rng *r)
 {
     static const int sizes[] = {1, 2, 5, 7, 13, 16, 31, 48, 50, 97, 150};
-    int m = sizes[fx_below(r, 11)], n = sizes[fx_below(r, 11)] + fx_below(r, 9), k = 1 + fx_below(r, 60);
+    int m = sizes[fx_below(r, 11)], n = sizes[fx_below(r, 11)] + fx_below(r, 9), k = 1 + fx_below(r, 60),
+        a = fx_below(r, 2), b = fx_below(r, 2);
+    if (fx_below(r, 6) == 0) k = fx_below(r, 2) ? 1 : 4001, m = 1 + m % 9;
     const char *type = random_type(r), *batch = fx_below(r, 2) ? "3, " : "";
-    return (op_case){
-        .op = "nn.matmul",
-        .attrs = "",
-        .in = gpuc_ctx_printf(ctx, "%s[%s%d, %d] %s[%s%d, %d]", type, batch, m, k, type, batch, k, n)};
+    return (op_case){.op = "nn.matmul",
+                     .attrs = gpuc_ctx_printf(ctx, "transpose_a=%d transpose_b=%d", a, b),
+                     .in = gpuc_ctx_printf(ctx, "%s[%s%d, %d] %s[%s%d, %d]", type, batch, a ? k : m,
+                                           a ? m : k, type, batch, b ? n : k, b ? k : n)};
 }
 
 static op_case convolution(gpuc_ctx *ctx, fx_rng *r)
@@ -54,6 +56,7 @@ static op_case convolution(gpuc_ctx *ctx, fx_rng *r)
         out = 1 + fx_below(r, 20);
     if (way == 1) groups = in = out; /* depthwise */
     if (way == 2) groups = 1 + fx_below(r, 4), in *= groups, out *= groups;
+    if (way == 0 && rank < 3 && fx_below(r, 4) == 0) in += fx_below(r, 62), out += fx_below(r, 51);
     const char *type = random_type(r), *window = "", *pads = fx_below(r, 2) ? "0" : NULL;
     for (int i = 0; i < rank; i++)
         window = gpuc_ctx_printf(ctx, "%s, %d", window, 1 + fx_below(r, rank == 1 ? 7 : 4));
@@ -65,6 +68,21 @@ static op_case convolution(gpuc_ctx *ctx, fx_rng *r)
                      .in = gpuc_ctx_printf(ctx, "%s[%d, %d%s] %s[%d, %d%s]", type, 1 + fx_below(r, 2), in,
                                            space(ctx, r, rank, rank == 1 ? 200 : 70), type, out, in / groups,
                                            window)};
+}
+
+static op_case transposed(gpuc_ctx *ctx, fx_rng *r)
+{
+    int rank = 1 + fx_below(r, 3), groups = 1 + fx_below(r, 2);
+    const char *type = random_type(r), *window = "";
+    for (int i = 0; i < rank; i++) window = gpuc_ctx_printf(ctx, "%s, %d", window, 2 + fx_below(r, 3));
+    return (op_case){.op = gpuc_ctx_printf(ctx, "nn.conv%dd_transpose", rank),
+                     .attrs = gpuc_ctx_printf(
+                         ctx, "strides=%s padding=%s dilation=%s output_padding=%s groups=%d",
+                         numbers(ctx, r, rank, 1, 3, false), numbers(ctx, r, 2 * rank, 0, 2, false),
+                         numbers(ctx, r, rank, 1, 2, false), numbers(ctx, r, rank, 0, 1, true), groups),
+                     .in = gpuc_ctx_printf(ctx, "%s[%d, %d%s] %s[%d, %d%s]", type, 1 + fx_below(r, 2),
+                                           6 * groups, space(ctx, r, rank, rank == 1 ? 60 : 20), type,
+                                           6 * groups, 1 + fx_below(r, 17), window)};
 }
 
 static op_case pool(gpuc_ctx *ctx, fx_rng *r)
@@ -82,8 +100,11 @@ static void check(gpuc_ctx *ctx, void *arg)
 {
     random_case *c = arg;
     fx_rng *r = &c->rng;
-    int way = fx_below(r, 5);
-    op_case one = way < 1 ? matmul(ctx, r) : way < 4 ? convolution(ctx, r) : pool(ctx, r);
+    int way = fx_below(r, 6);
+    op_case one = way < 1   ? matmul(ctx, r)
+                  : way < 4 ? convolution(ctx, r)
+                  : way < 5 ? pool(ctx, r)
+                            : transposed(ctx, r);
     one.lo = 1; /* no sum is small beside its terms */
     one.hi = 3;
     if (getenv("GPUC_TEST_VERBOSE"))

@@ -58,7 +58,10 @@ static double cost(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_til
         total *= s->lines == 1 ? c->tile_part_vectors : c->tile_part_vectors_of_lines;
     if (s->row_length % width && shifts && width > s->used) total *= c->tile_beyond;
     int64_t wanted = c->tile_tasks + c->tile_tasks_of_core * r->target->num_cores, have = blocks * s->others;
-    return have < wanted ? total * (1 + c->tile_idle * (double)(wanted - have) / (double)wanted) : total;
+    if (have >= wanted || have < 1) return total;
+    /* Threads of a GPU that are not there take as long as those that are. */
+    bool threads = r->kind == GPUC_CLASS_GPU && !r->target->simd_lanes;
+    return total * (1 + c->tile_idle * (double)(wanted - have) / (double)(threads ? have : wanted));
 }
 
 /* May the tile be longer than that: do its vectors fit registers, and what is left of rows? */
