@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditions around loops, inside of loops with barriers. PoCL 3.1 puts barriers of its own into loops that
- * it sees all threads run, and a barrier under a condition in a loop is what it runs wrongly, or without end.
- * With thread_decides the condition is one that threads decide, which gets no barriers. */
+/* Conditions around loops, inside of other loops, in kernels with barriers. PoCL 3.1 puts barriers of its own into
+ * loops that it sees all threads run, and a barrier under a condition in a loop is what it runs wrongly, or without
+ * end. With thread_decides the condition is one that threads decide, which gets no barriers. */
 #include "lower/common/util.h"
 
 typedef struct guarder {
     gpuc_tir_mapper m;
-    bool inside; /* of a loop with barriers */
+    bool inside; /* of a loop */
 } guarder;
 
 typedef struct contents {
@@ -31,11 +31,11 @@ static contents contents_of(gpuc_ctx *ctx, gpuc_stmt s)
 static gpuc_stmt guard(gpuc_tir_mapper *m, gpuc_stmt s)
 {
     guarder *g = (guarder *)m;
-    bool outside = !g->inside;
-    if (outside && s->kind == GPUC_STMT_FOR) g->inside = contents_of(m->ctx, gpuc_as_for(s)->body).barrier;
+    bool inside = g->inside;
+    g->inside = inside || s->kind == GPUC_STMT_FOR;
     s = gpuc_tir_map_stmt_children(m, s);
-    if (outside) g->inside = false;
-    if (!g->inside || !s || s->kind != GPUC_STMT_IF) return s;
+    g->inside = inside;
+    if (!inside || !s || s->kind != GPUC_STMT_IF) return s;
     const gpuc_tir_if_node *n = gpuc_as_if(s);
     contents c = contents_of(m->ctx, s);
     if (c.barrier || !c.loop) return s;

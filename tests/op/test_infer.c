@@ -83,7 +83,7 @@ static void shapes_that_do_not_fit(gpuc_ctx *ctx, void *arg)
     BAD("arange|scalars of one type", "arange", NULL, 3, I64(1), I64(1), I64(1));
     CANNOT("arange|not known", "arange", NULL, 3, v(ctx, GPUC_INT64, FX_SCALAR),
            v(ctx, GPUC_INT64, FX_SCALAR), v(ctx, GPUC_INT64, FX_SCALAR));
-    CANNOT("relu|65 dimensions", "nn.relu", NULL, 1, v(ctx, GPUC_FLOAT32, 65, (int64_t[65]){[0 ... 64] = 1}));
+    CANNOT("type of a tensor|65 dimensions", "nn.relu", NULL, 1, v(ctx, GPUC_FLOAT32, 65, (int64_t[65]){[0 ... 64] = 1}));
 }
 
 static void positions_that_do_not_fit(gpuc_ctx *ctx, void *arg)
