@@ -140,7 +140,7 @@ static gpuc_expr random_call(gen *g, gpuc_dtype t, int depth)
     }
     case 4:
         args[0] = random_expr(g, GPUC_FLOAT64, depth - 1);
-        return gpuc_tir_call(g->ctx, t, GPUC_TIR_CALL_EXTERN, "f\"\\\n\x01g", find_buffer(g, t, 1),
+        return gpuc_tir_call(g->ctx, t, GPUC_TIR_CALL_EXTERN, "f_1g", find_buffer(g, t, 1),
                              rng_below(&g->r, 2), args);
     case 5:
         if (gpuc_dtype_equal(t, GPUC_INT32))
