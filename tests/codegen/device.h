@@ -25,7 +25,8 @@ static inline gpuc_status test_device_open(gpuc_runtime *rt, gpuc_device_type ty
             return gpuc_fail(GPUC_DEVICE_UNAVAILABLE, "no driver here is '%s', which '%s' is for", wanted,
                              target);
         const char *driver = gpuc_device_get_attr(*out, GPUC_ATTR_DRIVER).s;
-        if (!wanted || (driver && strstr(driver, wanted))) return NULL;
+        const char *name = gpuc_device_get_attr(*out, GPUC_ATTR_NAME).s; /* Vulkan 1.1 tells no driver's */
+        if (!wanted || (driver && strstr(driver, wanted)) || (name && strstr(name, wanted))) return NULL;
     }
 }
 
