@@ -191,11 +191,11 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_op_register_in(gpuc_runtime *rt, const 
 /* ---- Implementations ---- */
 
 #define GPUC_OP_OWN_PRIORITY 10 /* of the row's own compute and schedule */
-/* Another way to compute an operator, for some targets and calls (TVM: OpImplementation of an OpStrategy). Calls are those that
- * the passes of a build leave, which `gpuc inspect` names. Of those that
- * apply to a call the one with the largest priority is taken, the row's own if it has that; of equal ones that whose name
- * comes first. A tuner may take others: the knob use_<name>, with '_' for '.', is 1 for the one that is taken, and stands in
- * its records. `gpuc inspect` has its name behind the kernel's. */
+/* Another way to compute an operator, for some targets and calls (TVM: OpImplementation of an OpStrategy). Calls are
+ * those that the passes of a build leave, which `gpuc inspect` names. Of those that apply to a call the one with the
+ * largest priority is taken, the row's own if it has that; of equal ones that whose name comes first. A tuner may take
+ * others: the knob use_<name>, with '_' for '.', is 1 for the one that is taken, and stands in its records.
+ * `gpuc inspect` has its name behind the kernel's. */
 typedef struct gpuc_op_implementation {
     const char *name;    /* "example.dense_split": at most 36 letters, digits, '_' and '.' */
     const char *op;      /* the row's name */
@@ -239,9 +239,10 @@ GPUC_API const gpuc_op *gpuc_op_added_at(gpuc_ctx *ctx, size_t i);
 /* The element types that input i may have. Where it must have the type of another input, they are those of
  * that input; where the row has no inputs, those of its result. */
 GPUC_API gpuc_dtypes gpuc_op_types(const gpuc_op *op, int i);
-/* The relation of the row for inputs of unknown sizes, as inference says it with fresh symbols, a0, a1, ... of input 0, b0, ...
- * of input 1, and default attributes: "float32[a0, a1], float32[b0, b1] -> float32[a0, b0] where a1 == b1". Of several ranks
- * that inputs may have it takes one; channels and windows are numbers, 8 and 3, where the row has to know them. NULL: it depends on values of inputs, or on attributes that have no default. */
+/* The relation of the row for inputs of unknown sizes, as inference says it with fresh symbols, a0, a1, ... of input 0,
+ * b0, ... of input 1, and default attributes: "float32[a0, a1], float32[b0, b1] -> float32[a0, b0] where a1 == b1". Of
+ * several ranks that inputs may have it takes one; channels and windows are numbers, 8 and 3, where the row has to know
+ * them. NULL: it depends on values of inputs, or on attributes that have no default. */
 GPUC_API const char *gpuc_op_relation(gpuc_ctx *ctx, const gpuc_op *op);
 /* The input whose element type tells calls of the operator apart: the first that may have several types. */
 GPUC_API int gpuc_op_main_input(const gpuc_op *op);

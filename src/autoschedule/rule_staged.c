@@ -471,7 +471,7 @@ static bool find(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_t
                  staged_tile *t, bool *own)
 {
     int64_t min = r->constants->staged_min;
-    if (r->kind != GPUC_CLASS_GPU || r->target->simd_lanes) return false;
+    if (!gpuc_target_is_gpu(r->target)) return false;
     if (gpuc_te_ndim(reduction) != gpuc_te_ndim(out) || !find_shape(r, reduction, out->op, s)) return false;
     if (!choose(r, reduction->op, s, t)) return false;
     *own = t->parts > 1 || (s->extent[ROWS] >= min && s->extent[LINES] * s->extent[COLUMNS] >= min);

@@ -10,7 +10,7 @@ bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *o
     if (!gpuc_rules_tile_find_shape(r, reduction, out, &s)) return false;
     /* The output may be of a smaller type. Windows of neighbours overlap, so that vectors of a GPU's threads would be loaded
      * element by element, each as far from that of the next thread as a vector is long. */
-    bool apart = s.depthwise && r->kind == GPUC_CLASS_GPU && !r->target->simd_lanes;
+    bool apart = s.depthwise && gpuc_target_is_gpu(r->target);
     int lanes = apart ? 1 : gpuc_target_lanes(r->target, gpuc_te_dtype(reduction));
     gpuc_tile t = gpuc_rules_tile_choose(r, &s, lanes);
     bool parts = gpuc_rules_tile_ends_in_part(r, &s, &t);

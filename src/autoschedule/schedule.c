@@ -119,7 +119,7 @@ static void reduce(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out
 static bool is_read_through(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_ptrs *ops)
 {
     bool dense = gpuc_target_keeps_channels_last(r->target), cpu = r->kind != GPUC_CLASS_GPU,
-         gpu = !cpu && !r->target->simd_lanes, all = true;
+         gpu = gpuc_target_is_gpu(r->target), all = true;
     for (size_t i = 0; i < ops->count && all; i++) {
         const gpuc_te_op *to = ops->at[i];
         gpuc_rules_tag tag = gpuc_rules_tag_of(to->outputs[0]);

@@ -5,15 +5,6 @@
 #include "compile/strategy.h"
 #include "op/op.h"
 
-/* Is the kind among those of a comma-separated list? */
-static bool lists(const char *kinds, const char *kind)
-{
-    size_t n = strlen(kind);
-    for (const char *at = kinds; at && *at; at += strcspn(at, ","), at += *at == ',')
-        if (strcspn(at, ",") == n && !strncmp(at, kind, n)) return true;
-    return false;
-}
-
 static bool is_taken(const gpuc_strategy *s, const gpuc_op_implementation *m)
 {
     static const int64_t choices[] = {0, 1};
@@ -29,7 +20,7 @@ static const gpuc_op_implementation *choose(gpuc_ctx *ctx, void *user, const gpu
     gpuc_strategy *s = user;
     const gpuc_op_implementation *m;
     for (size_t i = 0; (m = gpuc_op_implementation_at(ctx, call->op->name, i)); i++) {
-        if (m->targets && !lists(m->targets, gpuc_target_kind(s->target))) continue;
+        if (m->targets && !gpuc_op_lists(m->targets, gpuc_target_kind(s->target))) continue;
         if ((m->applies && !m->applies(call, s->target)) || !is_taken(s, m)) continue;
         s->last = m;
         s->names = s->names ? gpuc_ctx_printf(ctx, "%s, %s", s->names, m->name) : m->name;

@@ -44,9 +44,7 @@ static gpuc_status check(gpuc_runtime *rt, const gpuc_op_implementation *m)
             m->name ? m->name : "NULL", MAX_NAME);
     if (!m->op)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "implementation '%s': the operator's name is NULL", m->name);
-    char row[sizeof "op." + GPUC_OP_NAME];
-    snprintf(row, sizeof row, "op.%.*s", GPUC_OP_NAME - 1, m->op);
-    if (!gpuc_op_find(m->op) && !gpuc_op_entry_find(rt, row)) return no_row(m);
+    if (!gpuc_op_find(m->op) && !gpuc_op_find_in(rt, m->op)) return no_row(m);
     if (m->priority == GPUC_OP_OWN_PRIORITY)
         return gpuc_fail(
             GPUC_INVALID_ARGUMENT,

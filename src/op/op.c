@@ -30,8 +30,7 @@ const char *gpuc_op_next_name(const char *list, char name[GPUC_OP_NAME])
     return list + n + (list[n] == ',');
 }
 
-/* Is name one of a comma-separated list? */
-static bool lists(const char *list, const char *name)
+bool gpuc_op_lists(const char *list, const char *name)
 {
     size_t n = strlen(name);
     for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
@@ -99,18 +98,23 @@ const gpuc_op *gpuc_op_added_at(gpuc_ctx *ctx, size_t i)
     return op;
 }
 
+const gpuc_op *gpuc_op_find_in(gpuc_runtime *rt, const char *name)
+{
+    char full[sizeof PREFIX + GPUC_OP_NAME];
+    if (strlen(name) >= GPUC_OP_NAME) return NULL;
+    snprintf(full, sizeof full, PREFIX "%s", name);
+    return gpuc_op_entry_find(rt, full);
+}
+
 /* A row that was added, by its name; NULL. */
 static const gpuc_op *find_added(gpuc_ctx *ctx, const char *name)
 {
     const gpuc_ptrs *own = own_rows(ctx);
-    char full[sizeof PREFIX + GPUC_OP_NAME];
     for (size_t i = 0; i < own->count; i++) {
         const gpuc_op *op = own->at[i];
         if (!strcmp(op->name, name)) return op;
     }
-    if (!ctx->runtime || strlen(name) >= GPUC_OP_NAME) return NULL;
-    snprintf(full, sizeof full, PREFIX "%s", name);
-    return gpuc_op_entry_find(ctx->runtime, full);
+    return ctx->runtime ? gpuc_op_find_in(ctx->runtime, name) : NULL;
 }
 
 gpuc_op_name gpuc_op_lookup_name(gpuc_ctx *ctx, const char *name)
@@ -132,7 +136,7 @@ static const gpuc_op *find_standard(const char *name)
     const gpuc_op *found = NULL;
     for (const gpuc_op_family *f = gpuc_topi_op_families; f->rows; f++) {
         for (size_t i = 0; i < *f->count; i++) {
-            if (!lists(f->rows[i].onnx, name)) continue;
+            if (!gpuc_op_lists(f->rows[i].onnx, name)) continue;
             if (found) return NULL;
             found = &f->rows[i];
         }
@@ -146,7 +150,7 @@ const gpuc_op *gpuc_op_find_onnx(gpuc_ctx *ctx, const char *domain, const char *
     size_t at = 0;
     const gpuc_op *op;
     const char *full = gpuc_ctx_printf(ctx, "%s:%s", domain, name);
-    while ((op = next_added(ctx, &at)) && !lists(op->onnx, full)) continue;
+    while ((op = next_added(ctx, &at)) && !gpuc_op_lists(op->onnx, full)) continue;
     return op;
 }
 

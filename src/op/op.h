@@ -15,6 +15,10 @@ typedef struct gpuc_op_condition {
 } gpuc_op_condition;
 
 const gpuc_op *gpuc_op_find(const char *name); /* of the table; NULL */
+/* That a program added to the runtime; NULL. */
+const gpuc_op *gpuc_op_find_in(gpuc_runtime *rt, const char *name);
+/* Is name one of a comma-separated list, which may be NULL? */
+bool gpuc_op_lists(const char *list, const char *name);
 /* Of the table by any of its names, or added; NULL, also for an alias that chooses a row by an attribute. */
 const gpuc_op *gpuc_op_lookup(gpuc_ctx *ctx, const char *name);
 /* The row that an operator of ONNX is made of: in ONNX's own domain, "", the one of the table that lists it

@@ -267,7 +267,8 @@ void gpuc_rmodule_add_adt(gpuc_rmodule *m, gpuc_adt *adt);
 /* ---- Traversal: iterative over the DAG, so that depth does not matter ---- */
 /* Operand number i (the callee before the arguments), or NULL after the last. A function has none. */
 gpuc_rexpr *gpuc_relay_child(const gpuc_rexpr *e, int i);
-/* A walk: child number i of e, or NULL after the last; which children it enters (NULL: all). */
+/* A walk: child number i of e, or NULL after the last (NULL: gpuc_relay_scoped_operand); which children it enters (NULL:
+ * all). */
 typedef struct gpuc_relay_walk {
     gpuc_rexpr *(*child)(const gpuc_rexpr *e, int i, void *arg);
     bool (*enters)(const gpuc_rexpr *e, void *arg);

@@ -119,12 +119,6 @@ static gpuc_rexpr *rebuild(rewriter *r, gpuc_rexpr *e)
     return e;
 }
 
-static gpuc_rexpr *scoped_operand(const gpuc_rexpr *e, int i, void *arg)
-{
-    (void)arg;
-    return gpuc_relay_scoped_operand(e, i);
-}
-
 /* Functions that were made of a group of operators, or for another compiler, stay as they are. */
 static gpuc_rexpr *graph_operand(const gpuc_rexpr *e, int i, void *root)
 {
@@ -135,7 +129,7 @@ static gpuc_rexpr *graph_operand(const gpuc_rexpr *e, int i, void *root)
 
 static void list(rewriter *r, gpuc_rexpr *root, gpuc_ptrs *order)
 {
-    gpuc_relay_walk graph = {.child = graph_operand, .arg = root}, whole = {.child = scoped_operand};
+    gpuc_relay_walk graph = {.child = graph_operand, .arg = root}, whole = {0};
     gpuc_relay_walk_post_order(r->ctx, root, r->is_graph ? &graph : &whole, order);
 }
 
@@ -242,7 +236,7 @@ void gpuc_relay_visit(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_visit_fn visit
     gpuc_ptrs order = {0};
     gpuc_relay_need(ctx, "a visit", "expression", root);
     gpuc_relay_need(ctx, "a visit", "function", (const void *)(uintptr_t)visit);
-    gpuc_relay_walk_post_order(ctx, root, &(gpuc_relay_walk){.child = scoped_operand}, &order);
+    gpuc_relay_walk_post_order(ctx, root, &(gpuc_relay_walk){0}, &order);
     for (size_t i = 0; i < order.count; i++) visit(order.at[i], arg);
 }
 
@@ -254,7 +248,7 @@ void gpuc_rmodule_visit(const gpuc_rmodule *m, gpuc_relay_visit_fn visit, void *
     for (uint32_t i = 0; i < m->functions.map.count; i++) {
         gpuc_ptrs order = {0};
         gpuc_rexpr *f = m->functions.map.entries[i].value;
-        gpuc_relay_walk_post_order(m->ctx, f, &(gpuc_relay_walk){.child = scoped_operand}, &order);
+        gpuc_relay_walk_post_order(m->ctx, f, &(gpuc_relay_walk){0}, &order);
         for (size_t k = 0; k < order.count; k++) {
             if (gpuc_map_has(&seen, order.at[k])) continue;
             gpuc_map_set(&seen, order.at[k], order.at[k]);

@@ -185,12 +185,6 @@ static void check(checker *k, const gpuc_rexpr *e)
     for (int i = 0; (c = gpuc_relay_operand(e, i)); i++) use(k, c, s);
 }
 
-static gpuc_rexpr *scoped_operand(const gpuc_rexpr *e, int i, void *arg)
-{
-    (void)arg;
-    return gpuc_relay_scoped_operand(e, i);
-}
-
 static void check_types(checker *k)
 {
     const gpuc_map *all = &k->module->adts.map;
@@ -215,7 +209,7 @@ void gpuc_relay_check_scopes(gpuc_ctx *ctx, const gpuc_rmodule *m, gpuc_code cod
         k.name = m->functions.map.entries[i].key;
         k.function = i + 1;
         gpuc_map_init(&k.scopes, ctx);
-        gpuc_relay_walk_post_order(ctx, f, &(gpuc_relay_walk){.child = scoped_operand}, &order);
+        gpuc_relay_walk_post_order(ctx, f, &(gpuc_relay_walk){0}, &order);
         use(&k, f, new_scope(&k, NULL));
         for (size_t n = order.count; n-- > 0;) check(&k, order.at[n]);
     }

@@ -77,7 +77,8 @@ void gpuc_relay_walk_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, const gpuc_rela
     stack[depth++] = (frame){root, 0};
     while (depth) {
         frame *top = &stack[depth - 1];
-        gpuc_rexpr *c = w->child(top->e, top->next++, w->arg);
+        int i = top->next++;
+        gpuc_rexpr *c = w->child ? w->child(top->e, i, w->arg) : gpuc_relay_scoped_operand(top->e, i);
         if (!c) {
             gpuc_ptrs_push(ctx, out, top->e);
             depth--;

@@ -169,12 +169,6 @@ static bool has_symbols(const gpuc_rtype *t)
     return false;
 }
 
-static gpuc_rexpr *any_child(const gpuc_rexpr *e, int i, void *arg)
-{
-    (void)arg;
-    return gpuc_relay_operand(e, i);
-}
-
 /* Variables of the function around that f uses, itself or in attributes that depend on their extents. */
 static void find_held(compiler *c, gpuc_rexpr *f, gpuc_relay_eval_code *inner)
 {
@@ -182,7 +176,7 @@ static void find_held(compiler *c, gpuc_rexpr *f, gpuc_relay_eval_code *inner)
     gpuc_map bound;
     bool symbolic = false;
     gpuc_map_init(&bound, c->ctx);
-    gpuc_relay_walk_post_order(c->ctx, f, &(gpuc_relay_walk){.child = any_child}, &order);
+    gpuc_relay_walk_post_order(c->ctx, f, &(gpuc_relay_walk){0}, &order);
     for (size_t i = 0; i < order.count; i++) {
         const gpuc_rexpr *e = order.at[i];
         if (e->kind == GPUC_REXPR_LET) gpuc_map_set(&bound, gpuc_as_rlet(e)->var, f);

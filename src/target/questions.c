@@ -9,6 +9,11 @@ bool gpuc_target_is_software(const gpuc_target *t)
     return t->language->ahead || t->simd_lanes > 0;
 }
 
+bool gpuc_target_is_gpu(const gpuc_target *t)
+{
+    return gpuc_target_classify(t) == GPUC_CLASS_GPU && !t->simd_lanes;
+}
+
 bool gpuc_target_is_cpu(const gpuc_target *t)
 {
     return t->language->ahead || (t->simd_lanes > 0 && t->thread_warp_size <= 1);

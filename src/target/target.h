@@ -34,6 +34,8 @@ struct gpuc_target {
 bool gpuc_target_is_cpu(const gpuc_target *t);
 /* Whether kernels run on a CPU in any way: also where its lanes are work-items. */
 bool gpuc_target_is_software(const gpuc_target *t);
+/* Whether the threads of a work-group run side by side: on a GPU, or on what is not known to be a CPU. */
+bool gpuc_target_is_gpu(const gpuc_target *t);
 /* How a target runs parallel work. */
 typedef enum gpuc_target_class {
     GPUC_CLASS_GPU,      /* many invocations side by side, vectors of a few lanes */

@@ -51,6 +51,34 @@ void fx_expect_text(const char *got, const char *want)
     }
 }
 
+char *fx_read_file(const char *path)
+{
+    enum { MOST = 1 << 20 };
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    char *text = calloc(1, MOST);
+    assert_non_null(text);
+    assert_true(fread(text, 1, MOST - 1, f) < MOST - 1);
+    fclose(f);
+    return text;
+}
+
+void fx_check_file(const char *path, const char *want, const char *got, const char *made)
+{
+    size_t same = 0;
+    if (made) {
+        FILE *f = fopen(made, "wb");
+        assert_non_null(f);
+        fputs(got, f);
+        assert_int_equal(fclose(f), 0);
+        return;
+    }
+    if (!strcmp(got, want)) return;
+    while (got[same] == want[same]) same++;
+    while (same && strncmp(got + same, "====\n", 5) != 0) same--;
+    fail_msg("%s has another message:\n%.500s\n\nnow:\n%.500s", path, want + same, got + same);
+}
+
 uint64_t fx_next(fx_rng *r)
 {
     uint64_t z = (r->state += 0x9e3779b97f4a7c15u);

@@ -30,6 +30,12 @@ void fx_check_status(gpuc_status status, gpuc_code code, const char *words); /* 
 /* Equal but for runs of spaces and newlines? Fails and prints both. */
 void fx_expect_text(const char *got, const char *want);
 
+/* The text of a file of less than 1 MiB; freed by free(). */
+char *fx_read_file(const char *path);
+/* A file of rows, each after "====\n", has the text `want` and would now be `got`: fails and prints the first row that
+ * differs. With made it is not compared, but written there. */
+void fx_check_file(const char *path, const char *want, const char *got, const char *made);
+
 typedef struct fx_rng {
     uint64_t state;
 } fx_rng;

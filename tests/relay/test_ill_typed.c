@@ -27,16 +27,6 @@ static void parse(gpuc_ctx *ctx, void *arg)
     gpuc_relay_parse(ctx, r->text, "text", r->lists);
 }
 
-static char *read_all(const char *path)
-{
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    char *text = calloc(1, 1 << 20);
-    assert_true(fread(text, 1, (1 << 20) - 1, f) < (1 << 20) - 1);
-    fclose(f);
-    return text;
-}
-
 /* One program after "====\n", up to "----\n"; its message is added. Gives where the next begins, or the end. */
 static const char *run_one(gpuc_ctx *ctx, const char *at, const gpuc_rmodule *lists, gpuc_buf *out)
 {
@@ -56,7 +46,7 @@ static const char *run_one(gpuc_ctx *ctx, const char *at, const gpuc_rmodule *li
 static void what_is_said(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
-    char *want = read_all(golden);
+    char *want = fx_read_file(golden);
     int count = 0;
     gpuc_buf out;
     gpuc_buf_init(&out, ctx->allocator);
@@ -64,18 +54,7 @@ static void what_is_said(gpuc_ctx *ctx, void *arg)
     const char *first = strstr(want, "====\n");
     gpuc_buf_printf(&out, "%.*s", (int)(first - want), want);
     for (const char *at = first + strlen("====\n"); at; count++) at = run_one(ctx, at, lists, &out);
-    const char *got = gpuc_buf_cstr(&out);
-    if (made) {
-        FILE *f = fopen(made, "wb");
-        assert_non_null(f);
-        fputs(got, f);
-        assert_int_equal(fclose(f), 0);
-    } else if (strcmp(got, want) != 0) {
-        size_t same = 0;
-        while (got[same] == want[same]) same++;
-        while (same && memcmp(got + same, "====\n", 5) != 0) same--;
-        fail_msg("%s has another message:\n%.500s\n\nnow:\n%.500s", golden, want + same, got + same);
-    }
+    fx_check_file(golden, want, gpuc_buf_cstr(&out), made);
     printf("cases: %d (programs)\n", count);
     gpuc_buf_deinit(&out);
     free(want);

@@ -152,21 +152,11 @@ static void run(gpuc_ctx *ctx, void *arg)
                         1);
 }
 
-static char *read_all(const char *path)
-{
-    FILE *f = fopen(path, "rb");
-    assert_non_null(f);
-    char *text = calloc(1, 1 << 20);
-    assert_true(fread(text, 1, (1 << 20) - 1, f) < (1 << 20) - 1);
-    fclose(f);
-    return text;
-}
-
 static void what_is_said(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     int count = 0;
-    char *want = read_all(golden);
+    char *want = fx_read_file(golden);
     gpuc_buf out;
     gpuc_buf_init(&out, ctx->allocator);
     assert_null(gpuc_ctx_set_debug(ctx, "validate"));
@@ -182,14 +172,7 @@ static void what_is_said(gpuc_ctx *ctx, void *arg)
         gpuc_status_release(status);
     }
     assert_int_equal(count, sizeof passes / sizeof *passes);
-    if (made) {
-        FILE *f = fopen(made, "wb");
-        assert_non_null(f);
-        fputs(gpuc_buf_cstr(&out), f);
-        assert_int_equal(fclose(f), 0);
-    } else {
-        assert_string_equal(gpuc_buf_cstr(&out), want);
-    }
+    fx_check_file(golden, want, gpuc_buf_cstr(&out), made);
     printf("cases: %d (programs)\n", count);
     gpuc_buf_deinit(&out);
     free(want);

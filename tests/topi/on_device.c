@@ -187,3 +187,29 @@ void on_device_check_all(const op_case *cases, size_t n)
     }
     print_message("cases: %d\n", ran);
 }
+
+/* ---- Cases at random ---- */
+
+static void (*check_one)(gpuc_ctx *ctx, void *arg);
+static int num_random;
+static uint64_t first_seed = 1;
+
+static void at_random(void **state)
+{
+    (void)state;
+    for (int i = 0; i < num_random; i++) {
+        uint64_t seed = first_seed + (uint64_t)i;
+        on_device_case c = {.rng = {seed * 7919}, .seed = seed};
+        run_in_ctx(check_one, &c);
+    }
+}
+
+int on_device_main(int argc, char **argv, int num_cases, void (*one)(gpuc_ctx *ctx, void *arg))
+{
+    if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
+    check_one = one;
+    num_random = argc > 2 ? atoi(argv[2]) : num_cases;
+    if (argc > 3) first_seed = strtoull(argv[3], NULL, 10);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(at_random)};
+    return run_end(cmocka_run_group_tests(tests, NULL, NULL));
+}

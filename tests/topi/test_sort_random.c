@@ -9,11 +9,6 @@
 #include "../codegen/run.h"
 #include "on_device.h"
 
-typedef struct random_case {
-    fx_rng rng;
-    uint64_t seed;
-} random_case;
-
 static const int64_t lengths[] = {0,  1,  2,  3,   10,  23,  24,   25,   31,   32,    33,    63,     64,
                                   65, 96, 99, 100, 257, 600, 1000, 1025, 3000, 40000, 70001, 140000, 300000};
 enum { LENGTHS = sizeof lengths / sizeof lengths[0], LONG = 5 /* of them */ };
@@ -75,7 +70,7 @@ static gpuc_rexpr *open_of(gpuc_ctx *ctx, fx_rng *r, const gpuc_rexpr *x, int ke
     return gpuc_relay_var(ctx, "x", gpuc_relay_rtype_tensor(ctx, t.dtype, t.ndim, dims));
 }
 
-static void sorting(gpuc_ctx *ctx, random_case *c)
+static void sorting(gpuc_ctx *ctx, on_device_case *c)
 {
     fx_rng *r = &c->rng;
     int op = fx_below(r, 4), ndim = 1 + fx_below(r, 3), axis = fx_below(r, ndim);
@@ -141,7 +136,7 @@ static gpuc_rexpr *scatter_nd(gpuc_ctx *ctx, fx_rng *r, gpuc_dtype t, const char
     return fx_op(ctx, "scatter_nd", *attrs, 3, args);
 }
 
-static void scattering(gpuc_ctx *ctx, random_case *c)
+static void scattering(gpuc_ctx *ctx, on_device_case *c)
 {
     static const char *const ways[] = {"none", "add", "mul", "min", "max"};
     static const gpuc_dtype types[] = {{GPUC_DTYPE_FLOAT, 32, 1},
@@ -170,7 +165,7 @@ static gpuc_rexpr *scalar(gpuc_ctx *ctx, gpuc_dtype t, double value)
     return gpuc_relay_const_scalar(ctx, t, value);
 }
 
-static void suppressing(gpuc_ctx *ctx, random_case *c)
+static void suppressing(gpuc_ctx *ctx, on_device_case *c)
 {
     fx_rng *r = &c->rng;
     int64_t n = lengths[fx_below(r, 20)], batch = 1 + fx_below(r, 3);
@@ -202,30 +197,13 @@ static void suppressing(gpuc_ctx *ctx, random_case *c)
 
 static void check(gpuc_ctx *ctx, void *arg)
 {
-    random_case *c = arg;
+    on_device_case *c = arg;
     int way = fx_below(&c->rng, 6);
     (way < 4 ? sorting : way < 5 ? scattering : suppressing)(ctx, c);
-}
-
-static int cases = 12;
-static uint64_t first = 1;
-
-static void at_random(void **state)
-{
-    (void)state;
-    for (int i = 0; i < cases; i++) {
-        uint64_t seed = first + (uint64_t)i;
-        random_case c = {.rng = {seed * 7919}, .seed = seed};
-        run_in_ctx(check, &c);
-    }
-    print_message("cases: %d\n", cases);
+    print_message("cases: 1\n");
 }
 
 int main(int argc, char **argv)
 {
-    if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
-    if (argc > 2) cases = atoi(argv[2]);
-    if (argc > 3) first = strtoull(argv[3], NULL, 10);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(at_random)};
-    return run_end(cmocka_run_group_tests(tests, NULL, NULL));
+    return on_device_main(argc, argv, 12, check);
 }

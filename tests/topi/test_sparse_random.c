@@ -6,9 +6,6 @@
 #include "../codegen/run.h"
 #include "on_device.h"
 
-static int cases = 12;
-static uint64_t first = 1;
-
 static const char *one_of(fx_rng *r, int n, const char *const *of)
 {
     return of[fx_below(r, n)];
@@ -92,22 +89,12 @@ static void draw(gpuc_ctx *ctx, void *arg)
 {
     static op_case (*const makers[])(gpuc_ctx *, fx_rng *) = {sparse_dense, sparse_transpose, words, numbers,
                                                               multinomial};
-    fx_rng r = {*(uint64_t *)arg * UINT64_C(0x9e3779b97f4a7c15)};
-    const op_case c = makers[*(uint64_t *)arg % 5](ctx, &r);
-    on_device_check_all(&c, 1);
-}
-
-static void at_random(void **state)
-{
-    (void)state;
-    for (uint64_t seed = first; seed < first + (uint64_t)cases; seed++) run_in_ctx(draw, &seed);
+    on_device_case *c = arg;
+    const op_case one = makers[c->seed % 5](ctx, &c->rng);
+    on_device_check_all(&one, 1);
 }
 
 int main(int argc, char **argv)
 {
-    if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
-    if (argc > 2) cases = atoi(argv[2]);
-    if (argc > 3) first = strtoull(argv[3], NULL, 10);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(at_random)};
-    return run_end(cmocka_run_group_tests(tests, NULL, NULL));
+    return on_device_main(argc, argv, 12, draw);
 }

@@ -6,11 +6,6 @@
 #include "../codegen/run.h"
 #include "on_device.h"
 
-typedef struct random_case {
-    fx_rng rng;
-    uint64_t seed;
-} random_case;
-
 static const char *random_type(fx_rng *r)
 {
     static const char *const types[] = {"float32", "float32", "float32", "float64", "float16", "int32"};
@@ -98,7 +93,7 @@ static op_case pool(gpuc_ctx *ctx, fx_rng *r)
 
 static void check(gpuc_ctx *ctx, void *arg)
 {
-    random_case *c = arg;
+    on_device_case *c = arg;
     fx_rng *r = &c->rng;
     int way = fx_below(r, 6);
     op_case one = way < 1   ? matmul(ctx, r)
@@ -112,24 +107,7 @@ static void check(gpuc_ctx *ctx, void *arg)
     on_device_check_all(&one, 1);
 }
 
-static int cases = 40;
-static uint64_t first = 1;
-
-static void at_random(void **state)
-{
-    (void)state;
-    for (int i = 0; i < cases; i++) {
-        uint64_t seed = first + (uint64_t)i;
-        random_case c = {.rng = {seed * 7919}, .seed = seed};
-        run_in_ctx(check, &c);
-    }
-}
-
 int main(int argc, char **argv)
 {
-    if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
-    if (argc > 2) cases = atoi(argv[2]);
-    if (argc > 3) first = strtoull(argv[3], NULL, 10);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(at_random)};
-    return run_end(cmocka_run_group_tests(tests, NULL, NULL));
+    return on_device_main(argc, argv, 40, check);
 }

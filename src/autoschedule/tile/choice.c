@@ -60,7 +60,7 @@ static double cost(const gpuc_rules *r, const gpuc_tile_shape *s, const gpuc_til
     int64_t wanted = c->tile_tasks + c->tile_tasks_of_core * r->target->num_cores, have = blocks * s->others;
     if (have >= wanted || have < 1) return total;
     /* Threads of a GPU that are not there take as long as those that are. */
-    bool threads = r->kind == GPUC_CLASS_GPU && !r->target->simd_lanes;
+    bool threads = gpuc_target_is_gpu(r->target);
     return total * (1 + c->tile_idle * (double)(wanted - have) / (double)(threads ? have : wanted));
 }
 

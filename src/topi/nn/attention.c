@@ -152,9 +152,8 @@ static int64_t staged_keys(const gpuc_target *target, const gpuc_attention_sizes
  * thread's registers. */
 static bool stages(const gpuc_target *target, const gpuc_attention_sizes *s)
 {
-    return gpuc_target_classify(target) == GPUC_CLASS_GPU && !target->simd_lanes &&
-           s->head <= target->constants->attention_head && s->value <= target->constants->attention_head &&
-           staged_keys(target, s) > 0;
+    return gpuc_target_is_gpu(target) && s->head <= target->constants->attention_head &&
+           s->value <= target->constants->attention_head && staged_keys(target, s) > 0;
 }
 
 static gpuc_stmt attention_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg,
