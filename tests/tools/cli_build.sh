@@ -52,6 +52,14 @@ expect 1 "q.rly:1:24: unknown variable '%z'" opt q.rly
 printf 'def @main() { 1 }\n\0def @f() { 2 }\n' > q.rly
 expect 1 'q.rly: byte 18 is 0' opt q.rly
 
+# C compilers that are not there, that fail, that are killed.
+printf '#!/bin/sh\necho "some words"\nkill -9 $$\n' >killed
+chmod +x killed
+expect 1 "'./no-cc' cannot be run: No such file.*name another with -cc=" build sum.onnx --target 'c -cc=./no-cc' -o bad.gpuc
+expect 1 "'$PWD' cannot be run: Permission denied" build sum.onnx --target "c -cc=$PWD" -o bad.gpuc
+expect 1 "'false' failed with exit code 1" build sum.onnx --target 'c -cc=false' -o bad.gpuc
+expect 1 "was killed by signal 9" build sum.onnx --target "c -cc=$PWD/killed" -o bad.gpuc
+grep -qx 'some words' err || complain 'the words of a killed compiler are missing'
 expect 1 "did you mean 'vulkan'" build sum.onnx --target vulcan -o bad.gpuc
 expect 1 "did you mean 'max_num_threads'" build sum.onnx --target 'vulkan -max_num_thread=1' -o bad.gpuc
 expect 1 'nothere.onnx' build nothere.onnx --target c -o bad.gpuc

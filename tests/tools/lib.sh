@@ -6,6 +6,11 @@ dir=$(mktemp -d "${TMPDIR:-/tmp}/gpuc-tools-XXXXXX") || exit 1
 trap 'rm -rf "$dir"' EXIT
 "$2" "$dir" || exit 1
 cd "$dir" || exit 1
+# What drivers have compiled stays for other tests; of the tool's own files each test has its own.
+caches=${XDG_CACHE_HOME:-$HOME/.cache}
+POCL_CACHE_DIR=${POCL_CACHE_DIR:-$caches/pocl/kcache}
+MESA_SHADER_CACHE_DIR=${MESA_SHADER_CACHE_DIR:-$caches}
+export POCL_CACHE_DIR MESA_SHADER_CACHE_DIR
 HOME=$dir/home
 XDG_CACHE_HOME=
 TMPDIR=$dir/temporary
