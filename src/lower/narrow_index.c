@@ -30,10 +30,24 @@ static bool not_symbolic(gpuc_expr e, void *arg)
     return e->kind != GPUC_EXPR_VAR || !gpuc_map_has(&((narrower *)arg)->symbolic, e);
 }
 
+/* Indices of threads and tiles may exceed the last element by less than this. */
+enum { ROUNDED_UP = 1 << 24 };
+
+/* A sum that no index is: of extents of launches, which are rounded up to what a device starts at most. */
+static bool is_beyond_indices(gpuc_expr e)
+{
+    int64_t c;
+    if (e->kind != GPUC_EXPR_OP) return false;
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
+    return (n->op == GPUC_TIR_ADD || n->op == GPUC_TIR_SUB) && gpuc_expr_is_int(n->a[1], &c) &&
+           (c >= ROUNDED_UP || c <= -ROUNDED_UP);
+}
+
 static bool fits(narrower *t, gpuc_expr e)
 {
     /* Symbolic indices are assumed to fit first: their bounds take long to compute and are rarely known. */
-    if (t->assume && e->flags & GPUC_TIR_IS_INDEX && !gpuc_tir_visit(t->m.ctx, e, not_symbolic, t))
+    if (t->assume && e->flags & GPUC_TIR_IS_INDEX && !is_beyond_indices(e) &&
+        !gpuc_tir_visit(t->m.ctx, e, not_symbolic, t))
         return true;
     gpuc_bounds b = gpuc_arith_analyzer_bounds(t->a, e);
     return b.min >= INT32_MIN && b.max <= INT32_MAX;
@@ -289,9 +303,6 @@ static gpuc_stmt narrow_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 
 /* ---- Kernels
  * -------------------------------------------------------------------------------------------------- */
-
-/* Indices of threads and tiles may exceed the last element by less than this. */
-enum { ROUNDED_UP = 1 << 24 };
 
 /* Whether the target's limits keep every index below 2^31. */
 static bool buffers_are_small(const gpuc_target *target, const gpuc_tir_func *f)

@@ -267,24 +267,72 @@ static gpuc_stmt split_allreduce(threads *t, gpuc_stmt s)
     return gpuc_lower_allreduce_make(t->m.ctx, &a, a.cond ? gpuc_and(t->m.ctx, a.cond, first) : first, NULL);
 }
 
-/* The guard of a store, or of all stores in a sequence and behind names; NULL: none, or not one for all. */
+/* Statements that are reached, or not, as one. */
+typedef struct region {
+    threads *t;
+    gpuc_map inside; /* private buffers that live in it */
+    gpuc_expr cond;  /* the guard of all that it stores for others; NULL: it has stored nothing yet */
+} region;
+
+static bool guards_store(region *r, gpuc_stmt s)
+{
+    threads *t = r->t;
+    const gpuc_tir_store_node *n = gpuc_as_store(s);
+    if (is_private(n->buffer)) return gpuc_map_has(&r->inside, n->buffer);
+    int from = gpuc_lower_is_shared(n->buffer) ? GPUC_THREAD_X : GPUC_BLOCK_X;
+    gpuc_expr cond = first_of(t, t->flow | mask_of(t, n->index[0]), from);
+    if (!cond || (r->cond && r->cond != cond)) return false;
+    r->cond = cond;
+    return true;
+}
+
+/* Whether one guard is right for the whole of s. */
+static bool guards(region *r, gpuc_stmt s)
+{
+    threads *t = r->t;
+    uint32_t flow = t->flow;
+    bool ok = true;
+    switch (s->kind) {
+    case GPUC_STMT_STORE: return guards_store(r, s);
+    case GPUC_STMT_LET:
+        set_mask(t, gpuc_as_let(s)->var, mask_of(t, gpuc_as_let(s)->value));
+        return guards(r, gpuc_as_let(s)->body);
+    case GPUC_STMT_SEQ:
+        for (int i = 0; i < gpuc_as_seq(s)->n && ok; i++) ok = guards(r, gpuc_as_seq(s)->at[i]);
+        return ok;
+    case GPUC_STMT_ALLOC:
+        gpuc_map_set(&r->inside, gpuc_as_alloc(s)->buffer, r);
+        return gpuc_as_alloc(s)->buffer->scope == GPUC_SCOPE_LOCAL && guards(r, gpuc_as_alloc(s)->body);
+    case GPUC_STMT_IF:
+        t->flow |= mask_of(t, gpuc_as_if(s)->cond);
+        ok = guards(r, gpuc_as_if(s)->then_body) &&
+             (!gpuc_as_if(s)->else_body || guards(r, gpuc_as_if(s)->else_body));
+        break;
+    case GPUC_STMT_FOR: {
+        const gpuc_tir_for_node *n = gpuc_as_for(s);
+        uint32_t mask = mask_of(t, n->min) | mask_of(t, n->extent);
+        if (n->loop == GPUC_LOOP_THREAD || n->loop == GPUC_LOOP_PARALLEL) return false;
+        set_mask(t, n->var, mask);
+        t->flow |= mask;
+        ok = guards(r, n->body);
+        break;
+    }
+    case GPUC_STMT_ATTR:
+        return !gpuc_lower_is_allreduce(s) && !gpuc_tir_is_coopmat(s) && guards(r, gpuc_as_attr(s)->body);
+    case GPUC_STMT_EVAL:
+    case GPUC_STMT_KIND_COUNT: return false;
+    }
+    t->flow = flow;
+    return ok;
+}
+
+/* The guard of a store, or of all that is done for stores: what is loaded for them is loaded by who stores. NULL: none,
+ * or not one for all. */
 static gpuc_expr guard_of(threads *t, gpuc_stmt s)
 {
-    if (s->kind == GPUC_STMT_STORE && !is_private(gpuc_as_store(s)->buffer)) {
-        const gpuc_tir_store_node *n = gpuc_as_store(s);
-        int from = gpuc_lower_is_shared(n->buffer) ? GPUC_THREAD_X : GPUC_BLOCK_X;
-        return first_of(t, t->flow | mask_of(t, n->index[0]), from);
-    }
-    if (s->kind == GPUC_STMT_LET) {
-        set_mask(t, gpuc_as_let(s)->var, mask_of(t, gpuc_as_let(s)->value));
-        return guard_of(t, gpuc_as_let(s)->body);
-    }
-    if (s->kind != GPUC_STMT_SEQ) return NULL;
-    const gpuc_tir_seq_node *n = gpuc_as_seq(s);
-    gpuc_expr cond = guard_of(t, n->at[0]);
-    for (int i = 1; i < n->n && cond; i++)
-        if (guard_of(t, n->at[i]) != cond) cond = NULL;
-    return cond;
+    region r = {.t = t};
+    gpuc_map_init(&r.inside, t->m.ctx);
+    return guards(&r, s) ? r.cond : NULL;
 }
 
 static gpuc_stmt split_eval(threads *t, gpuc_stmt s)
@@ -320,7 +368,7 @@ static gpuc_stmt split_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
         s = gpuc_tir_map_stmt_children(m, s);
         break;
     case GPUC_STMT_LET: {
-        gpuc_expr cond = guard_of(t, s); /* what is loaded for the stores is loaded by who stores */
+        gpuc_expr cond = guard_of(t, s);
         if (cond) return guarded_by(t, cond, s);
         gpuc_lower_bind(t->a, s);
         s = gpuc_tir_map_stmt_children(m, s);
@@ -330,8 +378,11 @@ static gpuc_stmt split_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
         if (gpuc_lower_is_allreduce(s)) return split_allreduce(t, s);
         if (gpuc_tir_is_coopmat(s)) return split_coopmat(t, s);
         return gpuc_tir_map_stmt_children(m, s);
-    case GPUC_STMT_SEQ:
-    case GPUC_STMT_ALLOC: return gpuc_tir_map_stmt_children(m, s);
+    case GPUC_STMT_ALLOC: {
+        gpuc_expr cond = guard_of(t, s);
+        return cond ? guarded_by(t, cond, s) : gpuc_tir_map_stmt_children(m, s);
+    }
+    case GPUC_STMT_SEQ: return gpuc_tir_map_stmt_children(m, s);
     case GPUC_STMT_KIND_COUNT: break;
     }
     t->flow = flow;
