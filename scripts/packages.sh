@@ -48,6 +48,7 @@ glslang-tools cmd:glslangValidator
 libpng-dev pc:libpng
 libonnx-testdata -
 oclgrind cmd:oclgrind optional
+ccache cmd:ccache optional
 python3 cmd:python3
 "
 
@@ -82,7 +83,7 @@ need_packages() { # lines as above
 $1
 END
     if [ -z "$missing" ]; then
-        echo "== packages: all present${optional:+ (without$optional; the tests that want it are skipped)}"
+        echo "== packages: all present${optional:+ (without$optional: tests are skipped, or take longer)}"
         return 0
     fi
     if ! on_debian; then
