@@ -476,14 +476,26 @@ static void call(gpuc_clike *p, gpuc_expr e, int prec)
 }
 
 /* PoCL 3.1 takes a variable that is not written on some path for one that all work-items share, where it cuts the
- * kernel at barriers: so it has a value on each path. */
+ * kernel at barriers: so it has a value on each path. A small array gets its values by stores of elements, and none
+ * equal, so that LLVM makes no wider store of them: in the loops of PoCL over work-items, LLVM 15 moves such a store
+ * behind the kernel's own stores of elements. */
 static void declare(gpuc_clike *p, const gpuc_tir_buffer *b)
 {
-    bool is_local = b->scope == GPUC_SCOPE_LOCAL, variable = gpuc_clike_buffer_of(p, b)->variable;
+    enum { SMALL = 16 }; /* elements; more than 8 bytes are a call of memset, which stays in its place */
+    const gpuc_clike_buffer *plan = gpuc_clike_buffer_of(p, b);
     gpuc_clike_declare(p, b);
-    if (is_local && p->uses->has_barrier && gpuc_codegen_use(p->uses, b)->conditional)
-        gpuc_put(p, variable ? " = 0" : " = {0}");
+    if (b->scope != GPUC_SCOPE_LOCAL || !p->uses->has_barrier || !gpuc_codegen_use(p->uses, b)->conditional) {
+        gpuc_put(p, ";");
+        return;
+    }
+    int64_t n = gpuc_codegen_elements(p->ctx, b) / plan->vec;
+    if (plan->variable || n > SMALL) {
+        gpuc_put(p, plan->variable ? " = 0;" : " = {0};");
+        return;
+    }
     gpuc_put(p, ";");
+    for (int64_t i = 0; i < n; i++)
+        gpuc_put(p, " %s[%" PRId64 "] = %" PRId64 ";", gpuc_clike_buf(p, b), i, i);
 }
 
 static bool loop(gpuc_clike *p, gpuc_stmt s)

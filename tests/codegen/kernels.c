@@ -338,6 +338,14 @@ const kernel_text kernel_texts[] = {
      "          if (bx*4 + tx // 2 < 7 && by*2 + ty // 2 < 7) { L[0] = T[tx // 2, ty // 2] }\n"
      "          if (bx*8 + tx < 14 && by*4 + ty < 14) { C[bx*8 + tx, by*4 + ty] = L[0] }\n"
      "        }\n      }\n    }\n  }\n}\n"},
+    {"two registers of which one is written at first and one under a condition, in a loop with barriers",
+     ON_OPENCL | ON_VULKAN | RAW,
+     {0},
+     "func buffers(W: float32[32] global, C: float32[144] global) stage target launch "
+     "(ty: int32 = threadIdx.y of int32(3), tz: int32 = threadIdx.z of int32(4)) {\n"
+     "  for r: int32 in 0..4 {\n    alloc L: float32[2] local\n    L[int32(0)] = 1.0\n"
+     "    for f: int32 in 0..3 {\n      if (f < 2) { L[1 - f] = W[r*3 + ty + 2] }\n      barrier()\n"
+     "      C[(r*3 + f)*12 + tz*3 + ty] = W[r*2 + ty]*L[bitand(f, 1)]\n    }\n  }\n}\n"},
     {"a loop under a condition, in one with barriers",
      ON_ALL,
      {0},
