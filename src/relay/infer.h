@@ -23,6 +23,8 @@ void gpuc_relay_need_var(gpuc_ctx *ctx, const char *doing, const gpuc_rexpr *var
 void gpuc_relay_need_type_param(gpuc_ctx *ctx, const char *doing, const gpuc_rtype *t);
 /* Whether a value of type `given` may stand where `wanted` is. */
 bool gpuc_relay_fits(gpuc_ctx *ctx, const gpuc_rtype *wanted, const gpuc_rtype *given);
+/* The type of a branch that gives a function of one of two types; raises where there is none. */
+const gpuc_rtype *gpuc_relay_join_functions(gpuc_ctx *ctx, const gpuc_rtype *a, const gpuc_rtype *b);
 /* Raises where the name is none that text could have. */
 void gpuc_relay_need_name(gpuc_ctx *ctx, const char *doing, const char *name);
 /* "the call of add", "%x": a node in messages. */

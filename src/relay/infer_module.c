@@ -241,22 +241,6 @@ static void infer_function(gpuc_relay_solver *s, gpuc_rexpr *e)
         gpuc_relay_rtype_scheme(s->ctx, f->num_type_params, f->type_params, f->n, types, ret ? ret : body);
 }
 
-static bool is_generic(const gpuc_rtype *t)
-{
-    t = gpuc_relay_find(t);
-    return t->kind == GPUC_RTYPE_FUNC && t->num_params;
-}
-
-/* The type of both branches; NULL. Two functions with type parameters keep them. */
-static const gpuc_rtype *join(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b)
-{
-    if (!is_generic(a) || !is_generic(b)) {
-        a = gpuc_relay_instantiate(s, a, NULL);
-        b = gpuc_relay_instantiate(s, b, NULL);
-    }
-    return gpuc_relay_unify(s, a, b);
-}
-
 static void infer_if(gpuc_relay_solver *s, gpuc_rexpr *e)
 {
     const gpuc_rif *f = gpuc_as_rif(e);
@@ -266,7 +250,7 @@ static void infer_if(gpuc_relay_solver *s, gpuc_rexpr *e)
         gpuc_relay_type_fail(s, "the condition is %s, it must be bool", gpuc_relay_type_text(s, t));
     }
     const gpuc_rtype *a = f->then_branch->type, *b = f->else_branch->type;
-    t = join(s, a, b);
+    t = gpuc_relay_join(s, a, b);
     if (!t)
         gpuc_relay_type_fail(s, "the branches have different types: %s and %s", gpuc_relay_type_text(s, a),
                              gpuc_relay_type_text(s, b));
@@ -279,7 +263,7 @@ static void infer_match(gpuc_relay_solver *s, gpuc_rexpr *e)
     const gpuc_rtype *t = NULL;
     for (int i = 0; i < m->n; i++) {
         const gpuc_rexpr *body = m->clauses[i].body;
-        const gpuc_rtype *one = body->type, *both = t ? join(s, t, one) : one;
+        const gpuc_rtype *one = body->type, *both = t ? gpuc_relay_join(s, t, one) : one;
         if (!both) {
             s->place = body->span.text ? body->span : m->clauses[i].pattern->span;
             gpuc_relay_type_fail(s, "the clauses have different types: %s, and before it %s",

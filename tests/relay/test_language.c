@@ -310,6 +310,48 @@ static void type_parameters(gpuc_ctx *ctx, void *arg)
                 "fn (bool) -> (int32, bool, float32)");
 }
 
+/* A branch that gives a function with type parameters, anywhere inside, and one that gives a function without: in both
+ * orders it is the latter, and only of the branches' result. */
+static void branches_of_functions(gpuc_ctx *ctx, void *arg)
+{
+    static const struct {
+        const char *one, *other, *type;
+    } rows[] = {
+        {"@id", "fn (%x: int32) { %x }", "fn (int32) -> int32"},
+        {"(@id, 1)", "(fn (%x: int32) { %x }, 1)", "(fn (int32) -> int32, int32)"},
+        {"((@id, @id), 1)", "((fn (%x: int32) { %x }, @id), 1)",
+         "((fn (int32) -> int32, fn [A](A) -> A), int32)"},
+        {"(@id, fn (%x: int32) { %x })", "(fn (%x: int32) { %x }, @id)",
+         "(fn (int32) -> int32, fn (int32) -> int32)"},
+        {"fn () { (@id, 1) }", "fn () { (fn (%x: int32) { %x }, 1) }",
+         "fn () -> (fn (int32) -> int32, int32)"},
+        {"fn (%g: fn [A](A) -> A) { %g(1) }", "fn (%g: fn (int32) -> int32) { %g(1) }",
+         "fn (fn [A](A) -> A) -> int32"},
+        {"fn [A](%x: A, %y: A) { %x }", "fn [A, B](%x: A, %y: B) { %x }", "fn [A](A, A) -> A"},
+        {"fn (%g: fn [A](A, A) -> A) { %g(1, 1) }", "fn (%g: fn [A, B](A, B) -> A) { %g(1, 1f) }",
+         "fn (fn [A, B](A, B) -> A) -> int32"},
+        {"(%g, %n)", "(fn (%x: int32) { %x }, 1)", "(fn (int32) -> int32, int32)"},
+    };
+    (void)arg;
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        const char *one = i % 2 ? rows[i / 2].one : rows[i / 2].other,
+                   *other = i % 2 ? rows[i / 2].other : rows[i / 2].one;
+        const char *const forms[] = {"if (%%c) { %s } else { %s }",
+                                     "match (%%l) { Nil => { %s }, Cons(_, _) => { %s } }"};
+        const char *joined = gpuc_ctx_printf(ctx, "(%s, float32)", rows[i / 2].type);
+        for (int k = 0; k < 2; k++)
+            expect_type(
+                ctx,
+                gpuc_ctx_printf(ctx,
+                                "def @id[A](%%x: A) -> A { %%x }\n"
+                                "def @main(%%c: bool, %%l: List[int32], %%p: (fn [A](A) -> A, int32)) {\n"
+                                "  match (%%p) { (%%g, %%n) => {\n"
+                                "  let %%r = %s;\n  (%%r, %%g(1f)) } } }",
+                                gpuc_ctx_printf(ctx, forms[k], one, other)),
+                gpuc_ctx_printf(ctx, "fn (bool, List[int32], (fn [A](A) -> A, int32)) -> %s", joined));
+    }
+}
+
 typedef struct parse_job {
     const char *text;
     const gpuc_rmodule *with;
@@ -521,6 +563,7 @@ int main(void)
         fx_test(unknown_extents),
         fx_test(matches_as_they_are_printed),
         fx_test(type_parameters),
+        fx_test(branches_of_functions),
         fx_test(extents_of_variables),
         fx_test(trees_of_tensors),
         fx_test(modules),
