@@ -155,6 +155,15 @@ static const gpuc_rtype *callee_type(gpuc_relay_solver *s, gpuc_rcall *c)
     return t;
 }
 
+/* While the arguments of a call are looked at, functions that they give for one type parameter join, as branches do. */
+static void set_joins(const gpuc_rcall *c, bool joins)
+{
+    for (int i = 0; i < c->num_type_args; i++) {
+        const gpuc_rtype *t = c->type_args[i];
+        if (t->kind == GPUC_RTYPE_HOLE) t->hole->joins = joins && !t->hole->is;
+    }
+}
+
 static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
 {
     gpuc_rcall *c = (gpuc_rcall *)e;
@@ -178,6 +187,7 @@ static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
         gpuc_relay_type_fail(s, "%s is %s, no function that could be called", name,
                              gpuc_relay_type_text(s, f));
     if (f->n != c->n) gpuc_relay_type_fail(s, "%s takes %d arguments, not %d", name, f->n, c->n);
+    set_joins(c, true);
     for (int i = 0; i < c->n; i++) {
         const gpuc_rtype *t = type_of(s, c->args[i]);
         if (gpuc_relay_unify(s, f->at[i], t)) continue;
@@ -185,6 +195,7 @@ static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
         gpuc_relay_type_fail(s, "argument %d of %s is %s, it must be %s%s", i, name,
                              gpuc_relay_type_text(s, t), gpuc_relay_type_text(s, f->at[i]), hint);
     }
+    set_joins(c, false);
     const gpuc_rtype *ret = gpuc_relay_resolve(s, f->ret);
     set_type(s, e, gpuc_relay_rtype_fresh(s->ctx, ret));
 }

@@ -78,6 +78,7 @@ static const gpuc_rtype *fill(gpuc_relay_solver *s, const gpuc_rtype *hole, cons
     h->is = t;
     if (t->kind == GPUC_RTYPE_HOLE) { /* what waited goes on waiting, for the other */
         t->hole->fixed |= h->fixed;
+        t->hole->joins = h->joins = false;
         for (size_t i = 0; i < h->waiting.count; i++)
             gpuc_ptrs_push(s->ctx, &t->hole->waiting, h->waiting.at[i]);
     } else {
@@ -235,14 +236,17 @@ static const gpuc_rtype *unify(gpuc_relay_solver *s, const gpuc_rtype *a, const 
     b = gpuc_relay_find(b);
     if (a == b) return a;
     check_depth(s, depth);
+    if (hole_b || b->kind == GPUC_RTYPE_HOLE)
+        (hole_b ? hole_b : b)->hole->joins = false; /* it must be as general as what is wanted */
     if (a->kind == GPUC_RTYPE_HOLE) return fill(s, a, how == JOIN ? instance(s, b, depth) : b);
     if (b->kind == GPUC_RTYPE_HOLE) return fill(s, b, how == JOIN ? instance(s, a, depth) : a);
     if (a->kind != b->kind) return NULL;
+    const fit inside = how == GIVEN && hole_a && hole_a->hole->joins ? JOIN : how;
     switch (a->kind) {
     case GPUC_RTYPE_TENSOR: out = unify_tensors(s, a, b); break;
-    case GPUC_RTYPE_FUNC: out = unify_functions(s, a, b, how, depth); break;
+    case GPUC_RTYPE_FUNC: out = unify_functions(s, a, b, inside, depth); break;
     case GPUC_RTYPE_TUPLE:
-    case GPUC_RTYPE_ADT: out = unify_parts(s, a, b, how, depth); break;
+    case GPUC_RTYPE_ADT: out = unify_parts(s, a, b, inside, depth); break;
     case GPUC_RTYPE_VAR:
     case GPUC_RTYPE_HOLE:
     case GPUC_RTYPE_KIND_COUNT: break;

@@ -352,6 +352,26 @@ static void branches_of_functions(gpuc_ctx *ctx, void *arg)
     }
 }
 
+/* Arguments of one type parameter, in both orders. What an argument wants stays wanted: ill_typed.txt. */
+static void arguments_of_functions(gpuc_ctx *ctx, void *arg)
+{
+    static const char *const rows[][3] = {
+        {"Cons((@id, 1), Cons((fn (%x: int32) { %x }, 1), Nil))",
+         "Cons((fn (%x: int32) { %x }, 1), Cons((@id, 1), Nil))", "List[(fn (int32) -> int32, int32)]"},
+        {"Cons((@id, 1), Cons((@id, 2), Nil))", "Cons((fn [A](%x: A) { %x }, 1), Cons((@id, 2), Nil))",
+         "List[(fn [A](A) -> A, int32)]"},
+        {"@foldl(fn (%a: (fn (int32) -> int32, int32), %b: int32) { %a }, (@id, 1), Cons(1, Nil))",
+         "@foldl(fn (%a, %b) { (fn (%x: int32) { %x }, %b) }, (@id, 1), Cons(1, Nil))",
+         "(fn (int32) -> int32, int32)"},
+    };
+    (void)arg;
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++)
+        expect_type(
+            ctx,
+            gpuc_ctx_printf(ctx, "def @id[A](%%x: A) -> A { %%x }\ndef @main() { %s }", rows[i / 2][i % 2]),
+            gpuc_ctx_printf(ctx, "fn () -> %s", rows[i / 2][2]));
+}
+
 typedef struct parse_job {
     const char *text;
     const gpuc_rmodule *with;
@@ -564,6 +584,7 @@ int main(void)
         fx_test(matches_as_they_are_printed),
         fx_test(type_parameters),
         fx_test(branches_of_functions),
+        fx_test(arguments_of_functions),
         fx_test(extents_of_variables),
         fx_test(trees_of_tensors),
         fx_test(modules),
