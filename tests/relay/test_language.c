@@ -339,16 +339,21 @@ static void branches_of_functions(gpuc_ctx *ctx, void *arg)
         const char *const forms[] = {"if (%%c) { %s } else { %s }",
                                      "match (%%l) { Nil => { %s }, Cons(_, _) => { %s } }"};
         const char *joined = gpuc_ctx_printf(ctx, "(%s, float32)", rows[i / 2].type);
-        for (int k = 0; k < 2; k++)
-            expect_type(
-                ctx,
+        for (int k = 0; k < 2; k++) {
+            const char *text =
                 gpuc_ctx_printf(ctx,
                                 "def @id[A](%%x: A) -> A { %%x }\n"
                                 "def @main(%%c: bool, %%l: List[int32], %%p: (fn [A](A) -> A, int32)) {\n"
-                                "  match (%%p) { (%%g, %%n) => {\n"
-                                "  let %%r = %s;\n  (%%r, %%g(1f)) } } }",
-                                gpuc_ctx_printf(ctx, forms[k], one, other)),
-                gpuc_ctx_printf(ctx, "fn (bool, List[int32], (fn [A](A) -> A, int32)) -> %s", joined));
+                                "  match (%%p) { (%%g, %%n) => { (%s, %%g(1f)) } } }",
+                                gpuc_ctx_printf(ctx, forms[k], one, other));
+            const char *type =
+                gpuc_ctx_printf(ctx, "fn (bool, List[int32], (fn [A](A) -> A, int32)) -> %s", joined);
+            expect_type(ctx, text, type);
+            /* and from the types of parts, as after a pass */
+            gpuc_rmodule *m = program(ctx, gpuc_ctx_printf(ctx, "%s%s", list_text, text));
+            gpuc_relay_infer_type(ctx, m, gpuc_rmodule_get(m, "main"));
+            assert_string_equal(gpuc_rmodule_function_type(ctx, m, "main"), type);
+        }
     }
 }
 
