@@ -8,8 +8,8 @@
 typedef struct gpuc_rhole {
     const gpuc_rtype *is; /* NULL: not known yet */
     bool fixed;           /* of a variable: what is known does not become less known */
-    bool joins; /* of a type parameter whose call is looked at: arguments may give different functions */
-    gpuc_ptrs waiting; /* expressions whose types follow from it */
+    bool joins;           /* of a type parameter: what the call's arguments give for it may join */
+    gpuc_ptrs waiting;    /* expressions whose types follow from it */
 } gpuc_rhole;
 
 /* The message with the place before it, and the line of the text with a caret below it. */
