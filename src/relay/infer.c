@@ -116,11 +116,6 @@ static const gpuc_rtype *callee_result(gpuc_ctx *ctx, gpuc_rmodule *m, const gpu
     return t->ret;
 }
 
-static bool is_generic(const gpuc_rtype *t)
-{
-    return t->kind == GPUC_RTYPE_FUNC && t->num_params;
-}
-
 /* The type that both branches fit: where their dims differ, the dim is unknown; where one function has type parameters,
  * it is used as the other. */
 static const gpuc_rtype *join(gpuc_ctx *ctx, const gpuc_rtype *a, const gpuc_rtype *b)
@@ -138,7 +133,8 @@ static const gpuc_rtype *join(gpuc_ctx *ctx, const gpuc_rtype *a, const gpuc_rty
             dims[i] = a->tensor.dims[i] == b->tensor.dims[i] ? a->tensor.dims[i] : gpuc_relay_any_dim(ctx);
         return gpuc_relay_rtype_tensor(ctx, a->tensor.dtype, a->tensor.ndim, dims);
     }
-    if (a->kind != GPUC_RTYPE_TUPLE && a->kind != GPUC_RTYPE_ADT) return is_generic(a) ? b : a;
+    if (a->kind == GPUC_RTYPE_FUNC) return gpuc_relay_join_functions(ctx, a, b);
+    if (a->kind != GPUC_RTYPE_TUPLE && a->kind != GPUC_RTYPE_ADT) return a;
     const gpuc_rtype **fields = gpuc_new_array(ctx, const gpuc_rtype *, a->n);
     for (int i = 0; i < a->n; i++) fields[i] = join(ctx, a->at[i], b->at[i]);
     return a->kind == GPUC_RTYPE_TUPLE ? gpuc_relay_rtype_tuple(ctx, a->n, fields)

@@ -8,6 +8,7 @@
 typedef struct gpuc_rhole {
     const gpuc_rtype *is; /* NULL: not known yet */
     bool fixed;           /* of a variable: what is known does not become less known */
+    bool joins;           /* of a type parameter: what the call's arguments give for it may join */
     gpuc_ptrs waiting;    /* expressions whose types follow from it */
 } gpuc_rhole;
 
@@ -23,6 +24,8 @@ void gpuc_relay_need_var(gpuc_ctx *ctx, const char *doing, const gpuc_rexpr *var
 void gpuc_relay_need_type_param(gpuc_ctx *ctx, const char *doing, const gpuc_rtype *t);
 /* Whether a value of type `given` may stand where `wanted` is. */
 bool gpuc_relay_fits(gpuc_ctx *ctx, const gpuc_rtype *wanted, const gpuc_rtype *given);
+/* The type of a branch that gives a function of one of two types; raises where there is none. */
+const gpuc_rtype *gpuc_relay_join_functions(gpuc_ctx *ctx, const gpuc_rtype *a, const gpuc_rtype *b);
 /* Raises where the name is none that text could have. */
 void gpuc_relay_need_name(gpuc_ctx *ctx, const char *doing, const char *name);
 /* "the call of add", "%x": a node in messages. */

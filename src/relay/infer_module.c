@@ -155,6 +155,15 @@ static const gpuc_rtype *callee_type(gpuc_relay_solver *s, gpuc_rcall *c)
     return t;
 }
 
+/* While the arguments of a call are looked at, functions that they give for one type parameter join, as branches do. */
+static void set_joins(const gpuc_rcall *c, bool joins)
+{
+    for (int i = 0; i < c->num_type_args; i++) {
+        const gpuc_rtype *t = c->type_args[i];
+        if (t->kind == GPUC_RTYPE_HOLE) t->hole->joins = joins && !t->hole->is;
+    }
+}
+
 static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
 {
     gpuc_rcall *c = (gpuc_rcall *)e;
@@ -178,6 +187,7 @@ static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
         gpuc_relay_type_fail(s, "%s is %s, no function that could be called", name,
                              gpuc_relay_type_text(s, f));
     if (f->n != c->n) gpuc_relay_type_fail(s, "%s takes %d arguments, not %d", name, f->n, c->n);
+    set_joins(c, true);
     for (int i = 0; i < c->n; i++) {
         const gpuc_rtype *t = type_of(s, c->args[i]);
         if (gpuc_relay_unify(s, f->at[i], t)) continue;
@@ -185,6 +195,7 @@ static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
         gpuc_relay_type_fail(s, "argument %d of %s is %s, it must be %s%s", i, name,
                              gpuc_relay_type_text(s, t), gpuc_relay_type_text(s, f->at[i]), hint);
     }
+    set_joins(c, false);
     const gpuc_rtype *ret = gpuc_relay_resolve(s, f->ret);
     set_type(s, e, gpuc_relay_rtype_fresh(s->ctx, ret));
 }
@@ -241,22 +252,6 @@ static void infer_function(gpuc_relay_solver *s, gpuc_rexpr *e)
         gpuc_relay_rtype_scheme(s->ctx, f->num_type_params, f->type_params, f->n, types, ret ? ret : body);
 }
 
-static bool is_generic(const gpuc_rtype *t)
-{
-    t = gpuc_relay_find(t);
-    return t->kind == GPUC_RTYPE_FUNC && t->num_params;
-}
-
-/* The type of both branches; NULL. Two functions with type parameters keep them. */
-static const gpuc_rtype *join(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b)
-{
-    if (!is_generic(a) || !is_generic(b)) {
-        a = gpuc_relay_instantiate(s, a, NULL);
-        b = gpuc_relay_instantiate(s, b, NULL);
-    }
-    return gpuc_relay_unify(s, a, b);
-}
-
 static void infer_if(gpuc_relay_solver *s, gpuc_rexpr *e)
 {
     const gpuc_rif *f = gpuc_as_rif(e);
@@ -266,7 +261,7 @@ static void infer_if(gpuc_relay_solver *s, gpuc_rexpr *e)
         gpuc_relay_type_fail(s, "the condition is %s, it must be bool", gpuc_relay_type_text(s, t));
     }
     const gpuc_rtype *a = f->then_branch->type, *b = f->else_branch->type;
-    t = join(s, a, b);
+    t = gpuc_relay_join(s, a, b);
     if (!t)
         gpuc_relay_type_fail(s, "the branches have different types: %s and %s", gpuc_relay_type_text(s, a),
                              gpuc_relay_type_text(s, b));
@@ -279,7 +274,7 @@ static void infer_match(gpuc_relay_solver *s, gpuc_rexpr *e)
     const gpuc_rtype *t = NULL;
     for (int i = 0; i < m->n; i++) {
         const gpuc_rexpr *body = m->clauses[i].body;
-        const gpuc_rtype *one = body->type, *both = t ? join(s, t, one) : one;
+        const gpuc_rtype *one = body->type, *both = t ? gpuc_relay_join(s, t, one) : one;
         if (!both) {
             s->place = body->span.text ? body->span : m->clauses[i].pattern->span;
             gpuc_relay_type_fail(s, "the clauses have different types: %s, and before it %s",

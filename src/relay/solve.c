@@ -78,6 +78,7 @@ static const gpuc_rtype *fill(gpuc_relay_solver *s, const gpuc_rtype *hole, cons
     h->is = t;
     if (t->kind == GPUC_RTYPE_HOLE) { /* what waited goes on waiting, for the other */
         t->hole->fixed |= h->fixed;
+        t->hole->joins = h->joins = false;
         for (size_t i = 0; i < h->waiting.count; i++)
             gpuc_ptrs_push(s->ctx, &t->hole->waiting, h->waiting.at[i]);
     } else {
@@ -110,6 +111,10 @@ const gpuc_rtype *gpuc_relay_instantiate(gpuc_relay_solver *s, const gpuc_rtype 
 
 /* ---- Unification ---- */
 
+/* Which functions with type parameters two types may have where they differ. GIVEN: b may be more general than a, what
+ * is wanted. JOIN: the result is what both can be used as. MEET: it can be used as both. */
+typedef enum fit { GIVEN, JOIN, MEET } fit;
+
 /* Sizes that the build does not know may be equal when the program runs. false: they never are. */
 static bool unify_dim(gpuc_expr a, gpuc_expr b, gpuc_expr *out)
 {
@@ -137,23 +142,25 @@ static const gpuc_rtype *unify_tensors(gpuc_relay_solver *s, const gpuc_rtype *a
     return is_a ? a : is_b ? b : gpuc_relay_rtype_tensor(s->ctx, x->dtype, x->ndim, dims);
 }
 
-static const gpuc_rtype *unify(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b, int depth);
+static const gpuc_rtype *unify(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b, fit how,
+                               int depth);
 
 /* What is wanted of a function's parameters is what it is given: the other way round. */
-static const gpuc_rtype *unify_parts(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b,
+static const gpuc_rtype *unify_parts(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b, fit how,
                                      int depth)
 {
+    static const fit inverse[] = {[GIVEN] = GIVEN, [JOIN] = MEET, [MEET] = JOIN};
     bool is_a = true, is_b = true, back = a->kind == GPUC_RTYPE_FUNC;
     if (a->n != b->n || a->adt != b->adt) return NULL;
     const gpuc_rtype **at = gpuc_new_array(s->ctx, const gpuc_rtype *, a->n + 1), *ret = NULL;
     for (int i = 0; i < a->n; i++) {
-        at[i] = unify(s, (back ? b : a)->at[i], (back ? a : b)->at[i], depth + 1);
+        at[i] = unify(s, (back ? b : a)->at[i], (back ? a : b)->at[i], back ? inverse[how] : how, depth + 1);
         if (!at[i]) return NULL;
         is_a &= at[i] == gpuc_relay_find(a->at[i]);
         is_b &= at[i] == gpuc_relay_find(b->at[i]);
     }
     if (a->ret) {
-        if (!(ret = unify(s, a->ret, b->ret, depth + 1))) return NULL;
+        if (!(ret = unify(s, a->ret, b->ret, how, depth + 1))) return NULL;
         is_a &= ret == gpuc_relay_find(a->ret);
         is_b &= ret == gpuc_relay_find(b->ret);
     }
@@ -174,11 +181,43 @@ static const gpuc_rtype *rigid(gpuc_relay_solver *s, const gpuc_rtype *t)
     return gpuc_relay_rtype_substitute(s->ctx, body, t->num_params, t->params, vars);
 }
 
-static const gpuc_rtype *unify_functions(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b,
-                                         int depth)
+/* b is used where a function of type a is wanted. */
+static const gpuc_rtype *give_function(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b,
+                                       int depth)
 {
-    const gpuc_rtype *out = unify_parts(s, rigid(s, a), gpuc_relay_instantiate(s, b, NULL), depth);
+    const gpuc_rtype *out = unify_parts(s, rigid(s, a), gpuc_relay_instantiate(s, b, NULL), GIVEN, depth);
     return out && (a->num_params || b->num_params) ? a : out;
+}
+
+static const gpuc_rtype *unify_functions(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b,
+                                         fit how, int depth)
+{
+    if (how == GIVEN) return give_function(s, a, b, depth);
+    if (a->num_params && b->num_params) {
+        bool a_is_less = give_function(s, a, b, depth), known = !a->open && !b->open;
+        if (!a_is_less && !(known && give_function(s, b, a, depth))) return NULL;
+        return a_is_less == (how == JOIN) ? a : b;
+    }
+    if (how == MEET && (a->num_params || b->num_params)) {
+        const gpuc_rtype *general = a->num_params ? a : b;
+        return give_function(s, a->num_params ? b : a, general, depth) ? general : NULL;
+    }
+    return unify_parts(s, gpuc_relay_instantiate(s, a, NULL), gpuc_relay_instantiate(s, b, NULL), how, depth);
+}
+
+/* The type with new holes for the type parameters of a function, or of those in a tuple. */
+static const gpuc_rtype *instance(gpuc_relay_solver *s, const gpuc_rtype *t, int depth)
+{
+    t = gpuc_relay_find(t);
+    if (t->kind != GPUC_RTYPE_TUPLE) return gpuc_relay_instantiate(s, t, NULL);
+    check_depth(s, depth);
+    bool same = true;
+    const gpuc_rtype **at = gpuc_new_array(s->ctx, const gpuc_rtype *, t->n + 1);
+    for (int i = 0; i < t->n; i++) {
+        at[i] = instance(s, t->at[i], depth + 1);
+        same &= at[i] == gpuc_relay_find(t->at[i]);
+    }
+    return same ? t : gpuc_relay_rtype_tuple(s->ctx, t->n, at);
 }
 
 /* The hole that a known type is reached through, so that it can become less known. */
@@ -189,25 +228,30 @@ static const gpuc_rtype *last_hole(const gpuc_rtype *t)
     return hole && hole->hole->fixed ? NULL : hole;
 }
 
-static const gpuc_rtype *unify(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b, int depth)
+static const gpuc_rtype *unify(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b, fit how,
+                               int depth)
 {
     const gpuc_rtype *hole_a = last_hole(a), *hole_b = last_hole(b), *out = NULL;
     a = gpuc_relay_find(a);
     b = gpuc_relay_find(b);
     if (a == b) return a;
     check_depth(s, depth);
-    if (a->kind == GPUC_RTYPE_HOLE) return fill(s, a, b);
-    if (b->kind == GPUC_RTYPE_HOLE) return fill(s, b, a);
+    if (hole_b || b->kind == GPUC_RTYPE_HOLE)
+        (hole_b ? hole_b : b)->hole->joins = false; /* it must be as general as what is wanted */
+    if (a->kind == GPUC_RTYPE_HOLE) return fill(s, a, how == JOIN ? instance(s, b, depth) : b);
+    if (b->kind == GPUC_RTYPE_HOLE) return fill(s, b, how == JOIN ? instance(s, a, depth) : a);
     if (a->kind != b->kind) return NULL;
+    const fit inside = how == GIVEN && hole_a && hole_a->hole->joins ? JOIN : how;
     switch (a->kind) {
     case GPUC_RTYPE_TENSOR: out = unify_tensors(s, a, b); break;
-    case GPUC_RTYPE_FUNC: out = unify_functions(s, a, b, depth); break;
+    case GPUC_RTYPE_FUNC: out = unify_functions(s, a, b, inside, depth); break;
     case GPUC_RTYPE_TUPLE:
-    case GPUC_RTYPE_ADT: out = unify_parts(s, a, b, depth); break;
+    case GPUC_RTYPE_ADT: out = unify_parts(s, a, b, inside, depth); break;
     case GPUC_RTYPE_VAR:
     case GPUC_RTYPE_HOLE:
     case GPUC_RTYPE_KIND_COUNT: break;
     }
+    if (how != GIVEN) return out; /* a and b stay what they are */
     if (out && out != a && hole_a) hole_a->hole->is = out;
     if (out && out != b && hole_b) hole_b->hole->is = out;
     return out;
@@ -217,10 +261,25 @@ bool gpuc_relay_fits(gpuc_ctx *ctx, const gpuc_rtype *wanted, const gpuc_rtype *
 {
     gpuc_relay_solver s = {.ctx = ctx};
     gpuc_map_init(&s.inside, ctx);
-    return wanted->open || unify(&s, wanted, given, 0);
+    return wanted->open || unify(&s, wanted, given, GIVEN, 0);
+}
+
+const gpuc_rtype *gpuc_relay_join_functions(gpuc_ctx *ctx, const gpuc_rtype *a, const gpuc_rtype *b)
+{
+    gpuc_relay_solver s = {.ctx = ctx};
+    gpuc_map_init(&s.inside, ctx);
+    if (a->open || b->open) return a;
+    const gpuc_rtype *t = unify(&s, a, b, JOIN, 0);
+    if (!t) gpuc_relay_type_fail(&s, "branches give functions of different types");
+    return gpuc_relay_resolve(&s, t);
 }
 
 const gpuc_rtype *gpuc_relay_unify(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b)
 {
-    return unify(s, a, b, 0);
+    return unify(s, a, b, GIVEN, 0);
+}
+
+const gpuc_rtype *gpuc_relay_join(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b)
+{
+    return unify(s, a, b, JOIN, 0);
 }

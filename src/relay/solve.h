@@ -27,6 +27,9 @@ const gpuc_rtype *gpuc_relay_resolve(gpuc_relay_solver *s, const gpuc_rtype *t);
 /* Makes both the same, and returns that; NULL: they differ. Where one has an unknown extent, so has the result. Of
  * functions with type parameters, b may be more general than a, what is wanted. */
 const gpuc_rtype *gpuc_relay_unify(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b);
+/* The type of what is one of two, as branches are: where one function has type parameters, it is used as the other. NULL:
+ * there is none. */
+const gpuc_rtype *gpuc_relay_join(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b);
 /* A function type with new holes for its type parameters, which are listed in args (NULL: not wanted). Inside of a
  * function whose type has holes they stand for themselves. */
 const gpuc_rtype *gpuc_relay_instantiate(gpuc_relay_solver *s, const gpuc_rtype *t, gpuc_ptrs *args);

@@ -189,6 +189,7 @@ bool gpuc_relay_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b)
 {
     if (a == b) return true;
     if (!a || !b || a->kind != b->kind || a->n != b->n || a->adt != b->adt) return false;
+    if (a->kind == GPUC_RTYPE_VAR || a->kind == GPUC_RTYPE_HOLE) return false;
     if (a->kind == GPUC_RTYPE_TENSOR) {
         if (!gpuc_dtype_equal(a->tensor.dtype, b->tensor.dtype) || a->tensor.ndim != b->tensor.ndim)
             return false;

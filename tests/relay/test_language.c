@@ -310,6 +310,73 @@ static void type_parameters(gpuc_ctx *ctx, void *arg)
                 "fn (bool) -> (int32, bool, float32)");
 }
 
+/* A branch that gives a function with type parameters, anywhere inside, and one that gives a function without: in both
+ * orders it is the latter, and only of the branches' result. */
+static void branches_of_functions(gpuc_ctx *ctx, void *arg)
+{
+    static const struct {
+        const char *one, *other, *type;
+    } rows[] = {
+        {"@id", "fn (%x: int32) { %x }", "fn (int32) -> int32"},
+        {"(@id, 1)", "(fn (%x: int32) { %x }, 1)", "(fn (int32) -> int32, int32)"},
+        {"((@id, @id), 1)", "((fn (%x: int32) { %x }, @id), 1)",
+         "((fn (int32) -> int32, fn [A](A) -> A), int32)"},
+        {"(@id, fn (%x: int32) { %x })", "(fn (%x: int32) { %x }, @id)",
+         "(fn (int32) -> int32, fn (int32) -> int32)"},
+        {"fn () { (@id, 1) }", "fn () { (fn (%x: int32) { %x }, 1) }",
+         "fn () -> (fn (int32) -> int32, int32)"},
+        {"fn (%g: fn [A](A) -> A) { %g(1) }", "fn (%g: fn (int32) -> int32) { %g(1) }",
+         "fn (fn [A](A) -> A) -> int32"},
+        {"fn [A](%x: A, %y: A) { %x }", "fn [A, B](%x: A, %y: B) { %x }", "fn [A](A, A) -> A"},
+        {"fn (%g: fn [A](A, A) -> A) { %g(1, 1) }", "fn (%g: fn [A, B](A, B) -> A) { %g(1, 1f) }",
+         "fn (fn [A, B](A, B) -> A) -> int32"},
+        {"(%g, %n)", "(fn (%x: int32) { %x }, 1)", "(fn (int32) -> int32, int32)"},
+    };
+    (void)arg;
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
+        const char *one = i % 2 ? rows[i / 2].one : rows[i / 2].other,
+                   *other = i % 2 ? rows[i / 2].other : rows[i / 2].one;
+        const char *const forms[] = {"if (%%c) { %s } else { %s }",
+                                     "match (%%l) { Nil => { %s }, Cons(_, _) => { %s } }"};
+        const char *joined = gpuc_ctx_printf(ctx, "(%s, float32)", rows[i / 2].type);
+        for (int k = 0; k < 2; k++) {
+            const char *text =
+                gpuc_ctx_printf(ctx,
+                                "def @id[A](%%x: A) -> A { %%x }\n"
+                                "def @main(%%c: bool, %%l: List[int32], %%p: (fn [A](A) -> A, int32)) {\n"
+                                "  match (%%p) { (%%g, %%n) => { (%s, %%g(1f)) } } }",
+                                gpuc_ctx_printf(ctx, forms[k], one, other));
+            const char *type =
+                gpuc_ctx_printf(ctx, "fn (bool, List[int32], (fn [A](A) -> A, int32)) -> %s", joined);
+            expect_type(ctx, text, type);
+            /* and from the types of parts, as after a pass */
+            gpuc_rmodule *m = program(ctx, gpuc_ctx_printf(ctx, "%s%s", list_text, text));
+            gpuc_relay_infer_type(ctx, m, gpuc_rmodule_get(m, "main"));
+            assert_string_equal(gpuc_rmodule_function_type(ctx, m, "main"), type);
+        }
+    }
+}
+
+/* Arguments of one type parameter, in both orders. What an argument wants stays wanted: ill_typed.txt. */
+static void arguments_of_functions(gpuc_ctx *ctx, void *arg)
+{
+    static const char *const rows[][3] = {
+        {"Cons((@id, 1), Cons((fn (%x: int32) { %x }, 1), Nil))",
+         "Cons((fn (%x: int32) { %x }, 1), Cons((@id, 1), Nil))", "List[(fn (int32) -> int32, int32)]"},
+        {"Cons((@id, 1), Cons((@id, 2), Nil))", "Cons((fn [A](%x: A) { %x }, 1), Cons((@id, 2), Nil))",
+         "List[(fn [A](A) -> A, int32)]"},
+        {"@foldl(fn (%a: (fn (int32) -> int32, int32), %b: int32) { %a }, (@id, 1), Cons(1, Nil))",
+         "@foldl(fn (%a, %b) { (fn (%x: int32) { %x }, %b) }, (@id, 1), Cons(1, Nil))",
+         "(fn (int32) -> int32, int32)"},
+    };
+    (void)arg;
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++)
+        expect_type(
+            ctx,
+            gpuc_ctx_printf(ctx, "def @id[A](%%x: A) -> A { %%x }\ndef @main() { %s }", rows[i / 2][i % 2]),
+            gpuc_ctx_printf(ctx, "fn () -> %s", rows[i / 2][2]));
+}
+
 typedef struct parse_job {
     const char *text;
     const gpuc_rmodule *with;
@@ -521,6 +588,8 @@ int main(void)
         fx_test(unknown_extents),
         fx_test(matches_as_they_are_printed),
         fx_test(type_parameters),
+        fx_test(branches_of_functions),
+        fx_test(arguments_of_functions),
         fx_test(extents_of_variables),
         fx_test(trees_of_tensors),
         fx_test(modules),

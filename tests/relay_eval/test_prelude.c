@@ -60,6 +60,10 @@ static void the_prelude(gpuc_ctx *ctx, void *arg)
     assert_string_equal(run_text(ctx, "import \"prelude.rly\"\nimport \"prelude.rly\"\n"
                                       "def @main() { (Some(-1), fn (%x: int32) { @id(%x) }, 2) }"),
                         "[{\"Some\": [-1]}, {\"fn\": \"fn\"}, 2]");
+    /* no list: the tail has other parameters */
+    assert_string_equal(run_text(ctx, "type Alt[A, B] { More(A, Alt[B, A]), End }\n"
+                                      "def @main() { More(1, More(True, End)) }"),
+                        "{\"More\": [1, {\"More\": [true, {\"End\": []}]}]}");
 }
 
 #define TENSOR2 "meta[relay.Constant][0]"
