@@ -199,7 +199,7 @@ GPUC_API const gpuc_rpattern *gpuc_relay_pattern_var(gpuc_ctx *ctx, gpuc_rexpr *
 /* A constructor with a pattern for each field, n of them. Raises where it has another number of fields. */
 GPUC_API const gpuc_rpattern *gpuc_relay_pattern_constructor(gpuc_ctx *ctx, const gpuc_constructor *c, int n,
                                                              const gpuc_rpattern *const *fields);
-/* A tuple with a pattern for each field. Patterns are at most 400 levels deep. */
+/* A tuple with a pattern for each field. Patterns are at most 900 levels deep, and have at most 131072 parts. */
 GPUC_API const gpuc_rpattern *gpuc_relay_pattern_tuple(gpuc_ctx *ctx, int n,
                                                        const gpuc_rpattern *const *fields);
 /* A clause: what it gives where the pattern fits. */

@@ -14,9 +14,14 @@ static gpuc_rpattern *make_pattern(gpuc_ctx *ctx, const char *doing, int n, cons
     gpuc_relay_need_list(ctx, doing, "pattern", n, at);
     gpuc_rpattern *p = gpuc_new(ctx, gpuc_rpattern),
                   *inside = n ? gpuc_new_array(ctx, gpuc_rpattern, n) : NULL;
+    p->size = 1;
     for (int i = 0; i < n; i++) {
         inside[i] = *at[i];
         if (at[i]->depth >= p->depth) p->depth = at[i]->depth + 1;
+        p->size += at[i]->size; /* one that is used twice counts twice, as it is walked */
+        if (p->size > GPUC_RELAY_TYPE_SIZE)
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: it has more than %d parts", doing,
+                       GPUC_RELAY_TYPE_SIZE);
     }
     if (p->depth > GPUC_RELAY_TEXT_DEPTH)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: it has more than %d levels", doing,
@@ -62,8 +67,7 @@ const gpuc_rpattern *gpuc_relay_pattern_tuple(gpuc_ctx *ctx, int n, const gpuc_r
 gpuc_adt *gpuc_relay_adt(gpuc_ctx *ctx, const char *name, int num_params, const gpuc_rtype *const *params)
 {
     gpuc_relay_need_name(ctx, "a data type", name);
-    gpuc_relay_need_list(ctx, name, "type parameter", num_params, params);
-    for (int i = 0; i < num_params; i++) gpuc_relay_need_type_param(ctx, name, params[i]);
+    gpuc_relay_need_type_params(ctx, name, num_params, params);
     gpuc_adt *adt = gpuc_new(ctx, gpuc_adt);
     adt->name = gpuc_ctx_strdup(ctx, name);
     adt->num_params = num_params;
@@ -83,21 +87,15 @@ static const gpuc_rtype *foreign_param(const gpuc_adt *adt, const gpuc_rtype *t)
     return foreign ? foreign : foreign_param(adt, t->ret);
 }
 
-static void check_free_name(gpuc_ctx *ctx, const char *what, const char *name)
-{
-    const char *reserved = gpuc_relay_reserved(name);
-    if (reserved) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s '%s': the name is %s", what, name, reserved);
-}
-
 static void check_constructor(gpuc_rmodule *m, const gpuc_adt *adt, const gpuc_relay_constructor_desc *d)
 {
     gpuc_ctx *ctx = m->ctx;
     gpuc_relay_need_name(ctx, gpuc_ctx_printf(ctx, "a constructor of %s", adt->name), d->name);
-    check_free_name(ctx, "the constructor", d->name);
+    gpuc_relay_need_free_name(ctx, "the constructor", d->name);
     gpuc_op_name op = gpuc_op_lookup_name(ctx, d->name);
     if (op.op || op.alias)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the constructor '%s': the name is an operator's", d->name);
-    gpuc_relay_need_list(ctx, d->name, "type of a field", d->n, d->fields);
+    gpuc_relay_need_list(ctx, d->name, "field type", d->n, d->fields);
     for (int k = 0; k < d->n; k++) {
         const gpuc_rtype *foreign = foreign_param(adt, d->fields[k]);
         if (d->fields[k]->open)
@@ -116,7 +114,7 @@ void gpuc_rmodule_define_adt(gpuc_rmodule *m, gpuc_adt *adt, int n,
     gpuc_strmap names;
     gpuc_strmap_init(&names, ctx);
     gpuc_relay_need(ctx, "defining a data type", "type", adt);
-    check_free_name(ctx, "the data type", adt->name);
+    gpuc_relay_need_free_name(ctx, "the data type", adt->name);
     if (adt->is_defined)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the data type '%s' is defined already", adt->name);
     if (n < 0 || (n && !constructors))

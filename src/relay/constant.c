@@ -84,9 +84,10 @@ static void store_scalar(gpuc_ctx *ctx, gpuc_dtype t, double value, void *out)
 
 gpuc_rexpr *gpuc_relay_const_scalar(gpuc_ctx *ctx, gpuc_dtype dtype, double value)
 {
+    const gpuc_rtype *type = gpuc_relay_rtype_tensor(ctx, dtype, 0, NULL);
     gpuc_const_data *data = gpuc_relay_const_data_create(ctx, gpuc_dtype_bytes(dtype));
     store_scalar(ctx, dtype, value, data->bytes);
-    return gpuc_relay_constant(ctx, gpuc_relay_rtype_tensor(ctx, dtype, 0, NULL), data);
+    return gpuc_relay_constant(ctx, type, data);
 }
 
 gpuc_rexpr *gpuc_relay_const_ints(gpuc_ctx *ctx, int n, const int64_t *values)

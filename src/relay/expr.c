@@ -65,6 +65,9 @@ gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs 
     gpuc_relay_need(ctx, "a call", "callee", callee);
     gpuc_relay_need_list(ctx, gpuc_relay_get_name(callee) ? gpuc_relay_get_name(callee) : "a call",
                          "argument", n, args);
+    if (attrs && attrs->count && callee->kind != GPUC_REXPR_OP)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the call of %s has attributes: only those of operators have",
+                   gpuc_relay_describe(ctx, callee));
     gpuc_rcall *c = MAKE(ctx, GPUC_REXPR_CALL, gpuc_rcall);
     c->callee = callee;
     c->attrs = attrs;
@@ -292,11 +295,12 @@ gpuc_rexpr *gpuc_relay_generic_function(gpuc_ctx *ctx, int num_type_params,
                                         gpuc_rexpr *const *params, const gpuc_rtype *ret, gpuc_rexpr *body,
                                         const gpuc_attrs *attrs)
 {
-    gpuc_relay_need_list(ctx, "a function", "type parameter", num_type_params, type_params);
+    gpuc_relay_need_type_params(ctx, "a function", num_type_params, type_params);
     gpuc_relay_need_list(ctx, "a function", "parameter", n, params);
     gpuc_relay_need(ctx, "a function", "body", body);
     for (int i = 0; i < n; i++) gpuc_relay_need_var(ctx, "a parameter of a function", params[i]);
-    for (int i = 0; i < num_type_params; i++) gpuc_relay_need_type_param(ctx, "a function", type_params[i]);
+    for (int i = 0; attrs && i < attrs->count; i++)
+        gpuc_relay_need_word(ctx, "an attribute of a function", attrs->at[i].name);
     gpuc_rfunction *f = MAKE(ctx, GPUC_REXPR_FUNCTION, gpuc_rfunction);
     f->n = n;
     f->params = copy(ctx, n, params);
@@ -458,8 +462,9 @@ void gpuc_rmodule_add_adt(gpuc_rmodule *m, gpuc_adt *adt)
         if (same)
             gpuc_raise(m->ctx, GPUC_INVALID_ARGUMENT, "'%s' is a constructor of %s already", c->name,
                        same->adt->name);
-        gpuc_strmap_set(&m->constructors, c->name, (void *)c);
     }
+    for (int i = 0; i < adt->n; i++)
+        gpuc_strmap_set(&m->constructors, adt->constructors[i].name, (void *)&adt->constructors[i]);
     adt->is_defined = true;
     gpuc_strmap_set(&m->adts, adt->name, adt);
 }

@@ -20,14 +20,17 @@ void gpuc_relay_need(gpuc_ctx *ctx, const char *doing, const char *what, const v
 void gpuc_relay_need_list(gpuc_ctx *ctx, const char *doing, const char *what, int n, const void *list);
 /* The same, and the expression is a variable. */
 void gpuc_relay_need_var(gpuc_ctx *ctx, const char *doing, const gpuc_rexpr *var);
-/* The same of a type that is to be a type parameter. */
-void gpuc_relay_need_type_param(gpuc_ctx *ctx, const char *doing, const gpuc_rtype *t);
+/* The same of a list of types that are to be type parameters, of different names. */
+void gpuc_relay_need_type_params(gpuc_ctx *ctx, const char *doing, int n, const gpuc_rtype *const *at);
 /* Whether a value of type `given` may stand where `wanted` is. */
 bool gpuc_relay_fits(gpuc_ctx *ctx, const gpuc_rtype *wanted, const gpuc_rtype *given);
 /* The type of a branch that gives a function of one of two types; raises where there is none. */
 const gpuc_rtype *gpuc_relay_join_functions(gpuc_ctx *ctx, const gpuc_rtype *a, const gpuc_rtype *b);
-/* Raises where the name is none that text could have. */
+/* Raises where the name is none that text could have; word: that of an attribute, which may have dots. */
 void gpuc_relay_need_name(gpuc_ctx *ctx, const char *doing, const char *name);
+void gpuc_relay_need_word(gpuc_ctx *ctx, const char *doing, const char *name);
+/* Raises where the name is a word of the language, or an element type. */
+void gpuc_relay_need_free_name(gpuc_ctx *ctx, const char *what, const char *name);
 /* "the call of add", "%x": a node in messages. */
 const char *gpuc_relay_describe(gpuc_ctx *ctx, const gpuc_rexpr *e);
 /* The data types of another module, and what is known of inputs and outputs of its main. */

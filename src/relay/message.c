@@ -49,12 +49,20 @@ void gpuc_relay_need_var(gpuc_ctx *ctx, const char *doing, const gpuc_rexpr *var
                    gpuc_relay_describe(ctx, var));
 }
 
-void gpuc_relay_need_name(gpuc_ctx *ctx, const char *doing, const char *name)
+void gpuc_relay_need_word(gpuc_ctx *ctx, const char *doing, const char *name)
 {
     gpuc_relay_need(ctx, doing, "name", name);
     gpuc_relay_lexer lexer = {name, name, 1};
     gpuc_relay_token t = gpuc_relay_lexer_next(&lexer);
-    if (t.kind != GPUC_RELAY_TOKEN_NAME || t.length != strlen(name) || strchr(name, '.'))
+    if (t.kind != GPUC_RELAY_TOKEN_NAME || t.length != strlen(name))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "%s: '%.100s' is no name: write letters, digits and _, no digit first", doing, name);
+}
+
+void gpuc_relay_need_name(gpuc_ctx *ctx, const char *doing, const char *name)
+{
+    gpuc_relay_need_word(ctx, doing, name);
+    if (strchr(name, '.'))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
                    "%s: '%.100s' is no name: write letters, digits and _, no digit first", doing, name);
 }
@@ -91,10 +99,25 @@ const char *gpuc_relay_describe(gpuc_ctx *ctx, const gpuc_rexpr *e)
     return gpuc_ctx_printf(ctx, "%s%s%s", kinds[e->kind], from, e->source);
 }
 
-void gpuc_relay_need_type_param(gpuc_ctx *ctx, const char *doing, const gpuc_rtype *t)
+void gpuc_relay_need_type_params(gpuc_ctx *ctx, const char *doing, int n, const gpuc_rtype *const *at)
 {
-    if (t->kind != GPUC_RTYPE_VAR)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-                   "%s: %s is no type parameter: make it with gpuc_relay_rtype_var", doing,
-                   gpuc_relay_rtype_text(ctx, t));
+    gpuc_strmap names;
+    gpuc_strmap_init(&names, ctx);
+    gpuc_relay_need_list(ctx, doing, "type parameter", n, at);
+    for (int i = 0; i < n; i++) {
+        if (at[i]->kind != GPUC_RTYPE_VAR)
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                       "%s: %s is no type parameter: make it with gpuc_relay_rtype_var", doing,
+                       gpuc_relay_rtype_text(ctx, at[i]));
+        if (gpuc_strmap_has(&names, at[i]->name))
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: two type parameters are named '%s'", doing,
+                       at[i]->name);
+        gpuc_strmap_set(&names, at[i]->name, (void *)at[i]);
+    }
+}
+
+void gpuc_relay_need_free_name(gpuc_ctx *ctx, const char *what, const char *name)
+{
+    const char *reserved = gpuc_relay_reserved(name);
+    if (reserved) gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s '%s': the name is %s", what, name, reserved);
 }

@@ -118,7 +118,7 @@ static const gpuc_rtype *parse_tensor(gpuc_relay_parser *p)
     gpuc_relay_parse_expect(p, ",");
     gpuc_relay_token at = p->token;
     char *word = gpuc_relay_parse_word(p, "an element type");
-    if (!gpuc_dtype_parse(word, &t) || t.lanes != 1)
+    if (!gpuc_dtype_parse(word, &t) || !gpuc_dtypes_have(GPUC_T_ANY, t))
         gpuc_relay_parse_fail(p, &at, "'%s' is not an element type", word);
     gpuc_relay_parse_expect(p, "]");
     return gpuc_relay_rtype_tensor(p->ctx, t, (int)dims.count, (const gpuc_expr *)dims.at);
@@ -197,7 +197,8 @@ static const gpuc_rtype *parse_word_type(gpuc_relay_parser *p)
     if (b && gpuc_relay_parse_at(p, "["))
         gpuc_relay_parse_fail(p, &p->token, "the type parameter '%s' has no parameters", name);
     if (b) return b->type;
-    if (gpuc_dtype_parse(name, &t) && t.lanes == 1) return gpuc_relay_rtype_tensor(p->ctx, t, 0, NULL);
+    if (gpuc_dtype_parse(name, &t) && gpuc_dtypes_have(GPUC_T_ANY, t))
+        return gpuc_relay_rtype_tensor(p->ctx, t, 0, NULL);
     return parse_named(p, &at, name);
 }
 

@@ -16,7 +16,37 @@ static void indent(printer *p)
 
 static void print_type(printer *p, const gpuc_rtype *t)
 {
+    if (t && t->varies)
+        t = gpuc_relay_rtype_substitute(p->ctx, t, (int)p->type_params.count,
+                                        (const gpuc_rtype *const *)p->type_params.at,
+                                        (const gpuc_rtype *const *)p->type_names.at);
     gpuc_relay_rtype_print(p->ctx, p->out, t);
+}
+
+static bool is_type_name(const printer *p, const char *name)
+{
+    bool is = p->adts && gpuc_strmap_has(p->adts, name);
+    for (size_t i = 0; i < p->type_names.count; i++)
+        is = is || !strcmp(((const gpuc_rtype *)p->type_names.at[i])->name, name);
+    return is;
+}
+
+/* A type parameter of a function inside of one that has that name, or a data type has it, gets another. */
+static void begin_type_params(printer *p, const gpuc_rfunction *f)
+{
+    for (int i = 0; i < f->num_type_params; i++) {
+        const gpuc_rtype *param = f->type_params[i], *shown = param;
+        for (int n = 1; is_type_name(p, shown->name); n++)
+            shown = gpuc_relay_rtype_var(p->ctx, gpuc_ctx_printf(p->ctx, "%s%d", param->name, n));
+        gpuc_ptrs_push(p->ctx, &p->type_params, (void *)param);
+        gpuc_ptrs_push(p->ctx, &p->type_names, (void *)shown);
+    }
+}
+
+static void end_type_params(printer *p, const gpuc_rfunction *f)
+{
+    p->type_params.count -= (size_t)f->num_type_params;
+    p->type_names.count -= (size_t)f->num_type_params;
 }
 
 static void print_types(printer *p, int n, const gpuc_rtype *const *at)
@@ -119,6 +149,7 @@ static void print_block(printer *p, gpuc_relay_block *block, gpuc_rexpr *body)
 
 static void print_function(printer *p, gpuc_relay_block *block, const gpuc_rfunction *f)
 {
+    begin_type_params(p, f);
     print_types(p, f->num_type_params, f->type_params);
     gpuc_buf_str(p->out, "(");
     for (int i = 0; i < f->n; i++) {
@@ -133,6 +164,7 @@ static void print_function(printer *p, gpuc_relay_block *block, const gpuc_rfunc
         gpuc_buf_str(p->out, " ");
     }
     print_block(p, block, f->body);
+    end_type_params(p, f);
 }
 
 static void print_pattern(printer *p, const gpuc_rpattern *pattern)
@@ -345,6 +377,7 @@ void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m, int f
     gpuc_ptrs own = {0};
     const char *between = "";
     start(&p, ctx, out, flags, constants ? constants : &own);
+    p.adts = &m->adts;
     if (flags & GPUC_RELAY_PRINT_VERSION) gpuc_buf_str(out, "#[version = \"0.0.5\"]\n");
     for (uint32_t i = 0; i < m->adts.map.count; i++) {
         gpuc_buf_str(out, between);

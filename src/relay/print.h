@@ -27,14 +27,17 @@ typedef struct gpuc_relay_place {
 typedef struct gpuc_relay_printer {
     gpuc_ctx *ctx;
     gpuc_buf *out;
-    gpuc_map places;      /* node of the function -> gpuc_relay_place */
-    gpuc_map names;       /* node -> its text */
-    gpuc_strmap used;     /* names of variables -> itself */
-    int next, indent;     /* number of the next line with a name; depth of blocks */
-    int deepest;          /* depth of the innermost block */
-    int flags;            /* gpuc_relay_print_flag */
-    gpuc_ptrs *constants; /* those of the section */
-    gpuc_map numbers;     /* constant -> its number there + 1 */
+    gpuc_map places;         /* node of the function -> gpuc_relay_place */
+    gpuc_map names;          /* node -> its text */
+    gpuc_strmap used;        /* names of variables -> itself */
+    const gpuc_strmap *adts; /* of the module; NULL: none */
+    gpuc_ptrs type_params;   /* of the functions around */
+    gpuc_ptrs type_names;    /* what they are in text, where their names differ */
+    int next, indent;        /* number of the next line with a name; depth of blocks */
+    int deepest;             /* depth of the innermost block */
+    int flags;               /* gpuc_relay_print_flag */
+    gpuc_ptrs *constants;    /* those of the section */
+    gpuc_map numbers;        /* constant -> its number there + 1 */
 } gpuc_relay_printer;
 
 /* Fills places for what is below root, which the block gives. */

@@ -158,7 +158,7 @@ struct gpuc_rpattern {
     gpuc_rexpr *var;
     const gpuc_constructor *constructor;
     bool tuple;
-    int n, depth; /* sub-patterns; levels of them */
+    int n, depth, size; /* sub-patterns; levels of them; all that are inside */
     const struct gpuc_rpattern *at;
     gpuc_relay_span span;
 };

@@ -22,7 +22,7 @@ typedef struct checker {
     gpuc_ctx *ctx;
     const gpuc_rmodule *module;
     gpuc_code code;
-    const char *name; /* of the function */
+    const char *where; /* "@main", "type List": what is checked */
     uint32_t function;
     gpuc_map scopes;  /* node -> the innermost scope that has all of its uses */
     gpuc_map binders; /* variable -> binder */
@@ -31,7 +31,7 @@ typedef struct checker {
 
 static GPUC_NORETURN void complain(checker *k, const char *text)
 {
-    gpuc_raise(k->ctx, k->code, "in @%s: %s", k->name, text);
+    gpuc_raise(k->ctx, k->code, "in %s: %s", k->where, text);
 }
 #define COMPLAIN(k, ...) complain((k), gpuc_ctx_printf((k)->ctx, __VA_ARGS__))
 
@@ -159,10 +159,21 @@ static void check_match(checker *k, const gpuc_rexpr *e, scope *s)
     }
 }
 
+/* An operator has no type before it is called. */
+static void check_operators(checker *k, const gpuc_rexpr *e)
+{
+    gpuc_rexpr *c;
+    for (int i = e->kind == GPUC_REXPR_CALL; (c = gpuc_relay_operand(e, i)); i++)
+        if (c->kind == GPUC_REXPR_OP)
+            COMPLAIN(k, "the operator %s is a value here: call it, in a function if need be",
+                     gpuc_relay_describe(k->ctx, c));
+}
+
 /* All uses of e are known. */
 static void check(checker *k, const gpuc_rexpr *e)
 {
     scope *s = gpuc_map_get(&k->scopes, e);
+    check_operators(k, e);
     switch (e->kind) {
     case GPUC_REXPR_VAR: check_var(k, e, s); return;
     case GPUC_REXPR_GLOBAL:
@@ -190,10 +201,13 @@ static void check_types(checker *k)
     const gpuc_map *all = &k->module->adts.map;
     for (uint32_t i = 0; i < all->count; i++) {
         const gpuc_adt *adt = all->entries[i].value;
-        for (int c = 0; c < adt->n; c++)
-            if (gpuc_strmap_get(&k->module->constructors, adt->constructors[c].name) != &adt->constructors[c])
-                gpuc_raise(k->ctx, k->code, "the constructor %s of %s is defined elsewhere, too",
-                           adt->constructors[c].name, adt->name);
+        k->where = gpuc_ctx_printf(k->ctx, "type %s", adt->name);
+        for (int c = 0; c < adt->n; c++) {
+            const gpuc_constructor *one = &adt->constructors[c];
+            if (gpuc_strmap_get(&k->module->constructors, one->name) != one)
+                COMPLAIN(k, "the constructor %s is defined elsewhere, too", one->name);
+            for (int f = 0; f < one->n; f++) check_type(k, one->fields[f]);
+        }
     }
 }
 
@@ -206,7 +220,7 @@ void gpuc_relay_check_scopes(gpuc_ctx *ctx, const gpuc_rmodule *m, gpuc_code cod
     for (uint32_t i = 0; i < m->functions.map.count; i++) {
         gpuc_rexpr *f = m->functions.map.entries[i].value;
         gpuc_ptrs order = {0};
-        k.name = m->functions.map.entries[i].key;
+        k.where = gpuc_ctx_printf(ctx, "@%s", (const char *)m->functions.map.entries[i].key);
         k.function = i + 1;
         gpuc_map_init(&k.scopes, ctx);
         gpuc_relay_walk_post_order(ctx, f, &(gpuc_relay_walk){0}, &order);

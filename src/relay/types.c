@@ -31,13 +31,27 @@ static gpuc_rtype *make(gpuc_ctx *ctx, gpuc_rtype_kind kind, int n, const gpuc_r
     return t;
 }
 
+static void check_extent(gpuc_ctx *ctx, int i, gpuc_expr dim)
+{
+    int64_t number;
+    char name[24];
+    if (dim && !gpuc_dtype_equal(dim->dtype, GPUC_INDEX))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "the type of a tensor: extent %d, %s, is %s: it must be int64, as GPUC_INDEX is", i,
+                   gpuc_expr_text(ctx, dim), gpuc_dtype_name(dim->dtype, name));
+    if (dim && gpuc_expr_is_int(dim, &number) && number < 0)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the type of a tensor: extent %d is %lld", i,
+                   (long long)number);
+}
+
 const gpuc_rtype *gpuc_relay_rtype_tensor(gpuc_ctx *ctx, gpuc_dtype dtype, int ndim, const gpuc_expr *dims)
 {
     gpuc_rtype *t = make(ctx, GPUC_RTYPE_TENSOR, 0, NULL);
     if (ndim < 0 || ndim > GPUC_OP_MAX_DIMS || (ndim && !dims))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the type of a tensor: %d dimensions%s, it may have 0 to %d",
                    ndim, ndim > 0 && !dims ? " in a list that is NULL" : "", GPUC_OP_MAX_DIMS);
-    if (!gpuc_dtype_bytes(dtype) || dtype.lanes != 1)
+    for (int i = 0; i < ndim; i++) check_extent(ctx, i, dims[i]);
+    if (!gpuc_dtypes_have(GPUC_T_ANY, dtype))
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
                    "the type of a tensor: code %d of %d bits and %d lanes is no element type", dtype.code,
                    dtype.bits, dtype.lanes);
@@ -54,12 +68,7 @@ const gpuc_rtype *gpuc_relay_rtype_tensor_static(gpuc_ctx *ctx, gpuc_dtype dtype
                                                  const int64_t *dims)
 {
     gpuc_expr e[GPUC_OP_MAX_DIMS] = {0};
-    for (int i = 0; dims && i < ndim && i < GPUC_OP_MAX_DIMS; i++) {
-        if (dims[i] < 0)
-            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the type of a tensor: extent %d is %lld", i,
-                       (long long)dims[i]);
-        e[i] = gpuc_int(ctx, dims[i]);
-    }
+    for (int i = 0; dims && i < ndim && i < GPUC_OP_MAX_DIMS; i++) e[i] = gpuc_int(ctx, dims[i]);
     return gpuc_relay_rtype_tensor(ctx, dtype, ndim, dims ? e : NULL);
 }
 
@@ -77,8 +86,7 @@ const gpuc_rtype *gpuc_relay_rtype_func(gpuc_ctx *ctx, int n, const gpuc_rtype *
 const gpuc_rtype *gpuc_relay_rtype_scheme(gpuc_ctx *ctx, int num_params, const gpuc_rtype *const *params,
                                           int n, const gpuc_rtype *const *args, const gpuc_rtype *ret)
 {
-    gpuc_relay_need_list(ctx, "the type of a function", "type parameter", num_params, params);
-    for (int i = 0; i < num_params; i++) gpuc_relay_need_type_param(ctx, "the type of a function", params[i]);
+    gpuc_relay_need_type_params(ctx, "the type of a function", num_params, params);
     gpuc_relay_need(ctx, "the type of a function", "result", ret);
     gpuc_rtype *t = make(ctx, GPUC_RTYPE_FUNC, n, args);
     t->ret = ret;
@@ -103,6 +111,7 @@ const gpuc_rtype *gpuc_relay_rtype_adt(gpuc_ctx *ctx, const gpuc_adt *adt, int n
 const gpuc_rtype *gpuc_relay_rtype_var(gpuc_ctx *ctx, const char *name)
 {
     gpuc_relay_need_name(ctx, "a type parameter", name);
+    gpuc_relay_need_free_name(ctx, "the type parameter", name);
     gpuc_rtype *t = make(ctx, GPUC_RTYPE_VAR, 0, NULL);
     t->name = gpuc_ctx_strdup(ctx, name);
     t->varies = true;

@@ -271,6 +271,22 @@ static gpuc_rexpr *pattern_twice(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
     return gpuc_relay_match(ctx, gpuc_relay_tuple(ctx, 2, fields), 1, &clause, false);
 }
 
+/* An operator that nobody calls. */
+static gpuc_rexpr *operator_as_value(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    (void)m;
+    gpuc_rexpr *add = gpuc_relay_operand(apply2(ctx, "add", x, x), 0);
+    return call(ctx, gpuc_relay_if(ctx, apply2(ctx, "less", x, x), add, add), x, x);
+}
+
+static gpuc_rexpr *other_field(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *x)
+{
+    const gpuc_rtype *stray = gpuc_relay_rtype_adt(ctx, gpuc_relay_adt(ctx, "Stray", 0, NULL), 0, NULL);
+    gpuc_rmodule_define_adt(m, gpuc_relay_adt(ctx, "Box", 0, NULL), 1,
+                            &(gpuc_relay_constructor_desc){"Full", 1, &stray});
+    return x;
+}
+
 static void wrong_programs(gpuc_ctx *ctx, void *arg)
 {
     static const struct {
@@ -291,6 +307,8 @@ static void wrong_programs(gpuc_ctx *ctx, void *arg)
         {not_exhaustive, "in @main: |no clause fits Cons(_, _)"},
         {other_constructor, "in @main: |the constructor Nil is not one of the module"},
         {pattern_twice, "in @main: |%v is bound twice|a match"},
+        {operator_as_value, "in @main: |the operator add is a value here"},
+        {other_field, "in type Box: |the data type Stray is not one of the module"},
     };
     (void)arg;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -308,6 +326,36 @@ typedef struct misuse {
     gpuc_rexpr *x;
     int which;
 } misuse;
+
+/* Each pattern is in the next one twice. */
+static void large_pattern(gpuc_ctx *ctx)
+{
+    const gpuc_rpattern *p = gpuc_relay_pattern_any(ctx);
+    for (int i = 0; i < 60; i++) p = gpuc_relay_pattern_tuple(ctx, 2, (const gpuc_rpattern *[]){p, p});
+}
+
+/* Those of types, and of what has text but is not said by types. */
+static void write_wrongly(gpuc_ctx *ctx, const misuse *u)
+{
+    gpuc_rexpr *x = u->x;
+    const gpuc_rtype *a = gpuc_relay_rtype_var(ctx, "A"), *same[] = {a, gpuc_relay_rtype_var(ctx, "A")};
+    const gpuc_expr third = gpuc_imm(ctx, GPUC_FLOAT32, 0.5), negative = gpuc_int(ctx, -2);
+    switch (u->which) {
+    case 28: large_pattern(ctx); break;
+    case 29: gpuc_relay_const_scalar(ctx, (gpuc_dtype){GPUC_DTYPE_INT, 32, 64}, 1); break;
+    case 30: gpuc_relay_rtype_tensor_static(ctx, (gpuc_dtype){GPUC_DTYPE_INT, 3, 1}, 0, NULL); break;
+    case 31: gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 1, &third); break;
+    case 32: gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 1, &negative); break;
+    case 33: gpuc_relay_generic_function(ctx, 2, same, 1, &x, NULL, x, NULL); break;
+    case 34: gpuc_relay_adt(ctx, "Pair", 2, same); break;
+    case 35: gpuc_relay_rtype_var(ctx, "fn"); break;
+    case 36: gpuc_relay_function(ctx, 1, &x, x, gpuc_attrs_int(ctx, NULL, "a b", 1)); break;
+    case 37:
+        gpuc_relay_call(ctx, gpuc_relay_global(ctx, "map"), gpuc_attrs_int(ctx, NULL, "axis", 1), 1, &x);
+        break;
+    default: fail_msg("no call %d", u->which);
+    }
+}
 
 static void call_wrongly(gpuc_ctx *ctx, void *arg)
 {
@@ -351,7 +399,7 @@ static void call_wrongly(gpuc_ctx *ctx, void *arg)
     case 25: gpuc_relay_tuple(ctx, -1, NULL); break;
     case 26: gpuc_relay_const_bytes(ctx, GPUC_INT32, 0, NULL, NULL); break;
     case 27: gpuc_relay_interpreter_create(ctx, u->m, NULL); break;
-    default: fail_msg("no call %d", u->which);
+    default: write_wrongly(ctx, u);
     }
 }
 
@@ -389,12 +437,60 @@ static void wrong_calls(gpuc_ctx *ctx, void *arg)
         {GPUC_INVALID_ARGUMENT, "a tuple: -1 fields"},
         {GPUC_INVALID_ARGUMENT, "a constant: the list of elements is NULL"},
         {GPUC_INVALID_ARGUMENT, "in @map: |is not inferred"},
+        {GPUC_INVALID_ARGUMENT, "a pattern of a tuple: it has more than 131072 parts"},
+        {GPUC_INVALID_ARGUMENT, "64 lanes is no element type"},
+        {GPUC_INVALID_ARGUMENT, "of 3 bits|is no element type"},
+        {GPUC_INVALID_ARGUMENT, "extent 0, 0.5, is float32: it must be int64"},
+        {GPUC_INVALID_ARGUMENT, "extent 0 is -2"},
+        {GPUC_INVALID_ARGUMENT, "a function: two type parameters are named 'A'"},
+        {GPUC_INVALID_ARGUMENT, "Pair: two type parameters are named 'A'"},
+        {GPUC_INVALID_ARGUMENT, "the type parameter 'fn': the name is a word of the language"},
+        {GPUC_INVALID_ARGUMENT, "an attribute of a function: 'a b' is no name"},
+        {GPUC_INVALID_ARGUMENT, "the call of @map has attributes"},
     };
     (void)arg;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         misuse u = {map_module(ctx), gpuc_relay_var(ctx, "x", scalar(ctx, GPUC_INT32)), (int)i};
         fx_expect(ctx, rows[i].code, rows[i].words, call_wrongly, &u);
     }
+}
+
+static void define_box(gpuc_ctx *ctx, void *m)
+{
+    const gpuc_relay_constructor_desc constructors[] = {{"Full", 0, NULL}, {"Nil", 0, NULL}};
+    gpuc_rmodule_define_adt(m, gpuc_relay_adt(ctx, "Box", 0, NULL), 2, constructors);
+}
+
+/* A data type of which one constructor is refused leaves none of the others. */
+static void refused_types_leave_nothing(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_rmodule *m = map_module(ctx);
+    (void)arg;
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "'Nil' is a constructor of List already", define_box, m);
+    gpuc_rmodule_define_adt(m, gpuc_relay_adt(ctx, "Box", 0, NULL), 1,
+                            &(gpuc_relay_constructor_desc){"Full", 0, NULL});
+    gpuc_relay_infer_module(ctx, m);
+}
+
+/* A function inside of another has a type parameter of the same name, or of the name of a data type. */
+static void type_parameters_of_one_name(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_rmodule *m = map_module(ctx);
+    const gpuc_rtype *a = gpuc_relay_rtype_var(ctx, "A"),
+                     *own[] = {gpuc_relay_rtype_var(ctx, "A"), gpuc_relay_rtype_var(ctx, "List")};
+    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", a), *y = gpuc_relay_var(ctx, "y", own[0]),
+               *z = gpuc_relay_var(ctx, "z", a), *w = gpuc_relay_var(ctx, "w", own[1]), *params[] = {y, z, w},
+               *args[] = {number(ctx, 1), x, x};
+    (void)arg;
+    gpuc_rexpr *inner = gpuc_relay_generic_function(ctx, 2, own, 3, params, a, z, NULL);
+    gpuc_rmodule_add_function(
+        m, "f",
+        gpuc_relay_generic_function(ctx, 1, &a, 1, &x, a, gpuc_relay_call(ctx, inner, NULL, 3, args), NULL));
+    gpuc_relay_infer_module(ctx, m);
+    const char *text = gpuc_relay_text(ctx, m, 0);
+    assert_non_null(strstr(text, "def @f[A](%x: A) -> A {\n"
+                                 "  %0 = fn [A1, List1](%y: A1, %z: A, %w: List1) -> A {\n"));
+    assert_string_equal(gpuc_relay_text(ctx, gpuc_relay_parse(ctx, text, "text", NULL), 0), text);
 }
 
 /* ---- Walks ---- */
@@ -650,6 +746,8 @@ int main(void)
         fx_test(all_the_rest_of_the_language),
         fx_test(wrong_programs),
         fx_test(wrong_calls),
+        fx_test(refused_types_leave_nothing),
+        fx_test(type_parameters_of_one_name),
         fx_test(visits_see_every_scope_once),
         fx_test(long_chains_of_lets),
         fx_test(rewrites_of_nothing),
