@@ -37,6 +37,12 @@ gpuc_expr gpuc_topi_suppress_overlap(const gpuc_suppress *s, const gpuc_expr *a,
     return gpuc_and(ctx, gpuc_and(ctx, gpuc_lt(ctx, zero, shared), gpuc_lt(ctx, zero, all)), over);
 }
 
+gpuc_expr gpuc_topi_suppress_class(const gpuc_suppress *s, gpuc_expr a, gpuc_expr b)
+{
+    gpuc_expr has = gpuc_ge(s->ctx, a, gpuc_imm(s->ctx, GPUC_FLOAT32, 0));
+    return s->any_class ? has : gpuc_and(s->ctx, has, gpuc_eq(s->ctx, a, b));
+}
+
 gpuc_stmt gpuc_topi_suppress_emit(const gpuc_suppress *s)
 {
     gpuc_ctx *ctx = s->ctx;
@@ -58,9 +64,8 @@ gpuc_stmt gpuc_topi_suppress_emit(const gpuc_suppress *s)
     gpuc_stmt drop = gpuc_tir_store1(ctx, s->there, there_j, zero);
     drop = gpuc_tir_if_(ctx, gpuc_topi_suppress_overlap(s, a, b), drop, NULL);
     if (s->classes) {
-        gpuc_expr same =
-            gpuc_eq(ctx, gpuc_tir_load1(ctx, s->classes, here), gpuc_tir_load1(ctx, s->classes, there_j));
-        drop = gpuc_tir_if_(ctx, same, drop, NULL);
+        gpuc_expr own = gpuc_tir_load1(ctx, s->classes, here), other = gpuc_tir_load1(ctx, s->classes, there_j);
+        drop = gpuc_tir_if_(ctx, gpuc_topi_suppress_class(s, own, other), drop, NULL);
     }
     drop = gpuc_tir_if_(ctx, gpuc_ne(ctx, gpuc_tir_load1(ctx, s->there, there_j), zero), drop, NULL);
     drop = gpuc_tir_if_(ctx, gpuc_and(ctx, gpuc_lt(ctx, i, j), gpuc_lt(ctx, j, n)), drop, NULL);

@@ -10,13 +10,15 @@ typedef struct gpuc_suppress {
     gpuc_expr rows, n;              /* n boxes in a row */
     const gpuc_tir_buffer *corners; /* float32: [rows * n * 4]: the lower two, then the upper two */
     const gpuc_tir_buffer *there;   /* int32 [rows * n]: which take part; on return, which are left */
-    const gpuc_tir_buffer
-        *classes;        /* float32 [rows * n]: only equal ones suppress each other; NULL: all do */
+    const gpuc_tir_buffer *classes; /* float32 [rows * n]: boxes of a class below 0 suppress none; NULL: there are none */
+    bool any_class;      /* boxes of different classes suppress each other, too */
     gpuc_expr threshold; /* float32 */
     bool at_threshold;   /* equal to it is too much */
     gpuc_expr max;       /* int32: boxes of a row that may be left; NULL: any number */
 } gpuc_suppress;
 gpuc_stmt gpuc_topi_suppress_emit(const gpuc_suppress *s);
+/* Whether a box of class a suppresses those of class b. */
+gpuc_expr gpuc_topi_suppress_class(const gpuc_suppress *s, gpuc_expr a, gpuc_expr b);
 /* Whether boxes a and b overlap too much. */
 gpuc_expr gpuc_topi_suppress_overlap(const gpuc_suppress *s, const gpuc_expr *a, const gpuc_expr *b);
 

@@ -49,7 +49,7 @@ static gpuc_expr overlaps(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr i
     gpuc_expr other[LINES];
     for (int k = 0; k < LINES; k++) other[k] = gpuc_tir_load1(ctx, s->left, left_at(s, row, i, k));
     gpuc_expr hit = gpuc_topi_suppress_overlap(&s->s, other, box);
-    if (s->class_of) hit = gpuc_and(ctx, hit, gpuc_eq(ctx, other[4], box[4]));
+    if (s->class_of) hit = gpuc_and(ctx, hit, gpuc_topi_suppress_class(&s->s, other[4], box[4]));
     return gpuc_cast(ctx, GPUC_INT32, hit);
 }
 

@@ -419,7 +419,8 @@ static gpuc_stmt nms_together(gpuc_ctx *ctx, row_nms *x)
                        .n = n,
                        .corners = corners,
                        .there = there,
-                       .classes = x->any_class ? NULL : classes,
+                       .classes = classes,
+                       .any_class = x->any_class,
                        .threshold = gpuc_imm(ctx, GPUC_FLOAT32, x->threshold),
                        .at_threshold = true};
     bool on = x->on;
@@ -427,13 +428,12 @@ static gpuc_stmt nms_together(gpuc_ctx *ctx, row_nms *x)
         gpuc_topi_order_emit(&o, order),
         gpuc_topi_par_loop(ctx, e, size, gpuc_tir_store1(ctx, there, e, gpuc_cast(ctx, GPUC_INT32, taken))),
         on ? sort_corners(&x->boxes, corners) : NULL,
-        on && s.classes ? gpuc_topi_par_loop(ctx, f, size, gpuc_tir_store1(ctx, classes, f, class)) : NULL,
+        on ? gpuc_topi_par_loop(ctx, f, size, gpuc_tir_store1(ctx, classes, f, class)) : NULL,
         on ? gpuc_topi_suppress_emit(&s) : NULL,
         gpuc_topi_par_loop(ctx, g, size, gpuc_tir_store1(ctx, x->out, g, from)),
     };
     gpuc_stmt body = gpuc_tir_alloc(ctx, order, gpuc_tir_alloc(ctx, there, gpuc_tir_seq(ctx, 6, steps)));
-    if (on && s.classes) body = gpuc_tir_alloc(ctx, classes, body);
-    return on ? gpuc_tir_alloc(ctx, corners, body) : body;
+    return on ? gpuc_tir_alloc(ctx, corners, gpuc_tir_alloc(ctx, classes, body)) : body;
 }
 
 /* ---- The same on CPUs ---- */
@@ -517,12 +517,13 @@ static gpuc_stmt nms_in_order(gpuc_ctx *ctx, const row_nms *x, const gpuc_target
                                        .rows = x->rows,
                                        .n = x->n,
                                        .threshold = gpuc_imm(ctx, GPUC_FLOAT32, x->threshold),
+                                       .any_class = x->any_class,
                                        .at_threshold = true},
                                  .target = target,
                                  .left = left,
                                  .arg = x,
                                  .corner = nms_corner,
-                                 .class_of = x->any_class ? NULL : nms_class,
+                                 .class_of = nms_class,
                                  .keep = nms_keep,
                                  .drop = nms_drop};
     if (lanes && (!x->on || !gpuc_topi_suppress_fits_lanes(&s))) return NULL;

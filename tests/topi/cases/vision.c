@@ -11,6 +11,7 @@ const op_case op_cases_vision[] = {
     {"vision.all_class_non_max_suppression", NULL, BOXES(1, 2, 0), 0, 1},
     {"vision.nms", NULL, "T[2, 9, 6] int32[2]", 0, 3},
     {"vision.nms", "force_suppress=1 nms_threshold=0.1", "T[a, 70, 6] int64[a]", 0, 80},
+    {"vision.nms", "force_suppress=1 nms_threshold=0.1", "T[2, 9, 6] int32[2]", -2, 4},
     {"vision.nms", "nms_topk=3 nms_threshold=0.0", "T[3, 7, 6] int32[3]", -1, 5},
     {"vision.nms", NULL, "float32[2, 0, 6] int32[2]", 0, 3},
     {"vision.multibox_transform_loc", NULL, "T[2, 3, 5] T[2, 20] T[1, 5, 4]", 0, 1},
