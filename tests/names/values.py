@@ -66,8 +66,15 @@ def row(names, attrs, inputs, *outs):
     for i in inputs:
         print("const " + text(i.a) if isinstance(i, Constant) else "in " + text(i))
     for o in outs:
-        print("out " + text(np.asarray(o)))
+        print("type " + o.text if isinstance(o, Unknown) else "out " + text(np.asarray(o)))
     print()
+
+
+class Unknown:
+    """A result of which only the type is told."""
+
+    def __init__(self, dtype, *shape):
+        self.text = f"{dtype}[{', '.join(map(str, shape))}]"
 
 
 def f32(a):
@@ -207,7 +214,7 @@ def shapes():
     row("strided_slice", "begin=[-2], end=[100], axes=[1]", [y], y[:, -2:])
     v = f(5)
     one = lambda n: np.array([n], "int64")
-    row("dynamic_strided_slice", "sizes=[2]", [v, one(1), one(5), one(2)], v[1:5:2])
+    row("dynamic_strided_slice dyn.strided_slice", "sizes=[2]", [v, one(1), one(5), one(2)], v[1:5:2])
     p = y.copy()
     row("pad nn.pad", "pad_width=((1, 0), (0, 2))", [p], np.pad(p, ((1, 0), (0, 2))))
     row("pad nn.pad", "pad_width=((0, 1), (2, 1)), pad_value=1.5", [p], np.pad(p, ((0, 1), (2, 1)), constant_values=1.5))
@@ -596,8 +603,183 @@ def vision():
     row("yolo_region", "n=2, num_classes=3, coords=4, background=False, softmax=True", [r.reshape(1, 16, 2, 1)],
         f32(y.reshape(1, 16, 2, 1)))
 
+    counted = np.array([[[0, 0.75, 0, 0, 1, 1], [1, -1, 0, 0, 2, 2], [-1, 0.5, 0, 0, 3, 3], [2, 0.25, 1, 1, 2, 2]]], "float32")
+    kept = np.full((1, 4, 6), -1, "float32")
+    kept[0, :2] = counted[0, [0, 3]]
+    row("vision.get_valid_counts", "", [counted, scalar(0)], np.array([2], "int32"), kept, np.array([[0, 3, -1, -1]], "int32"))
+    row("vision.get_valid_counts", "score_threshold=0", [counted], np.array([2], "int32"), kept,
+        np.array([[0, 3, -1, -1]], "int32"))
+    spots = np.array([[[0, 0, 2, 2], [0, 0, 2, 2.25], [3, 3, 4, 4]]], "float32")
+    scores = np.array([[[0.5, 0.75, 0.25], [0.75, 0.25, 0.5]]], "float32")
+    row("vision.all_class_non_max_suppression", "", [spots, scores, scalar(3, "int64"), scalar(0.5), scalar(0.125)],
+        np.array([[0, 0, 1], [0, 0, 2], [0, 1, 0], [0, 1, 2], [0, 0, 0], [0, 0, 0]], "int64"), scalar(4, "int64"))
+
+
+def bilinear(image, y, x, outside=None):
+    """Of [C, H, W]; what lies outside is 0, or the nearest."""
+    low_y, low_x, total = math.floor(y), math.floor(x), 0
+    for i, j in itertools.product((0, 1), repeat=2):
+        r, c, part = low_y + i, low_x + j, (i * (y - low_y) + (1 - i) * (1 + low_y - y)) * (j * (x - low_x) + (1 - j) * (1 + low_x - x))
+        if outside == "nearest":
+            r, c = min(max(r, 0), image.shape[1] - 1), min(max(c, 0), image.shape[2] - 1)
+        if 0 <= r < image.shape[1] and 0 <= c < image.shape[2]:
+            total = total + part * wide(image)[:, r, c]
+    return total + np.zeros(image.shape[0])
+
+
+def places():
+    x = f(1, 2, 4, 5)
+    grid = f(1, 2, 3, 2, lo=-1.25, hi=1.25)
+    want = np.stack([[bilinear(x[0], (g[1] + 1) / 2 * 3, (g[0] + 1) / 2 * 4) for g in r] for r in wide(grid[0])])
+    row("image.grid_sample", "", [x, grid], f32(want.transpose(2, 0, 1)[None]))
+    theta = f(1, 2, 3)
+    at = np.array([[[a, b, 1] for a in np.linspace(-1, 1, 3)] for b in np.linspace(-1, 1, 2)])
+    row("image.affine_grid", "target_shape=[2, 3]", [theta], f32((at @ wide(theta[0]).T)[None]))
+    boxes, which = np.array([[0, 0, 1, 1], [0.25, 0.5, 0.75, 1]], "float32"), np.array([0, 0], "int32")
+    crop = [[[bilinear(x[0], y, z) for z in np.linspace(b[1] * 4, b[3] * 4, 3)] for y in np.linspace(b[0] * 3, b[2] * 3, 2)]
+            for b in wide(boxes)]
+    row("image.crop_and_resize", "crop_size=[2, 3], layout=\"NCHW\"", [x, boxes, which],
+        f32(np.array(crop).transpose(0, 3, 1, 2)))
+    regions = np.array([[0, 0, 0, 6, 4], [0, 2, 1, 8, 7]], "float32")
+    aligned, pooled = np.zeros((2, 2, 2, 2)), np.zeros((2, 2, 2, 2))
+    for n, (_, x1, y1, x2, y2) in enumerate(wide(regions) * 0.5):
+        size = max(y2 - y1, 1) / 2, max(x2 - x1, 1) / 2
+        taps = [math.ceil(v) for v in size]
+        start = [math.floor(v + 0.5) for v in (y1, x1, y2, x2)]
+        whole = max(start[2] - start[0] + 1, 1) / 2, max(start[3] - start[1] + 1, 1) / 2
+        for i, j in itertools.product(range(2), repeat=2):
+            points = [bilinear(x[0], y1 + (i + (a + 0.5) / taps[0]) * size[0], x1 + (j + (b + 0.5) / taps[1]) * size[1], "nearest")
+                      for a in range(taps[0]) for b in range(taps[1])]
+            aligned[n, :, i, j] = np.mean(points, 0)
+            ys = [min(max(v + start[0], 0), 4) for v in (math.floor(i * whole[0]), math.ceil((i + 1) * whole[0]))]
+            xs = [min(max(v + start[1], 0), 5) for v in (math.floor(j * whole[1]), math.ceil((j + 1) * whole[1]))]
+            part = x[0, :, ys[0]:ys[1], xs[0]:xs[1]].reshape(2, -1)
+            pooled[n, :, i, j] = part.max(1) if part.size else 0
+    row("vision.roi_align", "pooled_size=[2, 2], spatial_scale=0.5, mode=\"avg\"", [x, regions], f32(aligned))
+    row("vision.roi_pool", "pooled_size=[2, 2], spatial_scale=0.5", [x, regions], f32(pooled))
+    data, weight, moves = f(1, 2, 4, 4), f(3, 2, 2, 2), f(1, 8, 3, 3, lo=-0.5, hi=0.5)
+    out = np.zeros((1, 3, 3, 3))
+    for i, j, a, b in itertools.product(range(3), range(3), range(2), range(2)):
+        tap = 2 * a + b
+        point = bilinear(data[0], i + a + moves[0, 2 * tap, i, j], j + b + moves[0, 2 * tap + 1, i, j])
+        out[0, :, i, j] += wide(weight)[:, :, a, b] @ point
+    row("nn.deformable_conv2d", "kernel_size=[2, 2], channels=3", [data, moves, weight], f32(out))
+
+
+# ---- Quantised numbers ----
+
+
+def quantised(v, scale, zero, dtype="int8"):
+    limits = np.iinfo(dtype)
+    return np.clip(np.round(v / scale) + zero, limits.min, limits.max).astype(dtype)
+
+
+def qnn():
+    x, s, z, so, zo = ints(3, 4, lo=-60, hi=60, dtype="int8"), 0.0313, 5, 0.0217, -3
+    real = (wide(x) - z) * s
+    quant = [scalar(s), scalar(z, "int32"), scalar(so), scalar(zo, "int32")]
+    positive = (wide(np.abs(x)) + 5) * s
+    for name, fn in (("abs", np.abs), ("erf", np.vectorize(math.erf)), ("exp", np.exp), ("tanh", np.tanh),
+                     ("sigmoid", lambda v: 1 / (1 + np.exp(-v))), ("softmax", softmax),
+                     ("hardswish", lambda v: v * np.clip(v + 3, 0, 6) / 6), ("leaky_relu", lambda v: np.where(v > 0, v, v / 4))):
+        row(f"qnn.{name}", "", [x] + quant, quantised(fn(real), so, zo))
+    up = [scalar(s), scalar(-5, "int32")] + quant[2:]
+    for name, fn in (("log", np.log), ("sqrt", np.sqrt), ("rsqrt", lambda v: 1 / np.sqrt(v))):
+        row(f"qnn.{name}", "", [np.abs(x)] + up, quantised(fn(positive), so, zo))
+    y, t, zy = ints(3, 4, lo=-60, hi=60, dtype="int8"), 0.05, 2
+    other = (wide(y) - zy) * t
+    pair = [x, y, scalar(s), scalar(z, "int32"), scalar(t), scalar(zy, "int32"), scalar(0.07), scalar(1, "int32")]
+    for name, fn in (("add", np.add), ("subtract", np.subtract), ("mul", np.multiply)):
+        row(f"qnn.{name}", "", pair, quantised(fn(real, other), 0.07, 1))
+    row("qnn.concatenate", "", [x, y, scalar(s), scalar(t), scalar(z, "int32"), scalar(zy, "int32"), scalar(0.07), scalar(1, "int32")],
+        quantised(np.concatenate([real, other], 0), 0.07, 1))
+    v = f(3, 4)
+    row("qnn.quantize", "out_dtype=int8", [v, scalar(0.03), scalar(4, "int8")], quantised(wide(v), 0.03, 4))
+    row("qnn.dequantize", "", [x, scalar(0.5), scalar(4, "int8")], f32((wide(x) - 4) * 0.5))
+    wx, wy = x.astype("int32") - 3, y.astype("int32") + 2
+    kept = [scalar(3, "int32"), scalar(-2, "int32"), scalar(s), scalar(t)]
+    row("qnn.dense", "units=3, out_dtype=int32", [x, y] + kept, wx @ wy.T)
+    row("qnn.batch_matmul", "transpose_b=True, out_dtype=int32", [x[None], y[None]] + kept, (wx @ wy.T)[None])
+    image, weight = ints(1, 2, 4, 4, lo=-60, hi=60, dtype="int8"), ints(3, 2, 2, 2, lo=-60, hi=60, dtype="int8")
+    row("qnn.conv2d", "channels=3, kernel_size=[2, 2], out_dtype=int32", [image, weight] + kept,
+        conv(image.astype("int32") - 3, weight.astype("int32") + 2, [1, 1]).astype("int32"))
+    turned = weight.transpose(1, 0, 2, 3).copy()
+    row("qnn.conv2d_transpose", "channels=3, kernel_size=[2, 2], out_dtype=int32", [image, turned] + kept,
+        transposed(image.astype("int32") - 3, turned.astype("int32") + 2, [1, 1], [0, 0]).astype("int32"))
+    row("qnn.avg_pool2d", "pool_size=[2, 2]", [image] + quant,
+        quantised(pool((wide(image) - z) * s, [2, 2], [1, 1], [0, 0], "avg"), so, zo))
+    wanted = quantised(wide(x.astype("int32") * 9) * 0.3, 1, 2)
+    row("qnn.requantize", "out_dtype=int8", [x.astype("int32") * 9, scalar(0.3), scalar(2, "int8")], wanted)
+
+
+# ---- Few elements, bits, random numbers and the rest ----
+
+
+def rest():
+    dense = np.where(bools(4, 3), f(4, 3), 0).astype("float32")
+    data, columns, begins = dense[dense != 0], np.nonzero(dense)[1].astype("int32"), [0]
+    for r in dense:
+        begins.append(begins[-1] + np.count_nonzero(r))
+    csr = [data, columns, np.array(begins, "int32")]
+    x = f(2, 3)
+    row("nn.sparse_dense", "", [x] + csr, f32(x @ dense.T))
+    square = np.where(bools(4, 4), f(4, 4), 0).astype("float32")
+    parts = []
+    for m in (square, square.T):
+        parts.append([m[m != 0], np.nonzero(m)[1].astype("int32"),
+                      np.concatenate([[0], np.cumsum(np.count_nonzero(m, 1))]).astype("int32")])
+    row("nn.sparse_transpose", "", parts[0], *parts[1])
+    bits = ints(2, 32, lo=0, hi=1)
+    words = [sum(int(v) << (31 - i) for i, v in enumerate(r)) for r in bits]
+    row("nn.bitpack", "pack_type=uint32", [bits], np.array(words, "uint32").reshape(2, 1, 1))
+    a, w = ints(2, 32, lo=0, hi=3, dtype="int8"), ints(3, 32, lo=0, hi=1, dtype="int8")
+    row("nn.bitserial_dense", "units=3, data_bits=2", [a, w], (a.astype("int16") @ (2 * w.T.astype("int16") - 1)))
+    image, weight = ints(1, 32, 3, 3, lo=0, hi=3, dtype="int8"), ints(2, 32, 2, 2, lo=0, hi=1, dtype="int8")
+    row("nn.bitserial_conv2d", "channels=2, kernel_size=[2, 2], activation_bits=2", [image, weight],
+        conv(image, 2 * weight - 1, [1, 1]).astype("int16"))
+    grad, data = f(1, 2, 3, 3), f(1, 2, 4, 4)
+    back = np.zeros((2, 2, 2, 2))
+    for i, j in itertools.product(range(2), repeat=2):
+        back[:, :, i, j] = np.einsum("nohw,nihw->oi", wide(grad), wide(data)[:, :, i:i + 3, j:j + 3])
+    row("nn.conv2d_backward_weight", "kernel_size=[2, 2], channels=2", [grad, data], f32(back))
+    p, q = f(1, 2, 3, 4), f(1, 2, 3, 4)
+    row("nn.correlation", "", [p, q], 
+        f32(np.stack([(p[:, :, 1:2, 1:3] * q[:, :, i:i + 1, j:j + 2]).mean(1) for i in range(3) for j in range(3)], 1)))
+    i = ints(3, 2, lo=0, hi=1000)
+    row("fixed_point_multiply_per_axis", "axes=[0], is_lshift_required=True, is_rshift_required=True",
+        [i, np.array([1073741824, 1610612736, 1073741824], "int32"), np.array([1, 2, 0], "int32"), np.array([0, 0, 1], "int32")],
+        np.floor(i * np.array([[1], [3], [0.25]]) + 0.5).astype("int32"))
+    z = f(1, 4, 2)
+    line = np.fft.fft(wide(z)[..., 0] + 1j * wide(z)[..., 1])
+    row("dft", "", [z], f32(np.stack([line.real, line.imag], -1)))
+    line = np.fft.ifft(wide(z)[..., 0] + 1j * wide(z)[..., 1])
+    row("dft", "inverse=True", [z], f32(np.stack([line.real, line.imag], -1)))
+    v, n = f(5), f(2)
+    put = v.copy()
+    put[1:5:2] = n
+    row("strided_set", "begin=[1], strides=[2]", [v, n], put)
+    sig, win = f(1, 8, 1), f(4)
+    frames = [np.fft.fft(wide(sig)[0, k:k + 4, 0] * win) for k in (0, 2, 4)]
+    row("stft", "length=4, step=2", [sig, win], f32(np.stack([np.real(frames), np.imag(frames)], -1)[None])[:, :, :3])
+    u, number = np.array([2, 0, 2, 3, 0], "float32"), lambda n: scalar(n, "int64")
+    long = lambda *v: np.array(v, "int64")
+    row("unique", "", [u], np.array([0, 2, 3, 0, 0], "float32"), long(1, 0, 3, 0, 0), long(1, 0, 1, 2, 0),
+        long(2, 2, 1, 0, 0), number(3))
+    b = bools(2, 3)
+    where = np.argwhere(b)
+    row("argwhere", "", [b], np.pad(where, ((0, 6 - len(where)), (0, 0))), number(len(where)))
+    state = np.arange(10, dtype="uint64")
+    row("random.threefry_generate", "out_shape=[4]", [state], Unknown("uint64", 10), Unknown("uint64", 4))
+    row("random.threefry_split", "", [state], Unknown("uint64", 10), Unknown("uint64", 10))
+    row("random.uniform", "out_shape=[2, 4], out_dtype=float32", [state, scalar(0), scalar(1)], Unknown("uint64", 10),
+        Unknown("float32", 2, 4))
+    row("random.normal", "out_shape=[2, 4], out_dtype=float32", [state, scalar(0), scalar(1)], Unknown("uint64", 10),
+        Unknown("float32", 2, 4))
+    row("random.multinomial", "num_samples=3", [state, f(2, 5, lo=0.25, hi=1)], Unknown("uint64", 10), Unknown("int32", 2, 3))
+
 
 if __name__ == "__main__":
     print("# Made by tests/names/values.py: calls, their inputs, and what numpy makes of them.\n")
-    for part in (unary, binary, make, shapes, gathers, reductions, products, networks, images, vision):
+    for part in (unary, binary, make, shapes, gathers, reductions, products, networks, images, vision,
+                 places, qnn, rest):
         part()
