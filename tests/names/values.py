@@ -723,6 +723,17 @@ def rest():
     csr = [data, columns, np.array(begins, "int32")]
     x = f(2, 3)
     row("nn.sparse_dense", "", [x] + csr, f32(x @ dense.T))
+    base = f(4, 3)
+    row("nn.sparse_add", "", [base] + csr, base + dense)
+    picture = f(1, 2, 3, 3)
+    row("nn.sparse_conv2d", "", [picture] + csr, f32(picture @ dense.T))
+    taps = np.where(bools(2, 3, 3, 2), f(2, 3, 3, 2), 0).astype("float32")
+    flat = taps.reshape(2, 18)
+    bsr = [flat[flat != 0], np.nonzero(flat)[1].astype("int32"),
+           np.concatenate([[0], np.cumsum(np.count_nonzero(flat, 1))]).astype("int32")]
+    picture = f(1, 4, 3, 2)
+    row("nn.sparse_conv2d", "kernel_size=[3, 3]", [picture] + bsr,
+        conv(picture.transpose(0, 3, 1, 2), taps.transpose(0, 3, 1, 2), [1, 1], [1, 1]).transpose(0, 2, 3, 1))
     square = np.where(bools(4, 4), f(4, 4), 0).astype("float32")
     parts = []
     for m in (square, square.T):

@@ -282,9 +282,11 @@ static const written calls[] = {
      "layout=\"NCHW\"",
      IMAGE " " IMAGE, "nn.correlation: kernel_size=3 stride1=2 padding=[1, 2, 1, 2]"},
     {"nn.conv2d_backward_weight",
-     "strides=[1, 1], padding=[1, 0], dilation=[1, 1], groups=1, channels=4, kernel_size=[3, 2], grad_layout=\"NCHW\", "
+     "strides=[1, 1], padding=[1, 0], dilation=[1, 1], groups=1, channels=4, kernel_size=[3, 2], "
+     "grad_layout=\"NCHW\", "
      "data_layout=\"NCHW\", kernel_layout=\"OIHW\", out_layout=\"\"",
-     F "[1, 4, 5, 4] " F "[1, 3, 5, 5]", "nn.conv2d_backward_weight: padding=[1, 0, 1, 0] channels=4 kernel_size=[3, 2]"},
+     F "[1, 4, 5, 4] " F "[1, 3, 5, 5]",
+     "nn.conv2d_backward_weight: padding=[1, 0, 1, 0] channels=4 kernel_size=[3, 2]"},
     {"nn.bitpack", "bits=2, pack_axis=1, bit_axis=2, pack_type=uint32", "int32[2, 64]",
      "nn.bitpack: bits=2 bit_axis=2"},
     {"nn.bitserial_dense",

@@ -115,12 +115,14 @@ static void compare(gpuc_ctx *ctx, const call *c, int i, const gpuc_rexpr *got)
 {
     if (c->only_type[i]) {
         const gpuc_rexpr *want = tensor(ctx, c->out[i], true);
-        if (!gpuc_relay_rtype_equal(got->type, want->type)) fail_msg("%s: result %d is not %s", c->name, i, c->out[i]);
+        if (!gpuc_relay_rtype_equal(got->type, want->type))
+            fail_msg("%s: result %d is not %s", c->name, i, c->out[i]);
         return;
     }
     const op_case loose = {.op = c->name, .tolerance = 1e-5};
     ref_tensor want = op_case_ref(ctx, tensor(ctx, c->out[i], false));
-    const char *text = gpuc_ctx_printf(ctx, "%s(%s | %s), result %d", c->name, c->in[0] ? c->in[0] : "", c->attrs, i);
+    const char *text =
+        gpuc_ctx_printf(ctx, "%s(%s | %s), result %d", c->name, c->in[0] ? c->in[0] : "", c->attrs, i);
     op_case_compare(ctx, &loose, text, got, &want, 1);
     free(want.v);
 }
@@ -163,8 +165,8 @@ static void on_the_device(gpuc_ctx *ctx, void *arg)
     }
     gpuc_rexpr *body = gpuc_relay_tuple(ctx, (int)outs.count, (gpuc_rexpr *const *)outs.at);
     gpuc_relay_infer_type(ctx, NULL, body);
-    gpuc_build_package(ctx, fx_module(ctx, body, (int)params.count, (gpuc_rexpr *const *)params.at), 1, &target,
-                       &options, path, &report);
+    gpuc_build_package(ctx, fx_module(ctx, body, (int)params.count, (gpuc_rexpr *const *)params.at), 1,
+                       &target, &options, path, &report);
     gpuc_session *s = package_start(ctx, path);
     for (size_t i = 0; i < args.count; i++) package_set_input(ctx, s, (int)i, args.at[i]);
     GPUC_RAISE_IF(ctx, gpuc_session_run(s));
@@ -174,7 +176,8 @@ static void on_the_device(gpuc_ctx *ctx, void *arg)
             compare(ctx, &calls[i], k, package_output(ctx, s, calls[i].first_output + k));
     gpuc_session_release(s);
     unlink(path);
-    print_message("cases: %d (%llu kernels launched)\n", num_calls, (unsigned long long)run_device()->launches);
+    print_message("cases: %d (%llu kernels launched)\n", num_calls,
+                  (unsigned long long)run_device()->launches);
     assert_true(run_device()->launches >= 100);
 }
 

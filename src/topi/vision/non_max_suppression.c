@@ -64,7 +64,8 @@ gpuc_stmt gpuc_topi_suppress_emit(const gpuc_suppress *s)
     gpuc_stmt drop = gpuc_tir_store1(ctx, s->there, there_j, zero);
     drop = gpuc_tir_if_(ctx, gpuc_topi_suppress_overlap(s, a, b), drop, NULL);
     if (s->classes) {
-        gpuc_expr own = gpuc_tir_load1(ctx, s->classes, here), other = gpuc_tir_load1(ctx, s->classes, there_j);
+        gpuc_expr own = gpuc_tir_load1(ctx, s->classes, here),
+                  other = gpuc_tir_load1(ctx, s->classes, there_j);
         drop = gpuc_tir_if_(ctx, gpuc_topi_suppress_class(s, own, other), drop, NULL);
     }
     drop = gpuc_tir_if_(ctx, gpuc_ne(ctx, gpuc_tir_load1(ctx, s->there, there_j), zero), drop, NULL);

@@ -10,8 +10,9 @@ typedef struct gpuc_suppress {
     gpuc_expr rows, n;              /* n boxes in a row */
     const gpuc_tir_buffer *corners; /* float32: [rows * n * 4]: the lower two, then the upper two */
     const gpuc_tir_buffer *there;   /* int32 [rows * n]: which take part; on return, which are left */
-    const gpuc_tir_buffer *classes; /* float32 [rows * n]: boxes of a class below 0 suppress none; NULL: there are none */
-    bool any_class;      /* boxes of different classes suppress each other, too */
+    const gpuc_tir_buffer
+        *classes;   /* float32 [rows * n]: boxes of a class below 0 suppress none; NULL: there are none */
+    bool any_class; /* boxes of different classes suppress each other, too */
     gpuc_expr threshold; /* float32 */
     bool at_threshold;   /* equal to it is too much */
     gpuc_expr max;       /* int32: boxes of a row that may be left; NULL: any number */
