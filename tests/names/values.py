@@ -603,6 +603,47 @@ def vision():
     row("yolo_region", "n=2, num_classes=3, coords=4, background=False, softmax=True", [r.reshape(1, 16, 2, 1)],
         f32(y.reshape(1, 16, 2, 1)))
 
+    many = np.zeros((2, 70, 6), "float32")
+    many[:, :, 0], many[:, :, 1] = ints(2, 70, lo=-1, hi=1), distinct(2, 70)
+    many[:, :, 2:4] = f(2, 70, 2, lo=0, hi=6)
+    many[:, :, 4:] = many[:, :, 2:4] + f(2, 70, 2, lo=0.5, hi=3)
+    valid, names = np.array([70, 33], "int32"), np.stack([np.arange(100, 170), np.arange(70)]).astype("int32")
+
+    def suppressed(limit, threshold, force=False, top=-1, of=0):
+        """Per row the boxes that are left, at their places in the order of scores."""
+        for b in range(2):
+            order = [int(i) for i in np.argsort(-many[b, :valid[b], 1])]
+            left, num = [-1] * 70, 0
+            for j, i in enumerate(order[:top] if top > 0 else order):
+                if num == limit:
+                    break
+                ok = many[b, i, 1] <= 0 or not any(
+                    k >= 0 and (of < 0 or (many[b, k, 0] >= 0 and (force or many[b, k, 0] == many[b, i, 0])))
+                    and overlap(many[b, k, 2:], many[b, i, 2:]) >= threshold for k in left[:j])
+                left[j] = i if ok else -1
+                num += ok and many[b, i, 1] > 0
+            yield left
+
+    for attrs, limit, threshold, keys in (("", -1, 0.25, {}), ("top_k=20", -1, 0.5, {"top": 20}),
+                                          ("force_suppress=True", 5, 0.125, {"force": True}), ("id_index=-1", 0, 0.5, {"of": -1})):
+        inputs = [many, valid, names, scalar(limit, "int32"), scalar(threshold)]
+        left = list(suppressed(limit, threshold, **keys))
+        found = [[int(names[b, i]) for i in left[b] if i >= 0] for b in range(2)]
+        row("vision.non_max_suppression", attrs, inputs, np.array([r + [-1] * (70 - len(r)) for r in found], "int32"),
+            np.array([[len(r)] for r in found], "int32"))
+        gone = np.full((1, 6), -1, "float32")
+        row("vision.non_max_suppression", (attrs + ", " if attrs else "") + "return_indices=False", inputs,
+            np.stack([np.concatenate([many[b, i:i + 1] if i >= 0 else gone for i in left[b]]) for b in range(2)]))
+    left = list(suppressed(-1, 0.25))
+    bottom = np.full((2, 70, 6), -1, "float32")
+    for b in range(2):
+        rows = [i for i in left[b] if i >= 0 and many[b, i, 0] >= 0]
+        bottom[b, :len(rows)] = many[b, rows]
+    inputs = [many, valid, names, scalar(-1, "int32"), scalar(0.25)]
+    row("vision.non_max_suppression", "return_indices=False, invalid_to_bottom=True", inputs, bottom)
+    inputs = [many, valid, names, scalar(3, "int32"), scalar(0)]
+    whole = np.where(np.arange(70) < valid[:, None], names, -1)
+    row("vision.non_max_suppression", "", inputs, whole.astype("int32"), np.array([[70], [33]], "int32"))
     counted = np.array([[[0, 0.75, 0, 0, 1, 1], [1, -1, 0, 0, 2, 2], [-1, 0.5, 0, 0, 3, 3], [2, 0.25, 1, 1, 2, 2]]], "float32")
     kept = np.full((1, 4, 6), -1, "float32")
     kept[0, :2] = counted[0, [0, 3]]

@@ -9,7 +9,9 @@ typedef struct gpuc_suppress {
     gpuc_ctx *ctx;
     gpuc_expr rows, n;              /* n boxes in a row */
     const gpuc_tir_buffer *corners; /* float32: [rows * n * 4]: the lower two, then the upper two */
-    const gpuc_tir_buffer *there;   /* int32 [rows * n]: which take part; on return, which are left */
+    /* int32 [rows * n]: which take part (1), and which only need a place among the max (2): these neither suppress nor are
+     * suppressed nor counted. On return, which are left (not 0). */
+    const gpuc_tir_buffer *there;
     const gpuc_tir_buffer
         *classes;   /* float32 [rows * n]: boxes of a class below 0 suppress none; NULL: there are none */
     bool any_class; /* boxes of different classes suppress each other, too */
@@ -36,6 +38,8 @@ struct gpuc_suppress_row {
                           gpuc_expr box); /* NULL: there are none */
     /* Number q in the order is left, as number k of those, or is not. */
     gpuc_stmt (*keep)(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr q, gpuc_expr k, gpuc_expr box);
+    /* Which only need a place, as above; or NULL: none. */
+    gpuc_expr (*idle)(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr box);
     gpuc_stmt (*drop)(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr q, gpuc_expr box); /* or NULL */
     gpuc_stmt (*end)(const gpuc_suppress_row *s, gpuc_expr row,
                      gpuc_expr count); /* so many are left: int32; or NULL */
