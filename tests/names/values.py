@@ -644,6 +644,25 @@ def vision():
     inputs = [many, valid, names, scalar(3, "int32"), scalar(0)]
     whole = np.where(np.arange(70) < valid[:, None], names, -1)
     row("vision.non_max_suppression", "", inputs, whole.astype("int32"), np.array([[70], [33]], "int32"))
+    chance, moves, image = distinct(1, 12, 4, 5) / 40, f(1, 24, 4, 5, lo=-1, hi=1) / 2, np.array([[60, 70, 1]], "float32")
+    found = []
+    for y, x, k in itertools.product(range(4), range(5), range(6)):
+        ratio, scale = [0.5, 1, 2][k // 2], [1, 2][k % 2]
+        width = math.floor(math.sqrt(math.floor(256 / ratio)) + 0.5)
+        size = np.array([width * scale, math.floor(width * ratio + 0.5) * scale])
+        d = wide(moves[0, 4 * k:4 * k + 4, y, x])
+        middle, size = 7.5 + 16 * np.array([x, y]) + d[:2] * size, np.exp(d[2:]) * size
+        ends = np.concatenate([middle - (size - 1) / 2, middle + (size - 1) / 2]).clip(0, [69, 59, 69, 59])
+        score = chance[0, 6 + k, y, x] if y < 3 and x < 4 else -1
+        if min(ends[2:] - ends[:2]) + 1 < 16:
+            ends, score = ends + [-8, -8, 8, 8], -1
+        found.append((score, ends))
+    best, one = [], np.array([0, 0, 1, 1])
+    for _, box in sorted(found, key=lambda p: -p[0])[:50]:
+        if all(overlap(other + one, box + one) <= 0.5 for other in best):
+            best.append(box)
+    row("vision.proposal", "scales=[1.0, 2.0], threshold=0.5, rpn_pre_nms_top_n=50, rpn_post_nms_top_n=30", [chance, moves, image],
+        f32([np.concatenate([[0], best[i % len(best)]]) for i in range(30)]))
     counted = np.array([[[0, 0.75, 0, 0, 1, 1], [1, -1, 0, 0, 2, 2], [-1, 0.5, 0, 0, 3, 3], [2, 0.25, 1, 1, 2, 2]]], "float32")
     kept = np.full((1, 4, 6), -1, "float32")
     kept[0, :2] = counted[0, [0, 3]]

@@ -52,4 +52,10 @@ gpuc_stmt gpuc_topi_suppress_on_lanes(const gpuc_suppress_row *s, gpuc_expr row,
 /* Whether lanes can: drivers end loops. */
 bool gpuc_topi_suppress_fits_lanes(const gpuc_suppress_row *s);
 
+/* Of the element that is e-th in the order of its row: the position of its box in the row + 1, negative if it is suppressed; 0
+ * if it is not taken. Input 0 has the boxes, [rows, n, numbers]; the call says what is done with them. The row's schedule
+ * is gpuc_topi_par_schedule. */
+gpuc_tensor *gpuc_topi_suppress_left(const gpuc_op_call *call, int num_in, gpuc_tensor *const *ins,
+                                     gpuc_expr rows, gpuc_expr n);
+
 #endif

@@ -30,6 +30,7 @@ typedef struct boxes {
     int first;           /* of the four numbers in the last dimension */
     gpuc_expr per_batch; /* rows that share boxes */
     bool centered;       /* center and size instead of two corners */
+    bool whole_pixels;   /* the upper corner is a pixel of the box */
 } boxes;
 
 /* Corner k of a box of a row: the lower two, then the upper two. */
@@ -41,6 +42,7 @@ static gpuc_expr corner_of(const boxes *b, gpuc_expr row, gpuc_expr box, int k)
         gpuc_expr index[] = {batch, gpuc_topi_par_index(ctx, box), gpuc_int(ctx, b->first + (k & 1) + 2 * i)};
         v[i] = gpuc_cast(ctx, GPUC_FLOAT32, gpuc_tir_load(ctx, b->in, 3, index));
     }
+    if (b->whole_pixels) return k < 2 ? v[0] : gpuc_add(ctx, v[1], gpuc_imm(ctx, GPUC_FLOAT32, 1));
     if (!b->centered) return k < 2 ? gpuc_min(ctx, v[0], v[1]) : gpuc_max(ctx, v[0], v[1]);
     gpuc_expr reach = gpuc_mul(ctx, v[1], gpuc_imm(ctx, GPUC_FLOAT32, 0.5));
     return k < 2 ? gpuc_sub(ctx, v[0], reach) : gpuc_add(ctx, v[0], reach);
@@ -346,12 +348,18 @@ static gpuc_expr detection(gpuc_ctx *ctx, const detections *d, gpuc_expr row, gp
     return gpuc_tir_load(ctx, d->data, 3, index);
 }
 
+/* How many boxes of a row there are. */
+static gpuc_expr valid_of(gpuc_ctx *ctx, const detections *d, gpuc_expr row)
+{
+    return d->valid ? gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, d->valid, row)) : d->data->shape[1];
+}
+
 static gpuc_stmt higher_detection(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc_expr b,
                                   const gpuc_tir_buffer *less)
 {
     gpuc_ctx *ctx = o->ctx;
     const detections *d = o->arg;
-    gpuc_expr valid = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, d->valid, row));
+    gpuc_expr valid = valid_of(ctx, d, row);
     gpuc_expr x = gpuc_lt(ctx, a, valid), y = gpuc_lt(ctx, b, valid);
     gpuc_expr higher =
         gpuc_topi_order_below(ctx, detection(ctx, d, row, b, d->score), detection(ctx, d, row, a, d->score));
@@ -364,7 +372,7 @@ static gpuc_stmt higher_detection(const gpuc_order *o, gpuc_expr row, gpuc_expr 
 static gpuc_expr is_taken(gpuc_ctx *ctx, const detections *d, gpuc_expr e, gpuc_expr n, gpuc_expr top)
 {
     gpuc_expr i = gpuc_floormod_(ctx, e, n), row = gpuc_floordiv_(ctx, e, n);
-    gpuc_expr valid = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, d->valid, row));
+    gpuc_expr valid = valid_of(ctx, d, row);
     return gpuc_and(ctx, gpuc_lt(ctx, i, valid), gpuc_lt(ctx, i, top));
 }
 
@@ -376,6 +384,7 @@ typedef struct row_nms {
     gpuc_expr threshold, max; /* max NULL: any number */
     int class;                /* where it is in a box; below 0: boxes have none */
     bool on, any_class;
+    bool above;                 /* only what is above the threshold is too much */
     bool scored;                /* boxes that score 0 or less only need a place */
     const gpuc_tir_buffer *out; /* of those taken: the position + 1, negative if suppressed; else 0 */
 } row_nms;
@@ -383,13 +392,13 @@ typedef struct row_nms {
 static row_nms row_nms_of(const gpuc_op_call *call, const gpuc_te_op *op)
 {
     gpuc_ctx *ctx = call->ctx;
-    bool general = call->num_in > 2;
+    bool general = call->num_in == 5, proposed = call->num_in == 3;
     int64_t given = gpuc_attrs_get_int(call->attrs, general ? "top_k" : "nms_topk", -1);
     double threshold = gpuc_attrs_get_float(call->attrs, "nms_threshold", 0.5);
     row_nms x = {.call = call,
-                 .rows = call->in[0].dims[0],
-                 .n = call->in[0].dims[1],
-                 .d = {op->input_buffers[0], op->input_buffers[1],
+                 .rows = op->input_buffers[0]->shape[0],
+                 .n = op->input_buffers[0]->shape[1],
+                 .d = {op->input_buffers[0], proposed ? NULL : op->input_buffers[1],
                        (int)gpuc_attrs_get_int(call->attrs, "score_index", 1), NULL},
                  .class = (int)gpuc_attrs_get_int(call->attrs, "id_index", 0),
                  .any_class = gpuc_attrs_get_int(call->attrs, "force_suppress", 0),
@@ -401,6 +410,15 @@ static row_nms row_nms_of(const gpuc_op_call *call, const gpuc_te_op *op)
     x.boxes = (boxes){.ctx = ctx, .rows = x.rows, .n = x.n, .in = x.d.data};
     x.boxes.first = (int)gpuc_attrs_get_int(call->attrs, "coord_start", 2);
     x.boxes.per_batch = gpuc_int(ctx, 1);
+    if (proposed) {
+        given = gpuc_attrs_get_int(call->attrs, "rpn_pre_nms_top_n", 6000);
+        x.top = given > 0 ? gpuc_int(ctx, given) : x.n;
+        x.threshold = gpuc_imm(ctx, GPUC_FLOAT32, gpuc_attrs_get_float(call->attrs, "threshold", 0.7));
+        x.on = x.above = x.boxes.whole_pixels = true;
+        x.class = -1;
+        x.boxes.first = 0;
+        x.d.score = 4;
+    }
     if (!general) return x;
     /* A threshold of 0 or less: boxes stay as they are. */
     gpuc_expr max = gpuc_tir_load(ctx, op->input_buffers[3], 0, NULL), all = gpuc_topi_par_to_i32(ctx, x.n);
@@ -458,7 +476,7 @@ static gpuc_stmt nms_together(gpuc_ctx *ctx, row_nms *x)
                        .classes = classes_of ? classes : NULL,
                        .any_class = x->any_class,
                        .threshold = x->threshold,
-                       .at_threshold = true,
+                       .at_threshold = !x->above,
                        .max = x->max};
     bool on = x->on;
     gpuc_stmt steps[] = {
@@ -491,8 +509,7 @@ static gpuc_expr detection_key(const gpuc_order *o, gpuc_expr row, gpuc_expr i)
 
 static gpuc_expr is_valid(const gpuc_order *o, gpuc_expr row, gpuc_expr i)
 {
-    gpuc_expr valid = gpuc_tir_load1(o->ctx, row_nms_in(o)->d.valid, row);
-    return gpuc_lt(o->ctx, i, gpuc_topi_par_index(o->ctx, valid));
+    return gpuc_lt(o->ctx, i, valid_of(o->ctx, &row_nms_in(o)->d, row));
 }
 
 static gpuc_stmt put_detection(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr q, gpuc_expr number)
@@ -564,7 +581,7 @@ static gpuc_stmt nms_in_order(gpuc_ctx *ctx, const row_nms *x, const gpuc_target
                                        .n = x->n,
                                        .threshold = x->threshold,
                                        .any_class = x->any_class,
-                                       .at_threshold = true,
+                                       .at_threshold = !x->above,
                                        .max = x->max},
                                  .target = target,
                                  .left = left,
@@ -580,7 +597,7 @@ static gpuc_stmt nms_in_order(gpuc_ctx *ctx, const row_nms *x, const gpuc_target
                     .n = x->n,
                     .arg = (void *)&s,
                     .key = detection_key,
-                    .value = x->call->in[0].dtype,
+                    .value = x->d.data->dtype,
                     .target = gpuc_topi_par_cpu(target),
                     .lanes = lanes,
                     .takes = is_valid,
@@ -606,15 +623,20 @@ static gpuc_stmt nms_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, 
     return in_order ? in_order : nms_together(ctx, &x);
 }
 
-/* Of element e of a row: the position in the data + 1, negative if it is suppressed; 0 if it is not taken. */
-static gpuc_tensor *left_of(const gpuc_op_call *call, gpuc_tensor *const *ins)
+gpuc_tensor *gpuc_topi_suppress_left(const gpuc_op_call *call, int num_in, gpuc_tensor *const *ins,
+                                     gpuc_expr rows, gpuc_expr n)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr size = gpuc_mul(ctx, call->in[0].dims[0], call->in[0].dims[1]);
+    gpuc_expr size = gpuc_mul(ctx, rows, n);
     gpuc_tensor_type list = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &size);
-    gpuc_te_op *op = gpuc_topi_par_extern(call, "left", call->num_in, ins, 1, &list);
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "left", num_in, ins, 1, &list);
     gpuc_topi_par_set_body(ctx, op, nms_body, gpuc_topi_par_keep_call(call));
     return op->outputs[0];
+}
+
+static gpuc_tensor *left_of(const gpuc_op_call *call, gpuc_tensor *const *ins)
+{
+    return gpuc_topi_suppress_left(call, call->num_in, ins, call->in[0].dims[0], call->in[0].dims[1]);
 }
 
 /* The box that an entry of left_of stands for. */
