@@ -64,10 +64,12 @@ static void check_type(legalizer *l, gpuc_dtype t, const char *what)
 {
     char name[24];
     if (gpuc_target_computes(l->target, t)) return;
-    gpuc_raise(l->m.ctx, GPUC_UNSUPPORTED,
-               "kernel '%s': %s has type %s, which the target does not have; run it on the c target, or cast "
-               "it to another type",
-               l->f->name, what, gpuc_dtype_name(gpuc_dtype_with_lanes(t, 1), name));
+    gpuc_dtype_name(gpuc_dtype_with_lanes(t, 1), name);
+    gpuc_raise(
+        l->m.ctx, GPUC_UNSUPPORTED,
+        "kernel '%s': %s has type %s, which the target does not have; make the code for a target with -%s=1, "
+        "or cast it to another type",
+        l->f->name, what, name, name);
 }
 
 static gpuc_tir_buffer *legal_buffer(legalizer *l, const gpuc_tir_buffer *b)

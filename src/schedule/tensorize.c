@@ -29,9 +29,11 @@ static void need_axes(const gpuc_stage *st, const gpuc_tensor_intrin *t, int n, 
         }
         const char *name = gpuc_schedule_iter_name(loops[i]);
         const char *extent = gpuc_expr_text(st->schedule->ctx, loops[i]->extent);
+        const char *mend =
+            have < 0 || have > want ? "split it by that" : "an intrinsic must not be larger than its loop";
         if (axis)
-            gpuc_stage_fail(st, "tensorize: '%s' of extent %s fits no axis of %s, whose '%s' has %lld", name,
-                            extent, t->name, gpuc_schedule_iter_name(axis), (long long)want);
+            gpuc_stage_fail(st, "tensorize: '%s' of extent %s fits no axis of %s, whose '%s' has %lld: %s",
+                            name, extent, t->name, gpuc_schedule_iter_name(axis), (long long)want, mend);
         gpuc_stage_fail(st, "tensorize: '%s' of extent %s fits no axis of %s, which has %d %s", name, extent,
                         t->name, kind ? p->num_reduce : p->num_axes,
                         kind ? "to reduce over" : "of the output");

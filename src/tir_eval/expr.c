@@ -279,7 +279,9 @@ static ev_reg *call(ev_compiler *c, ev_scope *s, gpuc_expr e)
             c, gpuc_cast(c->m->ctx, e->dtype,
                          gpuc_tir_load1(c->m->ctx, n->buffer, gpuc_tir_texture_index(c->m->ctx, e))));
     if (n->fn == GPUC_TIR_CALL_EXTERN)
-        gpuc_ev_fail(c->m, c->stmt, "the C function %s cannot be called by the evaluator", n->name);
+        gpuc_ev_fail(c->m, c->stmt,
+                     "the evaluator calls no C functions: %s runs where the code is built for the target c",
+                     n->name);
     ev_access *access = NULL;
     ev_reg **list = ev_new_array(c->m, ev_reg *, n->n + 1);
     bool ahead = n->fn == GPUC_TIR_CALL_PREFETCH;

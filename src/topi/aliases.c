@@ -22,6 +22,7 @@ const gpuc_op_alias gpuc_topi_op_aliases[] = {
     {"nn.mirror_pad", "nn.pad", .defaults = "mode=SYMMETRIC"},
     {"image.resize1d,image.resize2d,image.resize3d", "image.resize",
      .defaults = "method=linear rounding_method=round cubic_alpha=-0.5"},
+    {"resize", "image.resize", .defaults = "method=linear align_corners=0"},
     {"nn.upsampling,upsampling", "image.resize",
      .defaults = "method=nearest align_corners=0 rounding_method=floor"},
     {"nn.upsampling3d,upsampling3d", "image.resize",

@@ -742,7 +742,9 @@ static void refusals_body(gpuc_ctx *ctx, void *arg)
         expect_error(ctx, others[i].words, mismatch, (void *)(uintptr_t)&others[i]);
     expect_error(ctx, "it has both A(i) and B(i) in the place of row(p)", two_tensors, NULL);
     expect_error(ctx, "block has no update part|all of the reduction|'k.outer'", body_only, NULL);
-    expect_error(ctx, "'j.inner' of extent 4 fits no axis of block, whose 'j' has 5", other_loops, NULL);
+    expect_error(
+        ctx, "'j.inner' of extent 4 fits no axis of block, whose 'j' has 5: an intrinsic must not be larger",
+        other_loops, NULL);
     expect_error(ctx, "the loops of block have changed: there are 4, and it has 3 axes", changed_loops,
                  &(int){0});
     expect_error(ctx, "the loops of block have changed: there are 1, and it has 3 axes", changed_loops,

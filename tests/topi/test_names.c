@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and attributes as TVM and NNVM write them: each listed name (tests/names/tvm.txt) that gpuc has is called with
- * their defaults, and makes the call that gpuc's own spelling makes. */
-#include <ctype.h>
-#include <stdio.h>
-
+/* Names and attributes as TVM and NNVM write them make the call that gpuc's own spelling makes. */
 #include "cases.h"
 
 /* A call as it is written, and the same in gpuc's own words. own: "row: attributes"; NULL: the written attributes are
@@ -286,9 +282,11 @@ static const written calls[] = {
      "layout=\"NCHW\"",
      IMAGE " " IMAGE, "nn.correlation: kernel_size=3 stride1=2 padding=[1, 2, 1, 2]"},
     {"nn.conv2d_backward_weight",
-     "strides=[1, 1], padding=[1, 0], dilation=[1, 1], groups=1, channels=4, kernel_size=[3, 2], grad_layout=\"NCHW\", "
+     "strides=[1, 1], padding=[1, 0], dilation=[1, 1], groups=1, channels=4, kernel_size=[3, 2], "
+     "grad_layout=\"NCHW\", "
      "data_layout=\"NCHW\", kernel_layout=\"OIHW\", out_layout=\"\"",
-     F "[1, 4, 5, 4] " F "[1, 3, 5, 5]", "nn.conv2d_backward_weight: padding=[1, 0, 1, 0] channels=4 kernel_size=[3, 2]"},
+     F "[1, 4, 5, 4] " F "[1, 3, 5, 5]",
+     "nn.conv2d_backward_weight: padding=[1, 0, 1, 0] channels=4 kernel_size=[3, 2]"},
     {"nn.bitpack", "bits=2, pack_axis=1, bit_axis=2, pack_type=uint32", "int32[2, 64]",
      "nn.bitpack: bits=2 bit_axis=2"},
     {"nn.bitserial_dense",
@@ -396,37 +394,6 @@ static void calls_as_they_are_written(void **state)
     }
     assert_int_equal(bad, 0);
     print_message("cases: %d\n", n);
-}
-
-static bool is_called(const char *name)
-{
-    char word[GPUC_OP_NAME];
-    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
-        for (const char *list = calls[i].names; (list = next_word(list, word));)
-            if (!strcmp(word, name)) return true;
-    return false;
-}
-
-/* Names of the lists that gpuc has, by themselves or by the row that is called under another of its names. */
-static void each_listed_name(gpuc_ctx *ctx, void *arg)
-{
-    (void)arg;
-    char line[256], section[32] = "", name[GPUC_OP_NAME];
-    FILE *f = fopen(GPUC_TVM_NAMES, "r");
-    int missing = 0;
-    assert_non_null(f);
-    while (fgets(line, sizeof line, f)) {
-        if (sscanf(line, "[%31[a-z]", section) == 1 || !isalpha((unsigned char)*line)) continue;
-        bool lists = !strcmp(section, "operators") || !strcmp(section, "topi") || !strcmp(section, "nnvm");
-        if (!lists || sscanf(line, "%63[^ :\n]", name) != 1 || strlen(line) > 250) continue;
-        gpuc_op_name what = gpuc_op_lookup_name(ctx, name);
-        if ((!what.op && !what.alias) || is_called(name)) continue;
-        if (what.op && !what.alias && !strcmp(section, "topi") && is_called(what.op->name)) continue;
-        print_message("%s: %s is not called\n", section, name);
-        missing++;
-    }
-    fclose(f);
-    assert_int_equal(missing, 0);
 }
 
 /* ---- What is not computed is refused by name ---- */
@@ -564,7 +531,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(calls_as_they_are_written),
-        fx_test(each_listed_name),
         fx_test(refusals),
         fx_test(names_are_found_alike),
     };

@@ -34,6 +34,34 @@ static op_case sparse_dense(gpuc_ctx *ctx, fx_rng *r)
                      .hi = 9};
 }
 
+static op_case sparse_conv(gpuc_ctx *ctx, fx_rng *r)
+{
+    const char *t = one_of(r, 4, floats), *block = "";
+    int n = extent(r);
+    if (fx_below(r, 2)) block = gpuc_ctx_printf(ctx, ", %d, %d", fx_below(r, 4), fx_below(r, 4));
+    return (op_case){
+        .op = "nn.sparse_conv2d",
+        .attrs = gpuc_ctx_printf(ctx, "kernel_size=[%d, %d]%s", 1 + 2 * fx_below(r, 2),
+                                 1 + 2 * fx_below(r, 3), fx_below(r, 2) ? " layout=\"NCHW\"" : ""),
+        .in = gpuc_ctx_printf(ctx, "%s[%d, %d, %d, %d] %s[%d%s] %s[%d] %s[%d]", t, fx_below(r, 3),
+                              fx_below(r, 9), fx_below(r, 9), fx_below(r, 9), t, n, block,
+                              one_of(r, 2, positions), n, one_of(r, 2, positions), 1 + fx_below(r, 9)),
+        .lo = -2,
+        .hi = 20};
+}
+
+static op_case sparse_add(gpuc_ctx *ctx, fx_rng *r)
+{
+    const char *t = one_of(r, 2, (const char *const[]){"float32", "float64"});
+    int n = extent(r), rows = extent(r);
+    return (op_case){.op = "nn.sparse_add",
+                     .attrs = "",
+                     .in = gpuc_ctx_printf(ctx, "%s[%d, %d] %s[%d] %s[%d] %s[%d]", t, rows, extent(r), t, n,
+                                           one_of(r, 2, positions), n, one_of(r, 2, positions), rows + 1),
+                     .lo = -2,
+                     .hi = 20};
+}
+
 static op_case sparse_transpose(gpuc_ctx *ctx, fx_rng *r)
 {
     int n = extent(r);
@@ -87,10 +115,10 @@ static op_case multinomial(gpuc_ctx *ctx, fx_rng *r)
 
 static void draw(gpuc_ctx *ctx, void *arg)
 {
-    static op_case (*const makers[])(gpuc_ctx *, fx_rng *) = {sparse_dense, sparse_transpose, words, numbers,
-                                                              multinomial};
+    static op_case (*const makers[])(gpuc_ctx *, fx_rng *) = {
+        sparse_dense, sparse_conv, sparse_add, sparse_transpose, words, numbers, multinomial};
     on_device_case *c = arg;
-    const op_case one = makers[c->seed % 5](ctx, &c->rng);
+    const op_case one = makers[c->seed % 7](ctx, &c->rng);
     on_device_check_all(&one, 1);
 }
 

@@ -76,6 +76,11 @@ static void per_axis_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, 
     for (int i = 1; i < 4; i++)
         if (!needed[i] || gpuc_attrs_get_int(call->attrs, needed[i], 0))
             with[i] = gpuc_te_read(ctx, ins[i], axes->n, at);
+    /* Shifts are of 0 to 31. That also leaves out comparisons in 64 bits, which llvmpipe 22.3 gets wrong. */
+    for (int i = 2; i < 4; i++)
+        if (with[i])
+            with[i] = gpuc_max(ctx, gpuc_imm_int(ctx, GPUC_INT32, 0),
+                               gpuc_min(ctx, with[i], gpuc_imm_int(ctx, GPUC_INT32, 31)));
     gpuc_expr y = product(ctx, gpuc_te_read(ctx, ins[0], ndim, vars), with[1], with[2], with[3]);
     outs[0] = gpuc_topi_compute(ctx, "T", "broadcast", ndim, iters, y);
 }

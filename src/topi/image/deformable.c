@@ -34,7 +34,7 @@ static void affine_grid_compute(const gpuc_op_call *call, gpuc_tensor *const *in
     gpuc_ctx *ctx = call->ctx;
     const gpuc_attr *size = gpuc_attrs_find(call->attrs, "target_shape");
     int rank = size->n;
-    bool corners = gpuc_attrs_get_int(call->attrs, "align_corners", 0);
+    bool corners = gpuc_attrs_get_int(call->attrs, "align_corners", 1);
     gpuc_dtype t = gpuc_topi_accumulator(call->in[0].dtype);
     gpuc_expr vars[MAX_RANK + 2];
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
@@ -236,7 +236,7 @@ static void deform_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     {                                                                                                        \
         .name = "padding", .kind = GPUC_ATTR_INTS, .each = GPUC_EACH_SIDE, .max = GPUC_OP_MAX_WINDOW         \
     }
-ATTRS(grid_specs, WINDOW_INTS("target_shape"), INT("align_corners", 0))
+ATTRS(grid_specs, WINDOW_INTS("target_shape"), INT("align_corners", 1))
 /* What is said of the weight, input 1, must be so. */
 static void take_weight(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {

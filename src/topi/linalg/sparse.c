@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nn.sparse_dense, nn.sparse_transpose: matrices of few elements, row by row: data, the column of each (indices), and where
+/* nn.sparse_dense, nn.sparse_conv2d, nn.sparse_add, nn.sparse_transpose: matrices of few elements, row by row: data, the column of each (indices), and where
  * each row begins in these (indptr, one entry more than there are rows). Elements of data are numbers (CSR) or blocks of
  * rows and columns, of which indices and indptr say which (BSR). Columns and positions beyond what is there count as the
  * nearest. */
+#include <string.h>
+
 #include "op/rows.h"
 #include "topi/accumulate.h"
 #include "topi/families.h"
 #include "topi/parallel.h"
 
-typedef struct sparse {
+typedef struct sparse sparse;
+struct sparse {
     gpuc_ctx *ctx;
     const gpuc_tir_buffer *data, *indices, *indptr;
     gpuc_expr rows, columns; /* of blocks, in a matrix of blocks; columns of the whole matrix */
     gpuc_expr block[2];      /* rows and columns of a block; NULL: CSR */
-} sparse;
+    /* What is multiplied with a column, for the element of the result at `at`. */
+    gpuc_expr (*other)(const sparse *s, gpuc_expr column);
+    const gpuc_tir_buffer *x;
+    const gpuc_expr *at;
+    const gpuc_op_call *call;
+};
 
 static gpuc_expr one_less(gpuc_ctx *ctx, gpuc_expr n)
 {
@@ -58,13 +66,11 @@ static bool is_left(const gpuc_op_call *call)
     return gpuc_attrs_get_int(call->attrs, "sparse_lhs", 0) != 0;
 }
 
-static void infer_sparse_dense(gpuc_op_call *call)
+/* Checks inputs 1 to 3, and returns the number of rows. */
+static gpuc_expr infer_matrix(gpuc_op_call *call)
 {
     gpuc_ctx *ctx = call->ctx;
-    const gpuc_tensor_type *x = &call->in[0], *data = &call->in[1], *indices = &call->in[2],
-                           *indptr = &call->in[3];
-    if (x->ndim != 2)
-        gpuc_topi_fail(call, "input 0, the dense matrix, has %d dimensions, must have 2", x->ndim);
+    const gpuc_tensor_type *data = &call->in[1], *indices = &call->in[2], *indptr = &call->in[3];
     if (data->ndim != 1 && data->ndim != 3)
         gpuc_topi_fail(call, "input 1, the data, has %d dimensions, must have 1 (CSR) or 3 (BSR)",
                        data->ndim);
@@ -76,57 +82,180 @@ static void infer_sparse_dense(gpuc_op_call *call)
                       "data has %s elements, and indices %s", gpuc_expr_text(ctx, data->dims[0]),
                       gpuc_expr_text(ctx, indices->dims[0]));
     gpuc_topi_require(call, gpuc_ge(ctx, indptr->dims[0], gpuc_int(ctx, 1)), "indptr is empty");
-    gpuc_expr rows = one_less(ctx, indptr->dims[0]), dims[2];
-    if (data->ndim == 3) rows = gpuc_mul(ctx, rows, data->dims[1]);
-    dims[is_left(call)] = x->dims[0];
-    dims[!is_left(call)] = rows;
-    gpuc_topi_set_out(call, 0, x->dtype, 2, dims);
-    gpuc_topi_par_count(call, &call->out[0], 2);
     gpuc_topi_par_countable(call, data->dims[0]);
+    gpuc_expr rows = one_less(ctx, indptr->dims[0]);
+    return data->ndim == 3 ? gpuc_mul(ctx, rows, data->dims[1]) : rows;
 }
 
-/* What element j of the sparse matrix, and row `row` of the dense one, add; r: the row in a block. */
-static gpuc_stmt add_element(const sparse *s, const gpuc_tir_buffer *x, gpuc_expr row, gpuc_expr r,
-                             gpuc_expr j, const gpuc_tir_buffer *sum)
+static void need_matrix(const gpuc_op_call *call)
+{
+    if (call->in[0].ndim != 2)
+        gpuc_topi_fail(call, "input 0, the dense matrix, has %d dimensions, must have 2", call->in[0].ndim);
+}
+
+static void infer_sparse_dense(gpuc_op_call *call)
+{
+    gpuc_expr dims[2];
+    need_matrix(call);
+    dims[is_left(call)] = call->in[0].dims[0];
+    dims[!is_left(call)] = infer_matrix(call);
+    gpuc_topi_set_out(call, 0, call->in[0].dtype, 2, dims);
+    gpuc_topi_par_count(call, &call->out[0], 2);
+}
+
+/* What element j of the sparse matrix adds; r: the row in a block. */
+static gpuc_stmt add_element(const sparse *s, gpuc_expr r, gpuc_expr j, const gpuc_tir_buffer *sum)
 {
     gpuc_ctx *ctx = s->ctx;
     gpuc_expr c = gpuc_var(ctx, "c", GPUC_INDEX), at[] = {gpuc_topi_par_index(ctx, j), r, c};
     gpuc_expr column = gpuc_topi_par_index(ctx, position(ctx, s->indices, j, gpuc_int(ctx, -1), s->columns));
     if (s->block[1]) column = gpuc_add(ctx, gpuc_mul(ctx, column, s->block[1]), c);
-    gpuc_expr place[] = {row, gpuc_topi_par_clamp(ctx, column, gpuc_int(ctx, 0), one_less(ctx, s->columns))};
+    column = gpuc_topi_par_clamp(ctx, column, gpuc_int(ctx, 0), one_less(ctx, s->columns));
     gpuc_dtype t = sum->dtype;
     gpuc_expr product = gpuc_mul(ctx, gpuc_cast(ctx, t, gpuc_tir_load(ctx, s->data, s->block[0] ? 3 : 1, at)),
-                                 gpuc_cast(ctx, t, gpuc_tir_load(ctx, x, 2, place)));
+                                 gpuc_cast(ctx, t, s->other(s, column)));
     gpuc_stmt add = gpuc_topi_par_set(ctx, sum, gpuc_add(ctx, gpuc_topi_par_get(ctx, sum), product));
     return s->block[1] ? gpuc_topi_par_serial(ctx, c, s->block[1], add) : add;
 }
 
-static void sparse_dense_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+/* Each element of the result is a sum over a row of the matrix, that which its index along `axis` says. */
+static void sums_of_rows(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs, int axis,
+                         sparse s)
 {
     gpuc_ctx *ctx = call->ctx;
     const gpuc_tensor_type *out = &call->out[0], *data = &call->in[1];
-    gpuc_te_op *op = gpuc_topi_par_extern(call, "sparse_dense", 4, ins, 1, out);
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "sparse", 4, ins, 1, out);
     gpuc_tir_buffer *const *in = op->input_buffers;
-    sparse s = {.ctx = ctx, .data = in[1], .indices = in[2], .indptr = in[3], .columns = call->in[0].dims[1]};
-    for (int i = 0; i < 2 && data->ndim == 3; i++) s.block[i] = data->dims[1 + i];
-    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), j = gpuc_var(ctx, "j", GPUC_INT32), at[2];
-    gpuc_topi_par_unravel(ctx, 2, out->dims, i, at);
-    gpuc_expr of_sparse = at[!is_left(call)], of_dense = at[is_left(call)], r = NULL, row = of_sparse;
+    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), j = gpuc_var(ctx, "j", GPUC_INT32), at[4], r = NULL;
+    gpuc_topi_par_unravel(ctx, out->ndim, out->dims, i, at);
+    s.ctx = ctx;
+    s.call = call;
+    s.x = in[0];
+    s.data = in[1];
+    s.indices = in[2];
+    s.indptr = in[3];
+    s.at = at;
+    for (int k = 0; k < 2 && data->ndim == 3; k++) s.block[k] = data->dims[1 + k];
+    gpuc_expr row = at[axis];
     if (s.block[0]) {
-        row = gpuc_floordiv_(ctx, of_sparse, s.block[0]);
-        r = gpuc_floormod_(ctx, of_sparse, s.block[0]);
+        r = gpuc_floormod_(ctx, row, s.block[0]);
+        row = gpuc_floordiv_(ctx, row, s.block[0]);
     }
     gpuc_dtype wide = gpuc_topi_accumulator(out->dtype);
     gpuc_tir_buffer *sum = gpuc_topi_par_cell(ctx, "sum", wide);
     gpuc_expr empty = gpuc_imm(ctx, wide, 0);
     gpuc_stmt steps[] = {
         gpuc_topi_par_set(ctx, sum, empty),
-        each_of_row(&s, row, j, add_element(&s, in[0], of_dense, r, j, sum)),
-        gpuc_tir_store(ctx, op->output_buffers[0], 2, at,
+        each_of_row(&s, row, j, add_element(&s, r, j, sum)),
+        gpuc_tir_store(ctx, op->output_buffers[0], out->ndim, at,
                        gpuc_cast(ctx, out->dtype, gpuc_topi_par_get(ctx, sum))),
     };
     gpuc_stmt body = gpuc_tir_alloc(ctx, sum, gpuc_tir_seq(ctx, 3, steps));
-    op->extern_body = gpuc_topi_par_loop(ctx, i, gpuc_topi_par_count(call, out, 2), body);
+    op->extern_body = gpuc_topi_par_loop(ctx, i, gpuc_topi_par_count(call, out, out->ndim), body);
+    outs[0] = op->outputs[0];
+}
+
+static gpuc_expr dense_element(const sparse *s, gpuc_expr column)
+{
+    gpuc_expr place[] = {s->at[is_left(s->call)], column};
+    return gpuc_tir_load(s->ctx, s->x, 2, place);
+}
+
+static void sparse_dense_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    sums_of_rows(call, ins, outs, !is_left(call),
+                 (sparse){.columns = call->in[0].dims[1], .other = dense_element});
+}
+
+/* ---- nn.sparse_conv2d: a row of the matrix has the weights of an output channel, tap by tap, each of all input channels;
+ * the image is padded so that the result is as large ---- */
+
+typedef struct image {
+    int channels, rows;  /* dimensions */
+    const int64_t *taps; /* of rows and columns */
+} image;
+
+static image image_of(const gpuc_op_call *call)
+{
+    bool last = !strcmp(gpuc_attrs_get_string(call->attrs, "layout", "NHWC"), "NHWC");
+    return (image){last ? 3 : 1, last ? 1 : 2, gpuc_topi_ints(call, "kernel_size", 2)};
+}
+
+static void infer_sparse_conv(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *x = &call->in[0];
+    const char *layout = gpuc_attrs_get_string(call->attrs, "layout", "NHWC");
+    if (strcmp(layout, "NHWC") && strcmp(layout, "NCHW"))
+        gpuc_topi_fail(call, "layout is '%s', must be NHWC or NCHW", layout);
+    if (x->ndim != 4) gpuc_topi_fail(call, "input 0, the image, has %d dimensions, must have 4", x->ndim);
+    image m = image_of(call);
+    for (int i = 0; i < 2; i++)
+        if (m.taps[i] < 1 || m.taps[i] % 2 == 0 || m.taps[i] > INT16_MAX)
+            gpuc_topi_fail(call, "kernel_size has %lld, must be odd and above 0", (long long)m.taps[i]);
+    gpuc_expr dims[4];
+    for (int i = 0; i < 4; i++) dims[i] = x->dims[i];
+    dims[m.channels] = infer_matrix(call);
+    gpuc_topi_set_out(call, 0, x->dtype, 4, dims);
+    gpuc_topi_par_count(call, &call->out[0], 4);
+}
+
+static gpuc_expr image_element(const sparse *s, gpuc_expr column)
+{
+    gpuc_ctx *ctx = s->ctx;
+    image m = image_of(s->call);
+    gpuc_expr channels = gpuc_max(ctx, gpuc_int(ctx, 1), s->call->in[0].dims[m.channels]),
+              tap = gpuc_floordiv_(ctx, column, channels), place[4], inside = gpuc_imm(ctx, GPUC_BOOL, 1),
+              zero = gpuc_int(ctx, 0), width = gpuc_int(ctx, m.taps[1]);
+    place[0] = s->at[0];
+    place[m.channels] = gpuc_floormod_(ctx, column, channels);
+    for (int i = 0; i < 2; i++) {
+        gpuc_expr t = i ? gpuc_floormod_(ctx, tap, width) : gpuc_floordiv_(ctx, tap, width);
+        gpuc_expr at = gpuc_add(ctx, s->at[m.rows + i], gpuc_sub(ctx, t, gpuc_int(ctx, m.taps[i] / 2))),
+                  n = s->call->in[0].dims[m.rows + i];
+        inside = gpuc_and(ctx, inside, gpuc_and(ctx, gpuc_ge(ctx, at, zero), gpuc_lt(ctx, at, n)));
+        place[m.rows + i] = gpuc_topi_par_clamp(ctx, at, zero, one_less(ctx, n));
+    }
+    return gpuc_select(ctx, inside, gpuc_tir_load(ctx, s->x, 4, place), gpuc_imm(ctx, s->x->dtype, 0));
+}
+
+static void sparse_conv_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    image m = image_of(call);
+    gpuc_expr columns = gpuc_mul(ctx, call->in[0].dims[m.channels], gpuc_int(ctx, m.taps[0] * m.taps[1]));
+    sums_of_rows(call, ins, outs, m.channels, (sparse){.columns = columns, .other = image_element});
+}
+
+/* ---- nn.sparse_add: the dense matrix, and then what each row adds to it ---- */
+
+static void infer_sparse_add(gpuc_op_call *call)
+{
+    need_matrix(call);
+    if (call->in[1].ndim != 1)
+        gpuc_topi_fail(call, "input 1, the data, has %d dimensions, must have 1 (CSR)", call->in[1].ndim);
+    gpuc_topi_same_dim(call, infer_matrix(call), call->in[0].dims[0], "rows of both matrices");
+    gpuc_topi_infer_same(call);
+    gpuc_topi_par_count(call, &call->out[0], 2);
+}
+
+static void sparse_add_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    const gpuc_tensor_type *out = &call->out[0];
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "sparse_add", 4, ins, 1, out);
+    gpuc_tir_buffer *const *in = op->input_buffers, *y = op->output_buffers[0];
+    sparse s = {.ctx = ctx, .data = in[1], .indices = in[2], .indptr = in[3], .columns = out->dims[1]};
+    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), row = gpuc_var(ctx, "row", GPUC_INDEX),
+              j = gpuc_var(ctx, "j", GPUC_INT32), column = gpuc_var(ctx, "column", GPUC_INT32), at[2];
+    gpuc_topi_par_unravel(ctx, 2, out->dims, i, at);
+    gpuc_stmt copy = gpuc_tir_store(ctx, y, 2, at, gpuc_tir_load(ctx, in[0], 2, at));
+    gpuc_expr place[] = {row, gpuc_topi_par_index(ctx, column)};
+    gpuc_expr more = gpuc_tir_load1(ctx, s.data, gpuc_topi_par_index(ctx, j));
+    gpuc_stmt add = gpuc_tir_store(ctx, y, 2, place, gpuc_add(ctx, gpuc_tir_load(ctx, y, 2, place), more));
+    add = gpuc_tir_let(ctx, column, position(ctx, s.indices, j, gpuc_int(ctx, 0), one_less(ctx, s.columns)),
+                       add);
+    op->extern_body = gpuc_tir_seq2(ctx, gpuc_topi_par_loop(ctx, i, gpuc_topi_par_count(call, out, 2), copy),
+                                    gpuc_topi_par_loop(ctx, row, out->dims[0], each_of_row(&s, row, j, add)));
     outs[0] = op->outputs[0];
 }
 
@@ -214,10 +343,15 @@ static void sparse_transpose_compute(const gpuc_op_call *call, gpuc_tensor *cons
 
 #define POSITIONS (GPUC_T_INT32 | GPUC_T_INT64)
 ATTRS(sparse_dense_attrs, INT("sparse_lhs", 0))
+ATTRS(sparse_conv_attrs, STRING("layout", "NHWC"), SPACE_INTS("kernel_size", 1))
 
 const gpuc_op gpuc_topi_ops_sparse[] = {
     ALONE("nn.sparse_dense", 4, 4, sparse_dense_attrs, infer_sparse_dense, sparse_dense_compute,
           "sparse_dense", "", "", GPUC_T_FLOATS, GPUC_T_LIKE, POSITIONS, POSITIONS),
+    ALONE("nn.sparse_conv2d", 4, 4, sparse_conv_attrs, infer_sparse_conv, sparse_conv_compute,
+          "sparse_conv2d", "", "", GPUC_T_FLOATS, GPUC_T_LIKE, POSITIONS, POSITIONS),
+    ALONE("nn.sparse_add", 4, 4, NULL, infer_sparse_add, sparse_add_compute, "sparse_add", "", "",
+          GPUC_T_FLOATS, GPUC_T_LIKE, POSITIONS, POSITIONS),
     ALONE("nn.sparse_transpose", 3, 3, NULL, infer_sparse_transpose, sparse_transpose_compute,
           "sparse_transpose", "", "", GPUC_T_FLOATS, POSITIONS, POSITIONS),
 };

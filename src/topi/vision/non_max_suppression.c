@@ -37,6 +37,12 @@ gpuc_expr gpuc_topi_suppress_overlap(const gpuc_suppress *s, const gpuc_expr *a,
     return gpuc_and(ctx, gpuc_and(ctx, gpuc_lt(ctx, zero, shared), gpuc_lt(ctx, zero, all)), over);
 }
 
+gpuc_expr gpuc_topi_suppress_class(const gpuc_suppress *s, gpuc_expr a, gpuc_expr b)
+{
+    gpuc_expr has = gpuc_ge(s->ctx, a, gpuc_imm(s->ctx, GPUC_FLOAT32, 0));
+    return s->any_class ? has : gpuc_and(s->ctx, has, gpuc_eq(s->ctx, a, b));
+}
+
 gpuc_stmt gpuc_topi_suppress_emit(const gpuc_suppress *s)
 {
     gpuc_ctx *ctx = s->ctx;
@@ -46,7 +52,8 @@ gpuc_stmt gpuc_topi_suppress_emit(const gpuc_suppress *s)
     gpuc_expr width = gpuc_int(ctx, THREADS), n = s->n, base = gpuc_mul(ctx, row, n);
     gpuc_tir_buffer *there = gpuc_tir_buffer_make(ctx, "there", GPUC_INT32, 1, &one, GPUC_SCOPE_SHARED);
     gpuc_tir_buffer *count = gpuc_topi_par_cell(ctx, "count", GPUC_INT32);
-    gpuc_expr zero = gpuc_topi_par_i32(ctx, 0), here = gpuc_add(ctx, base, i);
+    gpuc_expr zero = gpuc_topi_par_i32(ctx, 0), takes_part = gpuc_topi_par_i32(ctx, 1),
+              here = gpuc_add(ctx, base, i);
     gpuc_expr mine = gpuc_eq(ctx, gpuc_floormod_(ctx, i, width), tx);
 
     gpuc_expr j = gpuc_add(ctx, gpuc_mul(ctx, q, width), tx), there_j = gpuc_add(ctx, base, j);
@@ -58,11 +65,11 @@ gpuc_stmt gpuc_topi_suppress_emit(const gpuc_suppress *s)
     gpuc_stmt drop = gpuc_tir_store1(ctx, s->there, there_j, zero);
     drop = gpuc_tir_if_(ctx, gpuc_topi_suppress_overlap(s, a, b), drop, NULL);
     if (s->classes) {
-        gpuc_expr same =
-            gpuc_eq(ctx, gpuc_tir_load1(ctx, s->classes, here), gpuc_tir_load1(ctx, s->classes, there_j));
-        drop = gpuc_tir_if_(ctx, same, drop, NULL);
+        gpuc_expr own = gpuc_tir_load1(ctx, s->classes, here),
+                  other = gpuc_tir_load1(ctx, s->classes, there_j);
+        drop = gpuc_tir_if_(ctx, gpuc_topi_suppress_class(s, own, other), drop, NULL);
     }
-    drop = gpuc_tir_if_(ctx, gpuc_ne(ctx, gpuc_tir_load1(ctx, s->there, there_j), zero), drop, NULL);
+    drop = gpuc_tir_if_(ctx, gpuc_eq(ctx, gpuc_tir_load1(ctx, s->there, there_j), takes_part), drop, NULL);
     drop = gpuc_tir_if_(ctx, gpuc_and(ctx, gpuc_lt(ctx, i, j), gpuc_lt(ctx, j, n)), drop, NULL);
     drop = gpuc_topi_par_serial(
         ctx, q, gpuc_floordiv_(ctx, gpuc_add(ctx, n, gpuc_int(ctx, THREADS - 1)), width), drop);
@@ -70,8 +77,9 @@ gpuc_stmt gpuc_topi_suppress_emit(const gpuc_suppress *s)
     if (s->max) {
         gpuc_expr more = gpuc_add(ctx, gpuc_topi_par_get(ctx, count), gpuc_topi_par_i32(ctx, 1));
         gpuc_stmt away = gpuc_tir_if_(ctx, mine, gpuc_tir_store1(ctx, s->there, here, zero), NULL);
-        drop = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_topi_par_get(ctx, count), s->max),
-                            gpuc_tir_seq2(ctx, gpuc_topi_par_set(ctx, count, more), drop), away);
+        drop = gpuc_tir_seq2(ctx, gpuc_topi_par_set(ctx, count, more), drop);
+        drop = gpuc_tir_if_(ctx, gpuc_eq(ctx, gpuc_topi_par_get(ctx, there), takes_part), drop, NULL);
+        drop = gpuc_tir_if_(ctx, gpuc_lt(ctx, gpuc_topi_par_get(ctx, count), s->max), drop, away);
     }
     gpuc_stmt tell = gpuc_topi_par_set(ctx, there, gpuc_tir_load1(ctx, s->there, here));
     gpuc_stmt step =

@@ -49,7 +49,7 @@ static gpuc_expr overlaps(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr i
     gpuc_expr other[LINES];
     for (int k = 0; k < LINES; k++) other[k] = gpuc_tir_load1(ctx, s->left, left_at(s, row, i, k));
     gpuc_expr hit = gpuc_topi_suppress_overlap(&s->s, other, box);
-    if (s->class_of) hit = gpuc_and(ctx, hit, gpuc_eq(ctx, other[4], box[4]));
+    if (s->class_of) hit = gpuc_and(ctx, hit, gpuc_topi_suppress_class(&s->s, other[4], box[4]));
     return gpuc_cast(ctx, GPUC_INT32, hit);
 }
 
@@ -116,6 +116,7 @@ gpuc_stmt gpuc_topi_suppress_in_order(const gpuc_suppress_row *s, gpuc_expr row,
     gpuc_stmt drop = s->drop ? s->drop(s, row, q, box) : NULL;
     gpuc_stmt step = gpuc_tir_seq2(ctx, compare(s, row, own, left, hits, sums),
                                    gpuc_tir_if_(ctx, stays, gpuc_tir_seq(ctx, 3, keep), drop));
+    if (s->idle) step = gpuc_tir_if_(ctx, s->idle(s, row, box), s->keep(s, row, q, k, box), step);
     for (int i = 0; i < values; i++)
         step = gpuc_tir_let(ctx, own[i], i < 4 ? s->corner(s, row, box, i) : s->class_of(s, row, box), step);
     gpuc_expr at = gpuc_add(ctx, list->from, q);
@@ -199,6 +200,12 @@ gpuc_stmt gpuc_topi_suppress_on_lanes(const gpuc_suppress_row *s, gpuc_expr row,
     for (int i = 0; i < LINES; i++) own[i] = gpuc_var(ctx, "own", GPUC_FLOAT32);
     gpuc_stmt keep = with_box(s, row, box, own, keep_box(s, row, thread, q, box, own, left));
     gpuc_stmt decide = gpuc_tir_if_(ctx, stays, keep, drop);
+    if (s->idle) {
+        gpuc_expr idle = s->idle(s, row, box);
+        look = gpuc_tir_if_(ctx, gpuc_not(ctx, idle), look, NULL);
+        gpuc_stmt put = s->keep(s, row, q, gpuc_topi_par_index(ctx, count), box);
+        decide = gpuc_tir_if_(ctx, idle, gpuc_tir_if_(ctx, first, put, NULL), decide);
+    }
     if (s->s.max) {
         more = gpuc_lt(ctx, count, s->s.max);
         look = gpuc_tir_if_(ctx, more, look, NULL);

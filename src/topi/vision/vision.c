@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Detection: boxes from anchors, and the suppression of boxes that say the same. */
+#include <math.h>
+
 #include "topi/accumulate.h"
 #include "topi/families.h"
 #include "op/rows.h"
@@ -28,6 +30,7 @@ typedef struct boxes {
     int first;           /* of the four numbers in the last dimension */
     gpuc_expr per_batch; /* rows that share boxes */
     bool centered;       /* center and size instead of two corners */
+    bool whole_pixels;   /* the upper corner is a pixel of the box */
 } boxes;
 
 /* Corner k of a box of a row: the lower two, then the upper two. */
@@ -39,6 +42,7 @@ static gpuc_expr corner_of(const boxes *b, gpuc_expr row, gpuc_expr box, int k)
         gpuc_expr index[] = {batch, gpuc_topi_par_index(ctx, box), gpuc_int(ctx, b->first + (k & 1) + 2 * i)};
         v[i] = gpuc_cast(ctx, GPUC_FLOAT32, gpuc_tir_load(ctx, b->in, 3, index));
     }
+    if (b->whole_pixels) return k < 2 ? v[0] : gpuc_add(ctx, v[1], gpuc_imm(ctx, GPUC_FLOAT32, 1));
     if (!b->centered) return k < 2 ? gpuc_min(ctx, v[0], v[1]) : gpuc_max(ctx, v[0], v[1]);
     gpuc_expr reach = gpuc_mul(ctx, v[1], gpuc_imm(ctx, GPUC_FLOAT32, 0.5));
     return k < 2 ? gpuc_sub(ctx, v[0], reach) : gpuc_add(ctx, v[0], reach);
@@ -334,6 +338,8 @@ static void infer_nms(gpuc_op_call *call)
 
 typedef struct detections {
     const gpuc_tir_buffer *data, *valid;
+    int score;         /* where it is in a box */
+    gpuc_expr enabled; /* else boxes stay in their order; NULL: true */
 } detections;
 
 static gpuc_expr detection(gpuc_ctx *ctx, const detections *d, gpuc_expr row, gpuc_expr i, int k)
@@ -342,14 +348,22 @@ static gpuc_expr detection(gpuc_ctx *ctx, const detections *d, gpuc_expr row, gp
     return gpuc_tir_load(ctx, d->data, 3, index);
 }
 
+/* How many boxes of a row there are. */
+static gpuc_expr valid_of(gpuc_ctx *ctx, const detections *d, gpuc_expr row)
+{
+    return d->valid ? gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, d->valid, row)) : d->data->shape[1];
+}
+
 static gpuc_stmt higher_detection(const gpuc_order *o, gpuc_expr row, gpuc_expr a, gpuc_expr b,
                                   const gpuc_tir_buffer *less)
 {
     gpuc_ctx *ctx = o->ctx;
     const detections *d = o->arg;
-    gpuc_expr valid = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, d->valid, row));
+    gpuc_expr valid = valid_of(ctx, d, row);
     gpuc_expr x = gpuc_lt(ctx, a, valid), y = gpuc_lt(ctx, b, valid);
-    gpuc_expr higher = gpuc_topi_order_below(ctx, detection(ctx, d, row, b, 1), detection(ctx, d, row, a, 1));
+    gpuc_expr higher =
+        gpuc_topi_order_below(ctx, detection(ctx, d, row, b, d->score), detection(ctx, d, row, a, d->score));
+    if (d->enabled) higher = gpuc_and(ctx, d->enabled, higher);
     higher = gpuc_or(ctx, gpuc_and(ctx, x, gpuc_not(ctx, y)), gpuc_and(ctx, gpuc_and(ctx, x, y), higher));
     return gpuc_topi_par_set(ctx, less, gpuc_cast(ctx, GPUC_INT32, higher));
 }
@@ -358,7 +372,7 @@ static gpuc_stmt higher_detection(const gpuc_order *o, gpuc_expr row, gpuc_expr 
 static gpuc_expr is_taken(gpuc_ctx *ctx, const detections *d, gpuc_expr e, gpuc_expr n, gpuc_expr top)
 {
     gpuc_expr i = gpuc_floormod_(ctx, e, n), row = gpuc_floordiv_(ctx, e, n);
-    gpuc_expr valid = gpuc_topi_par_index(ctx, gpuc_tir_load1(ctx, d->valid, row));
+    gpuc_expr valid = valid_of(ctx, d, row);
     return gpuc_and(ctx, gpuc_lt(ctx, i, valid), gpuc_lt(ctx, i, top));
 }
 
@@ -367,32 +381,66 @@ typedef struct row_nms {
     gpuc_expr rows, n, top;
     detections d;
     boxes boxes;
-    double threshold;
+    gpuc_expr threshold, max; /* max NULL: any number */
+    int class;                /* where it is in a box; below 0: boxes have none */
     bool on, any_class;
+    bool above;                 /* only what is above the threshold is too much */
+    bool scored;                /* boxes that score 0 or less only need a place */
     const gpuc_tir_buffer *out; /* of those taken: the position + 1, negative if suppressed; else 0 */
 } row_nms;
 
 static row_nms row_nms_of(const gpuc_op_call *call, const gpuc_te_op *op)
 {
     gpuc_ctx *ctx = call->ctx;
-    int64_t given = gpuc_attrs_get_int(call->attrs, "nms_topk", -1);
+    bool general = call->num_in == 5, proposed = call->num_in == 3;
+    int64_t given = gpuc_attrs_get_int(call->attrs, general ? "top_k" : "nms_topk", -1);
+    double threshold = gpuc_attrs_get_float(call->attrs, "nms_threshold", 0.5);
     row_nms x = {.call = call,
-                 .rows = call->in[0].dims[0],
-                 .n = call->in[0].dims[1],
-                 .d = {op->input_buffers[0], op->input_buffers[1]},
-                 .threshold = gpuc_attrs_get_float(call->attrs, "nms_threshold", 0.5),
+                 .rows = op->input_buffers[0]->shape[0],
+                 .n = op->input_buffers[0]->shape[1],
+                 .d = {op->input_buffers[0], proposed ? NULL : op->input_buffers[1],
+                       (int)gpuc_attrs_get_int(call->attrs, "score_index", 1), NULL},
+                 .class = (int)gpuc_attrs_get_int(call->attrs, "id_index", 0),
                  .any_class = gpuc_attrs_get_int(call->attrs, "force_suppress", 0),
+                 .scored = general,
                  .out = op->output_buffers[0]};
-    x.top = given < 0 ? x.n : gpuc_int(ctx, given);
-    x.on = x.threshold > 0 && x.threshold <= 1;
-    x.boxes = (boxes){.ctx = ctx, .rows = x.rows, .n = x.n, .in = x.d.data, .first = 2};
+    x.top = given < (general ? 1 : 0) ? x.n : gpuc_int(ctx, given);
+    x.on = general || (threshold > 0 && threshold <= 1);
+    x.threshold = gpuc_imm(ctx, GPUC_FLOAT32, threshold);
+    x.boxes = (boxes){.ctx = ctx, .rows = x.rows, .n = x.n, .in = x.d.data};
+    x.boxes.first = (int)gpuc_attrs_get_int(call->attrs, "coord_start", 2);
     x.boxes.per_batch = gpuc_int(ctx, 1);
+    if (proposed) {
+        given = gpuc_attrs_get_int(call->attrs, "rpn_pre_nms_top_n", 6000);
+        x.top = given > 0 ? gpuc_int(ctx, given) : x.n;
+        x.threshold = gpuc_imm(ctx, GPUC_FLOAT32, gpuc_attrs_get_float(call->attrs, "threshold", 0.7));
+        x.on = x.above = x.boxes.whole_pixels = true;
+        x.class = -1;
+        x.boxes.first = 0;
+        x.d.score = 4;
+    }
+    if (!general) return x;
+    /* A threshold of 0 or less: boxes stay as they are. */
+    gpuc_expr max = gpuc_tir_load(ctx, op->input_buffers[3], 0, NULL), all = gpuc_topi_par_to_i32(ctx, x.n);
+    gpuc_expr given_threshold = gpuc_tir_load(ctx, op->input_buffers[4], 0, NULL);
+    x.d.enabled = gpuc_lt(ctx, gpuc_imm(ctx, GPUC_FLOAT32, 0), given_threshold);
+    x.threshold = gpuc_select(ctx, x.d.enabled, given_threshold, gpuc_imm(ctx, GPUC_FLOAT32, INFINITY));
+    x.top = gpuc_select(ctx, x.d.enabled, x.top, x.n);
+    gpuc_expr limited = gpuc_and(ctx, x.d.enabled, gpuc_ge(ctx, max, gpuc_topi_par_i32(ctx, 0)));
+    x.max = gpuc_select(ctx, limited, gpuc_min(ctx, max, all), all);
     return x;
+}
+
+/* Whether a box only needs a place. */
+static gpuc_expr is_idle(gpuc_ctx *ctx, const row_nms *x, gpuc_expr row, gpuc_expr box)
+{
+    gpuc_expr score = detection(ctx, &x->d, row, box, x->d.score);
+    return gpuc_not(ctx, gpuc_lt(ctx, gpuc_imm(ctx, gpuc_expr_dtype(score), 0), score));
 }
 
 static gpuc_expr class_of(gpuc_ctx *ctx, const row_nms *x, gpuc_expr row, gpuc_expr box)
 {
-    return gpuc_cast(ctx, GPUC_FLOAT32, detection(ctx, &x->d, row, box, 0));
+    return gpuc_cast(ctx, GPUC_FLOAT32, detection(ctx, &x->d, row, box, x->class));
 }
 
 static gpuc_stmt nms_together(gpuc_ctx *ctx, row_nms *x)
@@ -409,7 +457,13 @@ static gpuc_stmt nms_together(gpuc_ctx *ctx, row_nms *x)
     gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), f = gpuc_var(ctx, "f", GPUC_INDEX);
     gpuc_expr g = gpuc_var(ctx, "g", GPUC_INDEX), one = gpuc_topi_par_i32(ctx, 1);
     gpuc_expr taken = is_taken(ctx, &x->d, e, n, x->top), box = gpuc_tir_load1(ctx, order, f);
-    gpuc_expr class = class_of(ctx, x, gpuc_floordiv_(ctx, f, n), box);
+    bool classes_of = x->class >= 0;
+    gpuc_expr class = classes_of ? class_of(ctx, x, gpuc_floordiv_(ctx, f, n), box) : NULL;
+    gpuc_expr state = gpuc_cast(ctx, GPUC_INT32, taken);
+    if (x->scored) {
+        gpuc_expr idle = is_idle(ctx, x, gpuc_floordiv_(ctx, e, n), gpuc_tir_load1(ctx, order, e));
+        state = gpuc_mul(ctx, state, gpuc_select(ctx, idle, gpuc_topi_par_i32(ctx, 2), one));
+    }
     gpuc_expr from = gpuc_add(ctx, gpuc_tir_load1(ctx, order, g), one);
     gpuc_expr stays = gpuc_ne(ctx, gpuc_tir_load1(ctx, there, g), gpuc_topi_par_i32(ctx, 0));
     from = gpuc_select(ctx, stays, from, gpuc_sub(ctx, gpuc_topi_par_i32(ctx, 0), from));
@@ -419,20 +473,22 @@ static gpuc_stmt nms_together(gpuc_ctx *ctx, row_nms *x)
                        .n = n,
                        .corners = corners,
                        .there = there,
-                       .classes = x->any_class ? NULL : classes,
-                       .threshold = gpuc_imm(ctx, GPUC_FLOAT32, x->threshold),
-                       .at_threshold = true};
+                       .classes = classes_of ? classes : NULL,
+                       .any_class = x->any_class,
+                       .threshold = x->threshold,
+                       .at_threshold = !x->above,
+                       .max = x->max};
     bool on = x->on;
     gpuc_stmt steps[] = {
         gpuc_topi_order_emit(&o, order),
-        gpuc_topi_par_loop(ctx, e, size, gpuc_tir_store1(ctx, there, e, gpuc_cast(ctx, GPUC_INT32, taken))),
+        gpuc_topi_par_loop(ctx, e, size, gpuc_tir_store1(ctx, there, e, state)),
         on ? sort_corners(&x->boxes, corners) : NULL,
-        on && s.classes ? gpuc_topi_par_loop(ctx, f, size, gpuc_tir_store1(ctx, classes, f, class)) : NULL,
+        on && class ? gpuc_topi_par_loop(ctx, f, size, gpuc_tir_store1(ctx, classes, f, class)) : NULL,
         on ? gpuc_topi_suppress_emit(&s) : NULL,
         gpuc_topi_par_loop(ctx, g, size, gpuc_tir_store1(ctx, x->out, g, from)),
     };
     gpuc_stmt body = gpuc_tir_alloc(ctx, order, gpuc_tir_alloc(ctx, there, gpuc_tir_seq(ctx, 6, steps)));
-    if (on && s.classes) body = gpuc_tir_alloc(ctx, classes, body);
+    if (on && class) body = gpuc_tir_alloc(ctx, classes, body);
     return on ? gpuc_tir_alloc(ctx, corners, body) : body;
 }
 
@@ -445,13 +501,15 @@ static const row_nms *row_nms_in(const gpuc_order *o)
 
 static gpuc_expr detection_key(const gpuc_order *o, gpuc_expr row, gpuc_expr i)
 {
-    return gpuc_topi_order_key(o->ctx, detection(o->ctx, &row_nms_in(o)->d, row, i, 1), true);
+    const detections *d = &row_nms_in(o)->d;
+    gpuc_expr key = gpuc_topi_order_key(o->ctx, detection(o->ctx, d, row, i, d->score), true);
+    return d->enabled ? gpuc_select(o->ctx, d->enabled, key, gpuc_imm_int(o->ctx, gpuc_expr_dtype(key), 0))
+                      : key;
 }
 
 static gpuc_expr is_valid(const gpuc_order *o, gpuc_expr row, gpuc_expr i)
 {
-    gpuc_expr valid = gpuc_tir_load1(o->ctx, row_nms_in(o)->d.valid, row);
-    return gpuc_lt(o->ctx, i, gpuc_topi_par_index(o->ctx, valid));
+    return gpuc_lt(o->ctx, i, valid_of(o->ctx, &row_nms_in(o)->d, row));
 }
 
 static gpuc_stmt put_detection(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr q, gpuc_expr number)
@@ -480,6 +538,11 @@ static gpuc_expr nms_corner(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr
 static gpuc_expr nms_class(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr box)
 {
     return class_of(s->s.ctx, s->arg, row, box);
+}
+
+static gpuc_expr nms_idle(const gpuc_suppress_row *s, gpuc_expr row, gpuc_expr box)
+{
+    return is_idle(s->s.ctx, s->arg, row, box);
 }
 
 /* The first of those in order are taken; places behind them are 0. */
@@ -516,13 +579,16 @@ static gpuc_stmt nms_in_order(gpuc_ctx *ctx, const row_nms *x, const gpuc_target
     const gpuc_suppress_row s = {.s = {.ctx = ctx,
                                        .rows = x->rows,
                                        .n = x->n,
-                                       .threshold = gpuc_imm(ctx, GPUC_FLOAT32, x->threshold),
-                                       .at_threshold = true},
+                                       .threshold = x->threshold,
+                                       .any_class = x->any_class,
+                                       .at_threshold = !x->above,
+                                       .max = x->max},
                                  .target = target,
                                  .left = left,
                                  .arg = x,
                                  .corner = nms_corner,
-                                 .class_of = x->any_class ? NULL : nms_class,
+                                 .class_of = x->class < 0 ? NULL : nms_class,
+                                 .idle = x->scored ? nms_idle : NULL,
                                  .keep = nms_keep,
                                  .drop = nms_drop};
     if (lanes && (!x->on || !gpuc_topi_suppress_fits_lanes(&s))) return NULL;
@@ -531,7 +597,7 @@ static gpuc_stmt nms_in_order(gpuc_ctx *ctx, const row_nms *x, const gpuc_target
                     .n = x->n,
                     .arg = (void *)&s,
                     .key = detection_key,
-                    .value = x->call->in[0].dtype,
+                    .value = x->d.data->dtype,
                     .target = gpuc_topi_par_cpu(target),
                     .lanes = lanes,
                     .takes = is_valid,
@@ -557,25 +623,135 @@ static gpuc_stmt nms_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, 
     return in_order ? in_order : nms_together(ctx, &x);
 }
 
+gpuc_tensor *gpuc_topi_suppress_left(const gpuc_op_call *call, int num_in, gpuc_tensor *const *ins,
+                                     gpuc_expr rows, gpuc_expr n)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr size = gpuc_mul(ctx, rows, n);
+    gpuc_tensor_type list = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &size);
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "left", num_in, ins, 1, &list);
+    gpuc_topi_par_set_body(ctx, op, nms_body, gpuc_topi_par_keep_call(call));
+    return op->outputs[0];
+}
+
+static gpuc_tensor *left_of(const gpuc_op_call *call, gpuc_tensor *const *ins)
+{
+    return gpuc_topi_suppress_left(call, call->num_in, ins, call->in[0].dims[0], call->in[0].dims[1]);
+}
+
+/* The box that an entry of left_of stands for. */
+static gpuc_expr box_of(const gpuc_op_call *call, gpuc_expr left)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr position = gpuc_sub(ctx, gpuc_call1(ctx, "abs", left), gpuc_topi_par_i32(ctx, 1));
+    return gpuc_topi_par_clamp(ctx, gpuc_topi_par_index(ctx, position), gpuc_int(ctx, 0),
+                               gpuc_sub(ctx, call->in[0].dims[1], gpuc_int(ctx, 1)));
+}
+
 static void nms_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_ctx *ctx = call->ctx;
     const gpuc_tensor_type *in = &call->in[0];
-    gpuc_expr n = in->dims[1], size = gpuc_mul(ctx, in->dims[0], n), one = gpuc_topi_par_i32(ctx, 1);
-    gpuc_tensor_type list = gpuc_topi_par_type(ctx, GPUC_INT32, 1, &size);
-    gpuc_te_op *op = gpuc_topi_par_extern(call, "left", 2, ins, 1, &list);
-    gpuc_topi_par_set_body(ctx, op, nms_body, gpuc_topi_par_keep_call(call));
-
+    gpuc_tensor *places = left_of(call, ins);
     gpuc_expr vars[3], none = gpuc_imm(ctx, in->dtype, -1), zero = gpuc_topi_par_i32(ctx, 0);
     gpuc_iter **axes = gpuc_topi_axes(ctx, in, vars);
-    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, vars[0], n), vars[1]);
-    gpuc_expr left = gpuc_te_read(ctx, op->outputs[0], 1, &at), index[] = {vars[0], NULL, vars[2]};
-    gpuc_expr position = gpuc_topi_par_index(ctx, gpuc_sub(ctx, gpuc_call1(ctx, "abs", left), one));
-    index[1] = gpuc_topi_par_clamp(ctx, position, gpuc_int(ctx, 0), gpuc_sub(ctx, n, gpuc_int(ctx, 1)));
+    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, vars[0], in->dims[1]), vars[1]);
+    gpuc_expr left = gpuc_te_read(ctx, places, 1, &at), index[] = {vars[0], box_of(call, left), vars[2]};
     gpuc_expr gone = gpuc_and(ctx, gpuc_lt(ctx, left, zero), gpuc_eq(ctx, vars[2], gpuc_int(ctx, 0)));
     gpuc_expr value = gpuc_select(ctx, gone, none, gpuc_te_read(ctx, ins[0], 3, index));
     outs[0] =
         gpuc_topi_injective(call, 0, axes, gpuc_if_then_else(ctx, gpuc_ne(ctx, left, zero), value, none));
+}
+
+/* ---- non_max_suppression(data, valid, indices, max boxes, threshold): rows of boxes in the order of their scores, of which
+ * those that are suppressed are -1 altogether; or, of those that are left, the entries of indices, and how many they are ---- */
+
+static bool gives_indices(const gpuc_op_call *call)
+{
+    return gpuc_attrs_get_int(call->attrs, "return_indices", 1) != 0;
+}
+
+static void need_place(const gpuc_op_call *call, const char *attr, int64_t otherwise, int64_t lo,
+                       int64_t numbers)
+{
+    int64_t at = gpuc_attrs_get_int(call->attrs, attr, otherwise), n = gpuc_topi_static_dim(call, 0, 2);
+    if (at < lo || at > n - numbers)
+        gpuc_topi_fail(call, "%s=%lld is outside of the %lld numbers of a box", attr, (long long)at,
+                       (long long)n);
+}
+
+static void infer_suppression(gpuc_op_call *call)
+{
+    const gpuc_tensor_type *data = &call->in[0];
+    need_rank(call, 0, 3);
+    need_rank(call, 1, 1);
+    need_rank(call, 2, 2);
+    for (int i = 3; i < 5; i++) need_rank(call, i, 0);
+    need_dim(call, 1, 0, data->dims[0]);
+    for (int k = 0; k < 2; k++) need_dim(call, 2, k, data->dims[k]);
+    need_place(call, "coord_start", 2, 0, 4);
+    need_place(call, "score_index", 1, 0, 1);
+    need_place(call, "id_index", 0, INT32_MIN, 1);
+    gpuc_topi_par_count(call, data, 2);
+    if (!gives_indices(call)) {
+        gpuc_topi_infer_same(call);
+        return;
+    }
+    gpuc_expr dims[] = {data->dims[0], gpuc_topi_num(call, 1)};
+    gpuc_topi_set_out(call, 0, GPUC_INT32, 2, data->dims);
+    gpuc_topi_set_out(call, 1, GPUC_INT32, 2, dims);
+    call->num_out = 2;
+}
+
+typedef struct lasting {
+    const gpuc_op_call *call;
+    const gpuc_te_op *op; /* of left_of, and the data or the indices */
+} lasting;
+
+/* Whether an entry of left_of stays: it is left, and what it stands for is not below 0. */
+static gpuc_expr lasts(const gpuc_compact *c, gpuc_expr row, gpuc_expr i)
+{
+    const lasting *l = c->arg;
+    gpuc_ctx *ctx = c->ctx;
+    const gpuc_tir_buffer *of = l->op->input_buffers[1];
+    gpuc_expr left = gpuc_tir_load1(ctx, l->op->input_buffers[0], gpuc_add(ctx, gpuc_mul(ctx, row, c->n), i));
+    gpuc_expr index[] = {row, box_of(l->call, left), gpuc_int(ctx, 0)};
+    gpuc_expr value = gpuc_tir_load(ctx, of, gives_indices(l->call) ? 2 : 3, index);
+    return gpuc_and(ctx, gpuc_lt(ctx, gpuc_topi_par_i32(ctx, 0), left),
+                    gpuc_ge(ctx, value, gpuc_imm(ctx, of->dtype, 0)));
+}
+
+static void suppression_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_ctx *ctx = call->ctx;
+    const gpuc_tensor_type *in = &call->in[0];
+    bool indices = gives_indices(call),
+         compact = indices || gpuc_attrs_get_int(call->attrs, "invalid_to_bottom", 0);
+    gpuc_tensor *places = left_of(call, ins), *from = ins[indices ? 2 : 0];
+    gpuc_expr vars[3], n = in->dims[1], rows = in->dims[0], size = gpuc_mul(ctx, rows, n),
+                       zero = gpuc_int(ctx, 0);
+    gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_expr first = gpuc_mul(ctx, vars[0], n), at = gpuc_add(ctx, first, vars[1]), there = NULL;
+    gpuc_te_op *op = NULL;
+    if (compact) {
+        gpuc_tensor_type types[] = {gpuc_topi_par_type(ctx, GPUC_INT32, 1, &size),
+                                    gpuc_topi_par_type(ctx, GPUC_INT32, 1, &rows)};
+        op = gpuc_topi_par_extern(call, "lasting", 2, (gpuc_tensor *[]){places, from}, 2, types);
+        lasting l = {call, op};
+        gpuc_compact c = {.ctx = ctx, .rows = rows, .n = n, .flag = lasts, .arg = &l};
+        op->extern_body = gpuc_topi_compact_emit(&c, op->output_buffers[0], op->output_buffers[1], NULL);
+        there = gpuc_lt(ctx, gpuc_topi_par_to_i32(ctx, vars[1]), gpuc_te_read(ctx, op->outputs[1], 1, vars));
+        gpuc_expr k = gpuc_topi_par_index(ctx, gpuc_te_read(ctx, op->outputs[0], 1, &at));
+        at = gpuc_add(ctx, first, gpuc_topi_par_clamp(ctx, k, zero, gpuc_sub(ctx, n, gpuc_int(ctx, 1))));
+    }
+    gpuc_expr left = gpuc_te_read(ctx, places, 1, &at), index[] = {vars[0], box_of(call, left), vars[2]};
+    if (!there) there = gpuc_lt(ctx, gpuc_topi_par_i32(ctx, 0), left);
+    gpuc_expr value = gpuc_te_read(ctx, from, indices ? 2 : 3, index);
+    value = gpuc_if_then_else(ctx, there, value, gpuc_imm(ctx, call->out[0].dtype, -1));
+    outs[0] = gpuc_topi_injective(call, 0, axes, value);
+    if (!indices) return;
+    axes = gpuc_topi_axes(ctx, &call->out[1], vars);
+    outs[1] = gpuc_topi_injective(call, 1, axes, gpuc_te_read(ctx, op->outputs[1], 1, vars));
 }
 
 /* ---- multibox_transform_loc(class probabilities, locations, anchors): rows {class, score, box} of the
@@ -708,6 +884,9 @@ static void multibox_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, 
 ATTRS(all_class_attrs, INT("center_point_box", 0), INT("max_output_size", -1),
       ONLY("output_format", STRING, "onnx"))
 ATTRS(nms_attrs, FLOAT("nms_threshold", 0.5), INT("force_suppress", 0), INT("nms_topk", -1))
+ATTRS(suppression_attrs, INT_UP_TO("coord_start", 2, GPUC_OP_MAX_WINDOW),
+      INT_UP_TO("score_index", 1, GPUC_OP_MAX_WINDOW), INT_UP_TO("id_index", 0, GPUC_OP_MAX_WINDOW),
+      INT("force_suppress", 0), INT("top_k", -1), INT("return_indices", 1), INT("invalid_to_bottom", 0))
 ATTRS(multibox_attrs, INT("clip", 1), FLOAT("threshold", 0.01),
       {.name = "variances", .kind = GPUC_ATTR_FLOATS})
 
@@ -715,8 +894,11 @@ const gpuc_op gpuc_topi_ops_vision[] = {
     ALONE_BY(gpuc_topi_par_schedule, "vision.all_class_non_max_suppression", 5, 5, all_class_attrs,
              infer_all_class, all_class_compute, "all_class_non_max_suppression", "", "NonMaxSuppression",
              GPUC_T_FLOAT32, GPUC_T_FLOAT32, GPUC_T_INT64, GPUC_T_FLOAT32, GPUC_T_FLOAT32),
-    ALONE_BY(gpuc_topi_par_schedule, "vision.nms", 2, 2, nms_attrs, infer_nms, nms_compute,
-             "nms,non_max_suppression", "nms", "", GPUC_T_FLOATS, GPUC_T_INT32 | GPUC_T_INT64),
+    ALONE_BY(gpuc_topi_par_schedule, "vision.nms", 2, 2, nms_attrs, infer_nms, nms_compute, "nms", "nms", "",
+             GPUC_T_FLOATS, GPUC_T_INT32 | GPUC_T_INT64),
+    ALONE_BY(gpuc_topi_par_schedule, "vision.non_max_suppression", 5, 5, suppression_attrs, infer_suppression,
+             suppression_compute, "non_max_suppression", "", "", GPUC_T_FLOATS, GPUC_T_INT32 | GPUC_T_INT64,
+             GPUC_T_INT32, GPUC_T_INT32, GPUC_T_FLOAT32),
     ALONE("vision.multibox_transform_loc", 3, 3, multibox_attrs, infer_multibox, multibox_compute,
           "multibox_transform_loc", "multibox_transform_loc", "", GPUC_T_FLOATS, GPUC_T_LIKE, GPUC_T_LIKE),
 };

@@ -11,5 +11,7 @@ const op_case op_cases_fixed_point[] = {
      "int32[3, 5, 2] int32[5] int32[5] int32[5]", 0, 12},
     {"fixed_point_multiply_per_axis", "axes=[-1, 0]", "int32[4, 2, 3] int32[3, 4] int32[3, 4] int32[3, 4]",
      -40000, 40000},
+    {"fixed_point_multiply_per_axis", "axes=[0] is_lshift_required=1",
+     "int32[9, a] int32[9] int32[9] int32[9]", 0, 30},
     {NULL},
 };

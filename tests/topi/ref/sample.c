@@ -8,7 +8,7 @@ static void affine_grid(ref_call *c)
     const ref_tensor *theta = &c->in[0];
     int64_t size[3], dims[REF_DIMS] = {theta->dims[0]}, index[REF_DIMS];
     int rank = ref_ints(c, "target_shape", size);
-    bool corners = ref_int(c, "align_corners", 0);
+    bool corners = ref_int(c, "align_corners", 1);
     for (int i = 0; i < rank; i++) dims[1 + i] = size[i];
     dims[1 + rank] = rank;
     ref_tensor *y = ref_make(c, 0, theta->dtype, rank + 2, dims);

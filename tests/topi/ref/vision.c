@@ -93,6 +93,72 @@ static void nms(ref_call *c)
     free(used);
 }
 
+static double number(const ref_tensor *t, int64_t box, int64_t k)
+{
+    return t->v[box * t->dims[2] + k];
+}
+
+/* One row: which box is where, or -1. */
+static void suppress_row(ref_call *c, int64_t b, int64_t *at)
+{
+    const ref_tensor *x = &c->in[0];
+    int64_t n = x->dims[1], first = b * n, valid = 0, kept = 0, score = ref_int(c, "score_index", 1);
+    int64_t id = ref_int(c, "id_index", 0), coord = ref_int(c, "coord_start", 2),
+            top = ref_int(c, "top_k", -1);
+    double max = c->in[3].v[0], threshold = c->in[4].v[0];
+    while (valid < n && (double)valid < c->in[1].v[b]) valid++;
+    for (int64_t i = 0; i < n; i++) at[i] = i < valid ? i : -1;
+    if (!(threshold > 0)) return;
+    for (int64_t i = 1; i < valid; i++) /* insertion: equal ones stay in their order */
+        for (int64_t k = i; k > 0 && number(x, first + at[k], score) > number(x, first + at[k - 1], score);
+             k--) {
+            int64_t other = at[k];
+            at[k] = at[k - 1];
+            at[k - 1] = other;
+        }
+    for (int64_t j = 0; j < valid; j++) {
+        int64_t own = at[j];
+        double box[4], other[4];
+        if (top > 0 && j >= top) at[j] = -1;
+        if ((double)kept == max) at[j] = -1;
+        if (at[j] < 0 || !(number(x, first + own, score) > 0)) continue;
+        corners(x->v + (first + own) * x->dims[2] + coord, false, box);
+        for (int64_t k = 0; k < j && at[j] >= 0; k++) {
+            if (at[k] < 0) continue;
+            double class = id < 0 ? 0 : number(x, first + at[k], id);
+            bool same = id < 0 || ref_int(c, "force_suppress", 0) || class == number(x, first + own, id);
+            corners(x->v + (first + at[k]) * x->dims[2] + coord, false, other);
+            if (class >= 0 && same && overlap(other, box) >= threshold) at[j] = -1;
+        }
+        kept += at[j] >= 0;
+    }
+}
+
+static void suppression(ref_call *c)
+{
+    const ref_tensor *x = &c->in[0];
+    int64_t n = x->dims[1], m = x->dims[2], counts[] = {x->dims[0], 1},
+            *at = calloc((size_t)n + 1, sizeof *at);
+    bool indices = ref_int(c, "return_indices", 1), bottom = ref_int(c, "invalid_to_bottom", 0);
+    ref_tensor *y = ref_make(c, 0, indices ? GPUC_INT32 : x->dtype, indices ? 2 : 3, x->dims);
+    ref_tensor *count = indices ? ref_make(c, 1, GPUC_INT32, 2, counts) : NULL;
+    c->num_out = 1 + indices;
+    for (int64_t i = 0; i < y->count; i++) y->v[i] = -1;
+    for (int64_t b = 0; b < x->dims[0]; b++) {
+        int64_t to = 0;
+        suppress_row(c, b, at);
+        for (int64_t i = 0; i < n; i++) {
+            if (indices && at[i] >= 0 && c->in[2].v[b * n + at[i]] >= 0)
+                y->v[b * n + to++] = c->in[2].v[b * n + at[i]];
+            if (indices || at[i] < 0 || (bottom && number(x, b * n + at[i], 0) < 0)) continue;
+            memcpy(y->v + (b * n + (bottom ? to++ : i)) * m, x->v + (b * n + at[i]) * m,
+                   (size_t)m * sizeof *y->v);
+        }
+        if (indices) count->v[b] = (double)to;
+    }
+    free(at);
+}
+
 static void multibox(ref_call *c)
 {
     const ref_tensor *prob = &c->in[0], *loc = &c->in[1], *anchors = &c->in[2];
@@ -129,6 +195,7 @@ static void multibox(ref_call *c)
 const ref_row ref_rows_vision[] = {
     {"vision.all_class_non_max_suppression", all_class},
     {"vision.nms", nms},
+    {"vision.non_max_suppression", suppression},
     {"vision.multibox_transform_loc", multibox},
     {NULL, NULL},
 };
