@@ -286,9 +286,11 @@ static const written calls[] = {
      "layout=\"NCHW\"",
      IMAGE " " IMAGE, "nn.correlation: kernel_size=3 stride1=2 padding=[1, 2, 1, 2]"},
     {"nn.conv2d_backward_weight",
-     "strides=[1, 1], padding=[1, 0], dilation=[1, 1], groups=1, channels=4, kernel_size=[3, 2], grad_layout=\"NCHW\", "
+     "strides=[1, 1], padding=[1, 0], dilation=[1, 1], groups=1, channels=4, kernel_size=[3, 2], "
+     "grad_layout=\"NCHW\", "
      "data_layout=\"NCHW\", kernel_layout=\"OIHW\", out_layout=\"\"",
-     F "[1, 4, 5, 4] " F "[1, 3, 5, 5]", "nn.conv2d_backward_weight: padding=[1, 0, 1, 0] channels=4 kernel_size=[3, 2]"},
+     F "[1, 4, 5, 4] " F "[1, 3, 5, 5]",
+     "nn.conv2d_backward_weight: padding=[1, 0, 1, 0] channels=4 kernel_size=[3, 2]"},
     {"nn.bitpack", "bits=2, pack_axis=1, bit_axis=2, pack_type=uint32", "int32[2, 64]",
      "nn.bitpack: bits=2 bit_axis=2"},
     {"nn.bitserial_dense",
@@ -475,6 +477,8 @@ static void refusals(gpuc_ctx *ctx, void *arg)
         {"nn.sparse_transpose", "", F "[5] int32[5] int32[0]", "indptr is empty", NULL},
         {"random.threefry_generate", "out_shape=[4]", "uint64[4]",
          "random.threefry_generate|input 0, the key, has 4 words, must have 10", NULL},
+        {"random.threefry_split", "", "uint64[4]",
+         "random.threefry_split|input 0, the key, has 4 words, must have 10", NULL},
         {"random.threefry_generate", "out_shape=[-1]", "uint64[10]", "dimension 0 of out_shape is -1", NULL},
         {"random.uniform", "out_shape=[4], out_dtype=\"int32\"", "uint64[10] " F "[] " F "[]",
          "random.uniform|out_dtype must be float32 or float64", NULL},
