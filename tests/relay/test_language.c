@@ -235,6 +235,55 @@ static void unknown_extents(gpuc_ctx *ctx, void *arg)
                 "fn (Tensor[(n, 4), float32]) -> Tensor[(n*2, 4), float32]");
 }
 
+/* Without constructors, extern, with two parameters, and patterns of them. */
+static void types_of_all_sorts(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    const char *text = "type Void {\n}\n\n"
+                       "extern type Handle\n\n"
+                       "type Either[A, B] {\n  Left(A),\n  Right(B),\n}\n\n"
+                       "def @main(%v: Void, %h: Handle, %e: Either[int32, ()]) {\n"
+                       "  match (%e) {\n"
+                       "    Left(%n) => {\n      %n\n    },\n"
+                       "    Right(()) => {\n      0\n    },\n"
+                       "  }\n"
+                       "}\n";
+    assert_string_equal(round_trip(ctx, text), text);
+    assert_string_equal(gpuc_rmodule_function_type(ctx, program(ctx, text), "main"),
+                        "fn (Void, Handle, Either[int32, ()]) -> int32");
+}
+
+/* Operators tell the types of their inputs, which more calls and lets hand on. */
+static void types_of_inputs(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    expect_type(ctx, "def @main(%x: Tensor[(3, 8), float32]) { fn (%w) { nn.dense(%x, %w, units=5) } }",
+                "fn (Tensor[(3, 8), float32]) -> fn (Tensor[(5, 8), float32]) -> Tensor[(3, 5), float32]");
+    expect_type(ctx,
+                "def @main(%x: Tensor[(3, 8), float32]) {\n"
+                "  fn (%w, %v) { nn.dense(nn.dense(%x, %w, units=5), %v, units=2) } }",
+                "fn (Tensor[(3, 8), float32]) -> fn (Tensor[(5, 8), float32], Tensor[(2, 5), float32]) -> "
+                "Tensor[(3, 2), float32]");
+    expect_type(ctx,
+                "def @main(%x: Tensor[(3, 8), float32]) {\n"
+                "  fn (%w) { let %u = %w; let %f = fn (%a) { nn.dense(%a, %u, units=5) }; %f(%x) } }",
+                "fn (Tensor[(3, 8), float32]) -> fn (Tensor[(5, 8), float32]) -> Tensor[(3, 5), float32]");
+}
+
+/* Names of type parameters do not matter, and constructors are functions. */
+static void functions_as_values(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    expect_type(ctx,
+                "def @main(%c: bool) { let %f = if (%c) { fn [A, B](%a: A, %b: B) { %a } } else {\n"
+                "  fn [B, A](%a: B, %b: A) { %a } }; (%f(1, 2f), %f(2f, 1)) }",
+                "fn (bool) -> (int32, float32)");
+    expect_type(ctx,
+                "type Box[A] { Box(A), }\n"
+                "def @main(%xs: List[int32]) { @map(Box, %xs) }",
+                "fn (List[int32]) -> List[Box[int32]]");
+}
+
 static void trees_of_tensors(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -591,6 +640,9 @@ int main(void)
         fx_test(branches_of_functions),
         fx_test(arguments_of_functions),
         fx_test(extents_of_variables),
+        fx_test(types_of_all_sorts),
+        fx_test(types_of_inputs),
+        fx_test(functions_as_values),
         fx_test(trees_of_tensors),
         fx_test(modules),
         fx_test(modules_of_other_contexts),

@@ -99,6 +99,36 @@ static void patterns(gpuc_ctx *ctx, void *arg)
                     want[i]);
 }
 
+/* Numbers as a type of their own. */
+static void numerals(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    assert_true(
+        number(ctx,
+               "type Nat { Z, S(Nat), }\n"
+               "def @count(%n: Nat) -> int32 { match (%n) { S(%m) => 1 + @count(%m), Z => 0 } }\n"
+               "def @double(%n: Nat) -> Nat { match (%n) { S(%m) => S(S(@double(%m))), Z => Z } }\n"
+               "def @plus(%a: Nat, %b: Nat) -> Nat { match (%a) { S(%m) => S(@plus(%m, %b)), Z => %b } }\n"
+               "def @main() { @count(@plus(@double(S(S(S(Z)))), S(Z))) * 100 + @count(Z) }") == 700);
+}
+
+/* The first clause that fits counts, and a variable or _ fits all. */
+static void options(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    const char *text = "type Option[A] { Some(A), None, }\n"
+                       "def @or(%o: Option[int32], %d: int32) -> int32 {\n"
+                       "  match (%o) { Some(%x) => %x, None => %d } }\n"
+                       "def @any(%o: Option[int32]) { match (%o) { _ => 7, Some(%x) => %x } }\n"
+                       "def @last(%o: Option[int32]) { match (%o) { Some(_) => 8, _ => 9 } }\n";
+    assert_true(number(ctx, gpuc_ctx_printf(ctx, "%sdef @main() { @or(Some(5), 1) * 10 + @or(None, 2) }",
+                                            text)) == 52);
+    assert_true(
+        number(ctx, gpuc_ctx_printf(ctx, "%sdef @main() { @any(Some(5)) * 10 + @any(None) }", text)) == 77);
+    assert_true(
+        number(ctx, gpuc_ctx_printf(ctx, "%sdef @main() { @last(Some(5)) * 10 + @last(None) }", text)) == 89);
+}
+
 /* A node that is used twice is computed once, and only where it is needed. */
 static void shared_nodes(gpuc_ctx *ctx, void *arg)
 {
@@ -241,6 +271,9 @@ static void operators(gpuc_ctx *ctx, void *arg)
         "Tensor[(2), float32] \"AACAPwAAAEA=\"\n";
 #define X "meta[relay.Constant][0]"
 #define B "meta[relay.Constant][1]"
+#define QDENSE                                                                                               \
+    "qnn.dense(cast(" X ", dtype=\"int8\"), cast(strided_slice(" X ", begin=[0, 0], end=[2, 2]), "           \
+    "dtype=\"int8\"), 1, 0, 1f, 1f)"
     static const struct {
         const char *expr, *json;
     } rows[] = {
@@ -249,6 +282,17 @@ static void operators(gpuc_ctx *ctx, void *arg)
         {"nn.dropout(" X ")", "[[0, 1], [2, 3], [4, 5]]"}, /* is its input */
         {"split(" X ", indices_or_sections=2, axis=1).1", "[[1], [3], [5]]"},
         {"concatenate((" X ", " X "), axis=1)", "[[0, 1, 0, 1], [2, 3, 2, 3], [4, 5, 4, 5]]"},
+        {"nn.dense(" X ", " X ")", "[[1, 3, 5], [3, 13, 23], [5, 23, 41]]"}, /* one tensor twice */
+        {"sum(trilu(" X "), axis=[0])", "[0, 4]"},
+        {QDENSE, "[[0, -2], [2, 8], [4, 18]]"},
+        {"nn.bias_add(" QDENSE ", cast(" B ", dtype=\"int32\"))", "[[1, 0], [3, 10], [5, 20]]"},
+        {"qnn.requantize(" QDENSE ", 0.5f, 3i8)", "[[3, 2], [4, 7], [5, 12]]"},
+        {"qnn.requantize(qnn.batch_matmul(cast(reshape(" X ", newshape=[1, 3, 2]), dtype=\"int8\"), "
+         "cast(reshape(" X ", newshape=[1, 2, 3]), dtype=\"int8\"), 1, 0, 1f, 1f), 0.5f, 3i8)",
+         "[[[3, 3, 2], [6, 7, 9], [9, 13, 16]]]"},
+        {"qnn.concatenate((nn.relu(cast(" B ", dtype=\"int8\")), cast(" B
+         ", dtype=\"int8\")), 1f, 1f, 0, 0, 1f, 0)",
+         "[1, 2, 1, 2]"},
         {"shape_of(" X ", dtype=\"int64\")", "[3, 2]"},
         {"reshape(" X ", newshape=[2, -1])", "[[0, 1, 2], [3, 4, 5]]"},
         {"max(" X ")", "5"},
@@ -667,6 +711,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {fx_test(scalars),
                                        fx_test(functions),
+                                       fx_test(numerals),
+                                       fx_test(options),
                                        fx_test(patterns),
                                        fx_test(shared_nodes),
                                        fx_test(a_small_stack),

@@ -442,6 +442,8 @@ static void refusals(gpuc_ctx *ctx, void *arg)
         {"nn.sparse_transpose", "", F "[5] int32[5] int32[0]", "indptr is empty", NULL},
         {"random.threefry_generate", "out_shape=[4]", "uint64[4]",
          "random.threefry_generate|input 0, the key, has 4 words, must have 10", NULL},
+        {"random.threefry_split", "", "uint64[4]",
+         "random.threefry_split|input 0, the key, has 4 words, must have 10", NULL},
         {"random.threefry_generate", "out_shape=[-1]", "uint64[10]", "dimension 0 of out_shape is -1", NULL},
         {"random.uniform", "out_shape=[4], out_dtype=\"int32\"", "uint64[10] " F "[] " F "[]",
          "random.uniform|out_dtype must be float32 or float64", NULL},

@@ -18,6 +18,8 @@ const op_case op_cases_conv[] = {
      "float32[1, 4, 6, 7] float32[6, 2, 3, 3]"},
     {"nn.conv2d", "strides=[1, 1] padding=[1, 1, 1, 1] dilation=[1, 1] groups=4",
      "float32[1, 4, 5, 6] float32[4, 1, 3, 3]"},
+    {"nn.conv2d", "strides=[1, 1] padding=[1, 1, 1, 1] dilation=[1, 1] groups=4 out_dtype=int32",
+     "int8[1, 4, 5, 6] int8[4, 1, 3, 3]"},
     {"nn.conv2d", "strides=[2, 2] padding=[1, 1, 1, 1] dilation=[1, 1] groups=3",
      "float32[2, 3, 8, 8] float32[6, 1, 3, 3]"},
     {"nn.conv2d", "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1]",

@@ -10,6 +10,8 @@ const op_case op_cases_quantize[] = {
     {"qnn.quantize", NULL, "float32[0, 3] float32[] uint8[]", 1, 2},
     {"qnn.quantize", "out_dtype=int8", "float32[] float32[]", 0.01, 2},
     {"qnn.dequantize", NULL, "uint8[3, 5] float32[] uint8[]", 1, 9},
+    {"qnn.dequantize", "axis=0", "int8[3, 4] float32[3] int8[3]", -9, 9},
+    {"qnn.dequantize", "axis=0", "uint8[5, 2] float32[1] uint8[1]", 1, 9},
     {"qnn.dequantize", "axis=1", "int8[2, 3, 4] float32[3] int8[3]", -9, 9},
     {"qnn.dequantize", "axis=-2 block_size=2", "int16[5, 3] float16[3, 3]", -9, 9},
     {"qnn.dequantize", "axis=0 out_dtype=float16", "int32[5] float32[]", -9, 9},

@@ -23,6 +23,7 @@ static void pad(ref_call *c)
     ref_ints(c, "pad_before", before);
     ref_ints(c, "pad_after", after);
     for (int i = 0; i < x->ndim; i++) dims[i] = x->dims[i] + before[i] + after[i];
+    double fill = c->num_in > 1 ? c->in[1].v[0] : ref_float(c, "value", 0);
     ref_tensor *y = ref_make(c, 0, x->dtype, x->ndim, dims);
     for (int64_t p = 0; p < y->count; p++) {
         bool inside = true;
@@ -31,7 +32,7 @@ static void pad(ref_call *c)
             index[i] = pad_source(mode, index[i] - before[i], x->dims[i]);
             inside &= index[i] >= 0;
         }
-        y->v[p] = inside ? x->v[ref_at(x, index)] : ref_float(c, "value", 0);
+        y->v[p] = inside ? x->v[ref_at(x, index)] : fill;
     }
 }
 
