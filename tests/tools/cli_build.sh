@@ -37,7 +37,8 @@ func f(A: float32[6] global) {
 END
 expect 0 '^ *A\[i\*3 \+ j\] = 1.5' opt f.tir
 expect 0 'stage target' opt --pass lower --target opencl f.tir
-expect 0 '^storage_flatten$' opt --list
+expect 0 '^  storage_flatten$' opt --list
+expect 0 '^    -O0; a graph, a target: groups operators' opt --list
 expect 1 "no pass 'nothing'" opt --pass nothing f.tir
 expect 1 'nothere.tir' opt nothere.tir
 expect 2 'file is missing' opt
@@ -46,7 +47,13 @@ expect 1 'bad.tir:2:1' opt bad.tir
 printf 'def @main(%%x: int32) { let %%f = fn (%%y) { %%y + 1 }; %%f(%%x) }\n' > p.rly
 expect 0 '^    add\(%y, 1\)$' opt p.rly
 expect 0 'add\(%y, 1\) /\* ty=int32 \*/$' opt --types p.rly
-expect 1 'passes run on loop IR only' opt --pass lower p.rly
+expect 1 "no pass 'fold_constants'; did you mean 'fold_constant'" opt --pass fold_constants p.rly
+expect 1 "the pass winograd needs a target" opt --pass winograd p.rly
+expect 1 "the pass dead_code has no options, 'x' is none" opt --pass 'dead_code(x=1)' p.rly
+expect 1 "options of the pass dead_code have no" opt --pass 'dead_code(x=1' p.rly
+expect 1 "graphs only can be built, but @main has a let" opt --pass dead_code,optimize_for_target --target c p.rly
+printf 'def @main(%%x: Tensor[(3), int32]) { reshape(%%x, newshape=[3]) + (1 + 1) }\n' > r.rly
+expect 0 '^  add\(%x, 2\)$' opt --pass simplify_expr,fold_constant r.rly
 printf 'def @main(%%x: int32) { %%z }\n' > q.rly
 expect 1 "q.rly:1:24: unknown variable '%z'" opt q.rly
 printf 'def @main() { 1 }\n\0def @f() { 2 }\n' > q.rly
