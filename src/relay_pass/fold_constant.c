@@ -54,18 +54,11 @@ static void consume(folder *f, const gpuc_rcall *call)
     }
 }
 
-static bool is_generic(const gpuc_rtype *t)
-{
-    bool found = t->varies || (t->kind == GPUC_RTYPE_ADT && t->n) || t->num_params;
-    for (int i = 0; i < t->n && !found; i++) found = is_generic(t->at[i]);
-    return found || (t->kind == GPUC_RTYPE_FUNC && is_generic(t->ret));
-}
-
 /* Its parts were looked at. */
 static void note_generic(folder *f, const gpuc_rexpr *old)
 {
     const gpuc_rexpr *c;
-    bool found = old->type && is_generic(old->type);
+    bool found = old->type && gpuc_relay_pass_is_generic(old->type);
     for (int i = 0; !found && (c = gpuc_relay_operand(old, i)); i++) found = gpuc_map_has(&f->generic, c);
     if (found) gpuc_map_set(&f->generic, old, f);
 }
@@ -109,7 +102,8 @@ static gpuc_rexpr *fold(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg
             gpuc_rexpr *field = gpuc_as_rtuple(out)->fields[i];
             if (field->kind == GPUC_REXPR_CONSTANT) add_remaining(f, field, fields[i]);
         }
-    } else if (out->kind == GPUC_REXPR_CONSTANT && old->kind != GPUC_REXPR_GET && old->kind != GPUC_REXPR_VAR) {
+    } else if (out->kind == GPUC_REXPR_CONSTANT && old->kind != GPUC_REXPR_GET &&
+               old->kind != GPUC_REXPR_VAR) {
         add_remaining(f, out, gpuc_relay_uses(&f->uses, old));
     }
     if (out->kind == GPUC_REXPR_CONSTANT && gpuc_map_has(&f->constants, old))
