@@ -30,12 +30,6 @@ typedef struct opt_args {
     bool types;
 } opt_args;
 
-static bool is_relay(const char *path)
-{
-    const char *dot = strrchr(path, '.');
-    return dot && (strcmp(dot, ".rly") == 0 || strcmp(dot, ".relay") == 0);
-}
-
 static bool is_onnx(const char *path)
 {
     const char *dot = strrchr(path, '.');
@@ -61,7 +55,7 @@ static void print_relay(gpuc_ctx *ctx, const opt_args *a)
 static void run_passes(gpuc_ctx *ctx, void *arg)
 {
     const opt_args *a = arg;
-    if (is_relay(a->path) || is_onnx(a->path)) {
+    if (cli_is_relay(a->path) || is_onnx(a->path)) {
         print_relay(ctx, a);
         return;
     }
