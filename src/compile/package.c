@@ -73,16 +73,6 @@ static gpuc_signature make_signature(gpuc_ctx *ctx, const gpuc_rmodule *m)
     };
 }
 
-static void check_passes(gpuc_ctx *ctx, const gpuc_build_options *o)
-{
-    for (int i = 0; i < o->num_disabled; i++) {
-        if (gpuc_relay_pass_exists(o->disabled_passes[i])) continue;
-        const char *near = gpuc_relay_pass_nearest(o->disabled_passes[i]);
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no pass '%s'%s%s%s", o->disabled_passes[i],
-                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
-    }
-}
-
 static gpuc_strmap copy_functions(gpuc_ctx *ctx, const gpuc_strmap *from)
 {
     gpuc_strmap out;
@@ -200,14 +190,14 @@ static void write(gpuc_ctx *ctx, gpuc_signature signature, int n, const gpuc_bui
 
 gpuc_relay_pass_ctx gpuc_build_passes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_build_options *options)
 {
-    check_passes(ctx, options);
+    for (int i = 0; i < options->num_disabled; i++) gpuc_relay_pass_need(ctx, options->disabled_passes[i]);
     return (gpuc_relay_pass_ctx){
         .ctx = ctx,
         .module = module,
         .opt_level = options->opt_level,
         .disabled = options->disabled_passes,
         .num_disabled = options->num_disabled,
-        .fold_limit = options->fold_limit > 0 ? options->fold_limit : (int64_t)2 << 30,
+        .fold_limit = options->fold_limit > 0 ? options->fold_limit : GPUC_RELAY_FOLD_LIMIT,
     };
 }
 

@@ -131,7 +131,6 @@ static gpuc_rexpr *place(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *ar
 void gpuc_relay_pass_concat_in_place(gpuc_relay_pass_ctx *p)
 {
     in_place x = {.p = p};
-    gpuc_relay_pass_need_graph(p);
     gpuc_rexpr *main_fn = gpuc_rmodule_get(p->module, "main");
     const gpuc_rfunction *f = gpuc_as_rfunction(main_fn);
     gpuc_relay_pass_count_uses(p->ctx, f->body, &x.uses);

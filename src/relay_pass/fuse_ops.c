@@ -472,7 +472,6 @@ static gpuc_rexpr *fuse_body(gpuc_relay_pass_ctx *p, gpuc_rexpr *body)
 
 void gpuc_relay_pass_fuse_ops(gpuc_relay_pass_ctx *p)
 {
-    gpuc_relay_pass_need_graph(p);
     const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_rmodule_get(p->module, "main"));
     gpuc_rexpr *body = fuse_body(p, f->body);
     gpuc_strmap_set(&p->module->functions, "main",

@@ -355,70 +355,62 @@ static gpuc_rmodule *check_print(gpuc_ctx *ctx, const job *j, const gpuc_rmodule
 
 /* ---- Passes ---- */
 
-static const struct {
-    const char *name;
-    void (*run)(gpuc_relay_pass_ctx *p);
-    bool graphs; /* it refuses what is no graph */
-} passes[] = {
-    {"collect_conditions", gpuc_relay_pass_collect_conditions, false},
-    {"simplify_inference", gpuc_relay_pass_simplify_inference, false},
-    {"fold_constant", gpuc_relay_pass_fold_constant, false},
-    {"fold_scale_axis", gpuc_relay_pass_fold_scale_axis, false},
-    {"simplify_expr", gpuc_relay_pass_simplify_expr, false},
-    {"transposed_conv", gpuc_relay_pass_transposed_conv, false},
-    {"fourier", gpuc_relay_pass_fourier, false},
-    {"einsum", gpuc_relay_pass_einsum, false},
-    {"flatten_pointwise", gpuc_relay_pass_flatten_pointwise, false},
-    {"transpose_dense", gpuc_relay_pass_transpose_dense, false},
-    {"eliminate_common_subexpr", gpuc_relay_pass_eliminate_common_subexpr, false},
-    {"dead_code", gpuc_relay_pass_dead_code, false},
-    {"widen_floats", gpuc_relay_pass_widen_floats, false},
-    {"limit_arguments", gpuc_relay_pass_limit_arguments, false},
-    {"fuse_attention", gpuc_relay_pass_fuse_attention, false},
-    {"winograd", gpuc_relay_pass_winograd, false},
-    {"alter_op_layout", gpuc_relay_pass_alter_op_layout, false},
-    {"alter_kernel_layout", gpuc_relay_pass_alter_kernel_layout, false},
-    {"copy_outputs", gpuc_relay_pass_copy_outputs, false},
-    {"share_bindings", gpuc_relay_pass_share_bindings, false},
-    {"fuse_ops", gpuc_relay_pass_fuse_ops, true},
-    {"concat_in_place", gpuc_relay_pass_concat_in_place, true},
-    {"all of the first part", gpuc_relay_pass_optimize, false},
-    {"all of the second part", gpuc_relay_pass_optimize_for_target, true},
-};
-enum { NUM_PASSES = sizeof passes / sizeof *passes };
+/* Passes that change values, within their meaning, or types. */
+static const char *const others[] = {"fast_math", "to_mixed_precision"};
+
+/* All of the table, then the two parts of builds. */
+enum { NUM_PASSES = GPUC_RELAY_PASS_ID_COUNT + 2 };
+
+static const char *pass_name(int which)
+{
+    if (which >= GPUC_RELAY_PASS_ID_COUNT)
+        return which == GPUC_RELAY_PASS_ID_COUNT ? "optimize" : "optimize_for_target";
+    const char *name = gpuc_relay_pass_table[which].name;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (!strcmp(others[i], name)) return NULL;
+    return name;
+}
+
+/* Whether it may refuse what is no graph. */
+static bool needs_graph(int which)
+{
+    return which < GPUC_RELAY_PASS_ID_COUNT ? gpuc_relay_pass_table[which].needs & GPUC_RELAY_PASS_GRAPH
+                                            : which > GPUC_RELAY_PASS_ID_COUNT;
+}
 
 typedef struct pass_job {
     gpuc_relay_pass_ctx pass;
-    int which;
+    const char *name;
 } pass_job;
 
 static void run_pass(gpuc_ctx *ctx, void *arg)
 {
     pass_job *j = arg;
     (void)ctx;
-    passes[j->which].run(&j->pass);
+    gpuc_relay_pass_run_text(&j->pass, j->name);
 }
 
 static void check_pass(gpuc_ctx *ctx, job *j, int which)
 {
     static const char *const targets[] = {"c", "vulkan", "opencl"};
     gpuc_rmodule *m = parse(ctx, j, j->text);
-    pass_job run = {.which = which};
+    pass_job run = {.name = pass_name(which)};
+    if (!run.name) return;
     run.pass = (gpuc_relay_pass_ctx){.ctx = ctx,
                                      .module = m,
                                      .opt_level = (int)(j->p->seed % 4),
                                      .fold_limit = 1 << 20,
                                      .target = gpuc_target_parse(ctx, targets[j->p->seed % 3], NULL)};
-    j->doing = passes[which].name;
+    j->doing = run.name;
     gpuc_status status = gpuc_ctx_protect(ctx, run_pass, &run);
-    if (status && passes[which].graphs && gpuc_status_code(status) == GPUC_UNSUPPORTED &&
+    if (status && needs_graph(which) && gpuc_status_code(status) == GPUC_UNSUPPORTED &&
         strstr(gpuc_status_message(status), "graphs only can be built")) {
         gpuc_status_release(status);
         j->refused++;
         return;
     }
     GPUC_RAISE_IF(ctx, status);
-    gpuc_relay_validate(ctx, m, passes[which].name);
+    gpuc_relay_validate(ctx, m, run.name);
     check_function_types(ctx, j->p, m);
     check_print(ctx, j, m);
     check_value(ctx, j, m);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Passes over programs that are no graphs: they keep types and meaning, or say that they take graphs only. */
+#include <gpuc/relay_pass.h>
+
 #include "pass_test.h"
 
 enum { TYPES = GPUC_RELAY_PRINT_CONSTANTS | GPUC_RELAY_PRINT_TYPES };
@@ -101,13 +103,13 @@ static void outputs(gpuc_ctx *ctx, void *arg)
 
 typedef struct job {
     gpuc_rmodule *m;
-    void (*pass)(gpuc_relay_pass_ctx *p);
+    const char *passes;
 } job;
 
 static void run(gpuc_ctx *ctx, void *arg)
 {
     job *j = arg;
-    run_pass(ctx, j->m, j->pass, "c");
+    gpuc_relay_run_passes(ctx, j->m, gpuc_target_parse(ctx, "c", NULL), j->passes);
 }
 
 static void graphs_only(gpuc_ctx *ctx, void *arg)
@@ -125,12 +127,12 @@ static void graphs_only(gpuc_ctx *ctx, void *arg)
     };
     (void)arg;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        job j = {program(ctx, rows[i][0]), gpuc_relay_pass_fuse_ops};
+        job j = {program(ctx, rows[i][0]), "fuse_ops"};
         const char *words = gpuc_ctx_printf(ctx, "graphs only can be built, but @main has|%s", rows[i][1]);
         fx_expect(ctx, GPUC_UNSUPPORTED, words, run, &j);
-        j.pass = gpuc_relay_pass_concat_in_place;
+        j.passes = "concat_in_place";
         fx_expect(ctx, GPUC_UNSUPPORTED, words, run, &j);
-        j.pass = gpuc_relay_pass_optimize_for_target;
+        j.passes = "optimize_for_target";
         fx_expect(ctx, GPUC_UNSUPPORTED, words, run, &j);
     }
     run_pass(ctx, program(ctx, "def @main(%x: int32, %y: (int32, int32)) { (%x + %y.0, %y) }"),

@@ -117,7 +117,7 @@ static void run_without_types(gpuc_relay_pass_ctx *p)
 
 #define ROW(name)                                                                                            \
     {                                                                                                        \
-#name, run_##name, 0                                                                                 \
+#name, run_##name, 0, 0, "", ""                                                                      \
     }
 static const gpuc_relay_pass passes[] = {
     ROW(without_let),
@@ -149,7 +149,7 @@ static void run(gpuc_ctx *ctx, void *arg)
     /* What is right is right after a pass that changes nothing. */
     gpuc_relay_validate(ctx, p.module, "parsing");
     gpuc_relay_pass_run(&p, pass_named(gpuc_ctx_printf(ctx, "%.*s", (int)strcspn(text + 3, "\n"), text + 3)),
-                        1);
+                        NULL);
 }
 
 static void what_is_said(gpuc_ctx *ctx, void *arg)

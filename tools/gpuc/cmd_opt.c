@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs lowering passes on the loop IR of a file and prints the result, or prints a Relay program: gpuc opt. */
+/* Runs passes on the loop IR or the Relay program of a file, and prints the result: gpuc opt. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <gpuc/lower.h>
-#include <gpuc/relay.h>
+#include <gpuc/onnx.h>
+#include <gpuc/relay_pass.h>
 
 #include "cli.h"
 #include "compile.h"
@@ -15,9 +16,12 @@ enum { OPT_PASS = CLI_LONG, OPT_TARGET, OPT_LIST, OPT_TYPES };
 
 static const cli_option options[] = {
     {"pass", OPT_PASS, "A,B,...",
-     "passes by name, in this order; 'lower': the whole pipeline. Without: none"},
-    {"target", OPT_TARGET, "T", "the target that they lower for (default c)"},
-    {"list", OPT_LIST, NULL, "print the names of the passes in pipeline order"},
+     "passes by name, in this order, NAME(option=value) where one has options; 'lower': all of loop IR; "
+     "'optimize' "
+     "and 'optimize_for_target': all of Relay that builds run. Without: none"},
+    {"target", OPT_TARGET, "T", "the target that they are for (default c for loop IR, none for Relay)"},
+    {"list", OPT_LIST, NULL,
+     "print the passes: of loop IR in pipeline order, then of Relay with what they do"},
     {"types", OPT_TYPES, NULL, "of a Relay program: print the type of each node, too"},
 };
 
@@ -26,29 +30,36 @@ typedef struct opt_args {
     bool types;
 } opt_args;
 
-static bool is_relay(const char *path)
+static bool is_onnx(const char *path)
 {
     const char *dot = strrchr(path, '.');
-    return dot && (strcmp(dot, ".rly") == 0 || strcmp(dot, ".relay") == 0);
+    return dot && strcmp(dot, ".onnx") == 0;
+}
+
+static gpuc_rmodule *import(gpuc_ctx *ctx, const char *path)
+{
+    gpuc_onnx_options o = GPUC_ONNX_OPTIONS_INIT;
+    o.keep_symbolic = true;
+    return gpuc_onnx_load(ctx, path, &o);
 }
 
 static void print_relay(gpuc_ctx *ctx, const opt_args *a)
 {
     int flags = GPUC_RELAY_PRINT_VERSION | GPUC_RELAY_PRINT_CONSTANTS;
-    if (*a->passes)
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "--pass: passes run on loop IR only, %s is Relay", a->path);
+    const gpuc_target *target = a->target ? gpuc_target_parse(ctx, a->target, NULL) : NULL;
+    gpuc_rmodule *m = is_onnx(a->path) ? import(ctx, a->path) : gpuc_relay_parse(ctx, a->text, a->path, NULL);
     if (a->types) flags |= GPUC_RELAY_PRINT_TYPES;
-    fputs(gpuc_relay_text(ctx, gpuc_relay_parse(ctx, a->text, a->path, NULL), flags), stdout);
+    fputs(gpuc_relay_text(ctx, gpuc_relay_run_passes(ctx, m, target, a->passes), flags), stdout);
 }
 
 static void run_passes(gpuc_ctx *ctx, void *arg)
 {
     const opt_args *a = arg;
-    if (is_relay(a->path)) {
+    if (cli_is_relay(a->path) || is_onnx(a->path)) {
         print_relay(ctx, a);
         return;
     }
-    const gpuc_target *target = gpuc_target_parse(ctx, a->target, NULL);
+    const gpuc_target *target = gpuc_target_parse(ctx, a->target ? a->target : "c", NULL);
     const gpuc_tir_func *const *funcs;
     int n = gpuc_lower_passes(ctx, target, gpuc_tir_parse(ctx, a->text, a->path), a->passes, &funcs);
     for (int i = 0; i < n; i++) printf("%s%s", i ? "\n" : "", gpuc_tir_text(ctx, funcs[i]));
@@ -60,8 +71,8 @@ static gpuc_status opt(opt_args *a)
     gpuc_ctx *ctx = NULL;
     cli_runtime r;
     gpuc_status status = cli_runtime_init(&r, &(cli_runtime_options){.no_devices = true});
-    if (!status) status = cli_text_read(&text, a->path);
-    a->text = cli_text_get(&text);
+    if (!status && !is_onnx(a->path)) status = cli_text_read(&text, a->path);
+    a->text = is_onnx(a->path) ? NULL : cli_text_get(&text);
     if (!status) status = cli_ctx_create(&r, &ctx);
     if (!status) status = gpuc_ctx_protect(ctx, run_passes, a);
     gpuc_ctx_destroy(ctx);
@@ -70,9 +81,25 @@ static gpuc_status opt(opt_args *a)
     return status;
 }
 
+static void print_list(void)
+{
+    gpuc_relay_pass_info p;
+    puts("of loop IR:");
+    for (int i = 0; gpuc_lower_pass_name(i); i++) printf("  %s\n", gpuc_lower_pass_name(i));
+    puts("of Relay, with the -O level from which builds run them, and what they need besides the program:");
+    for (int i = 0; gpuc_relay_pass_at(i, &p); i++) {
+        const char *needs = p.needs_graph && p.needs_target ? "a graph, a target"
+                            : p.needs_graph                 ? "a graph"
+                            : p.needs_target                ? "a target"
+                                                            : "-";
+        printf("  %s%s%s%s\n    -O%d; %s: %s\n", p.name, *p.options ? "(" : "", p.options,
+               *p.options ? ")" : "", p.level, needs, p.about);
+    }
+}
+
 static int run(const cli_command *c, int argc, char **argv)
 {
-    opt_args a = {.passes = "", .target = "c"};
+    opt_args a = {.passes = ""};
     bool list = false;
     const char *value;
     for (int key; (key = cli_next(c, argc, argv, &value)) != -1;) {
@@ -83,7 +110,7 @@ static int run(const cli_command *c, int argc, char **argv)
     }
     if (list) {
         cli_no_operands(c, argc, argv);
-        for (int i = 0; gpuc_lower_pass_name(i); i++) puts(gpuc_lower_pass_name(i));
+        print_list();
         return 0;
     }
     a.path = cli_only_operand(c, argc, argv, "file");
@@ -92,11 +119,13 @@ static int run(const cli_command *c, int argc, char **argv)
 
 const cli_command cli_opt_command = {
     .name = "opt",
-    .operands = "FILE.tir|FILE.rly [--pass A,B,...] [--target T]",
-    .about = "run passes on loop IR, and print what comes out; check and print a Relay program",
-    .details = "FILE holds a function as GPUC_DEBUG=print shows it; - is standard input.\n"
-               "FILE.rly and FILE.relay hold a Relay program (docs/relay.md).\n"
-               "GPUC_DEBUG=print,validate,time,rules says more of each pass ('help' lists the flags).\n",
+    .operands = "FILE.tir|FILE.rly|FILE.onnx [--pass A,B,...] [--target T]",
+    .about = "run passes on loop IR or on a Relay program, and print what comes out",
+    .details =
+        "FILE holds a function as GPUC_DEBUG=print shows it; - is standard input.\n"
+        "FILE.rly and FILE.relay hold a Relay program (docs/relay.md), FILE.onnx a model that is imported as "
+        "one.\n"
+        "GPUC_DEBUG=print,relay,validate,time,rules says more of each pass ('help' lists the flags).\n",
     .options = options,
     .num_options = CLI_COUNT(options),
     .run = run,
