@@ -7,10 +7,7 @@
  * another one takes logarithmic time. */
 #include "relay/infer.h"
 
-typedef struct scope {
-    struct scope *parent, *jump;
-    int depth;
-} scope;
+typedef gpuc_relay_scope scope;
 
 typedef struct binder {
     const gpuc_rexpr *by; /* the node that binds the variable */
@@ -39,7 +36,12 @@ static GPUC_NORETURN void complain(checker *k, const char *text)
 
 static scope *new_scope(checker *k, scope *parent)
 {
-    scope *s = gpuc_new(k->ctx, scope);
+    return gpuc_relay_scope_inside(k->ctx, parent);
+}
+
+gpuc_relay_scope *gpuc_relay_scope_inside(gpuc_ctx *ctx, gpuc_relay_scope *parent)
+{
+    scope *s = gpuc_new(ctx, scope);
     s->parent = s->jump = s;
     if (!parent) return s;
     scope *far = parent->jump;
@@ -55,7 +57,7 @@ static scope *at_depth(scope *s, int depth)
     return s;
 }
 
-static scope *common(scope *a, scope *b)
+gpuc_relay_scope *gpuc_relay_scope_common(gpuc_relay_scope *a, gpuc_relay_scope *b)
 {
     int depth = a->depth < b->depth ? a->depth : b->depth;
     a = at_depth(a, depth);
@@ -71,7 +73,7 @@ static scope *common(scope *a, scope *b)
 static void use(checker *k, const gpuc_rexpr *e, scope *where)
 {
     scope *before = gpuc_map_get(&k->scopes, e);
-    gpuc_map_set(&k->scopes, e, before ? common(before, where) : where);
+    gpuc_map_set(&k->scopes, e, before ? gpuc_relay_scope_common(before, where) : where);
 }
 
 /* ---- Names ---- */
