@@ -33,14 +33,6 @@ void gpuc_rmodule_copy_interface(gpuc_rmodule *to, const gpuc_rmodule *from);
 /* Operand i, NULL after the last, and the variables of patterns among them: value, variables of all clauses,
  * bodies. */
 gpuc_rexpr *gpuc_relay_scoped_operand(const gpuc_rexpr *e, int i);
-/* A scope, in others; the longer link to one around it makes ways short. */
-typedef struct gpuc_relay_scope {
-    struct gpuc_relay_scope *parent, *jump;
-    int depth;
-} gpuc_relay_scope;
-gpuc_relay_scope *gpuc_relay_scope_inside(gpuc_ctx *ctx, gpuc_relay_scope *parent); /* NULL: the outermost */
-/* The innermost that both are in. */
-gpuc_relay_scope *gpuc_relay_scope_common(gpuc_relay_scope *a, gpuc_relay_scope *b);
 /* Raises where a variable is bound twice or used outside of its scope, or where something that is named is not
  * there. Types may be missing. */
 void gpuc_relay_check_scopes(gpuc_ctx *ctx, const gpuc_rmodule *m, gpuc_code code);

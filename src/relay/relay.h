@@ -279,7 +279,8 @@ void gpuc_relay_walk_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, const gpuc_rela
 /* Distinct subexpressions, children before parents; function bodies are entered if into_functions. */
 void gpuc_relay_post_order(gpuc_ctx *ctx, gpuc_rexpr *root, bool into_functions, gpuc_ptrs *out);
 /* gpuc_relay_mutate of a graph: functions inside of root that are primitive are left alone, types of rebuilt nodes are
- * inferred at once, and what rewrite makes takes the source of the node that it stands for. */
+ * inferred at once, what rewrite makes takes the source of the node that it stands for, and a let whose variable is replaced
+ * by something else than a variable is what follows it. */
 gpuc_rexpr *gpuc_relay_rewrite(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_rewrite_fn rewrite, void *arg);
 /* Chooses how to compute a call; NULL: as its row does. */
 typedef struct gpuc_relay_chooser {

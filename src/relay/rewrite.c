@@ -98,6 +98,7 @@ static gpuc_rexpr *rebuild(rewriter *r, gpuc_rexpr *e)
     }
     case GPUC_REXPR_LET: {
         const gpuc_rlet *l = gpuc_as_rlet(e);
+        if (r->is_graph && get(r, l->var)->kind != GPUC_REXPR_VAR) return get(r, l->body);
         gpuc_rexpr *var = get_bound(r, l->var), *value = get(r, l->value), *body = get(r, l->body);
         return r->changed ? gpuc_relay_let(ctx, var, value, body) : e;
     }

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "relay/infer.h"
+#include "relay/scope_tree.h"
 
 /* Calls that become one, and how many operators behind them do. */
 typedef struct group {
@@ -19,41 +19,13 @@ typedef struct group {
 typedef struct combiner {
     gpuc_ctx *ctx;
     bool (*sides_of)(const gpuc_rexpr *e, gpuc_relay_sides *out);
-    gpuc_map scopes, uses, users; /* node -> its scope; how often it is used; a call that uses it */
+    gpuc_relay_scopes scopes;
+    gpuc_map uses, users;         /* node -> how often it is used; a call that uses it */
     gpuc_map depends;             /* nodes that may depend on a call that is combined */
     gpuc_map member;              /* last operator -> its group */
     gpuc_map data;                /* data of groups -> what it became */
     gpuc_ptrs groups;
 } combiner;
-
-/* ---- Scopes ---- */
-
-static void use(combiner *k, gpuc_rexpr *e, gpuc_relay_scope *where)
-{
-    gpuc_relay_scope *before = gpuc_map_get(&k->scopes, e);
-    gpuc_map_set(&k->scopes, e, before ? gpuc_relay_scope_common(before, where) : where);
-}
-
-static bool opens_scope(const gpuc_rexpr *e, int i)
-{
-    return e->kind == GPUC_REXPR_LET || e->kind == GPUC_REXPR_FUNCTION ||
-           (i > 0 && (e->kind == GPUC_REXPR_IF || e->kind == GPUC_REXPR_MATCH));
-}
-
-/* Branches are scopes, and so is what a let binds. */
-static void find_scopes(combiner *k, gpuc_rexpr *root, const gpuc_ptrs *order)
-{
-    use(k, root, gpuc_relay_scope_inside(k->ctx, NULL));
-    for (size_t n = order->count; n-- > 0;) {
-        gpuc_rexpr *c, *e = order->at[n];
-        gpuc_relay_scope *s = gpuc_map_get(&k->scopes, e);
-        gpuc_relay_scope *body = e->kind == GPUC_REXPR_LET ? gpuc_relay_scope_inside(k->ctx, s) : NULL;
-        for (int i = 0; (c = gpuc_relay_operand(e, i)); i++) {
-            bool first = i == 0 && body && c->kind != GPUC_REXPR_FUNCTION;
-            use(k, c, first ? s : body ? body : opens_scope(e, i) ? gpuc_relay_scope_inside(k->ctx, s) : s);
-        }
-    }
-}
 
 /* What an operator computes from constants and variables does not depend on those that are combined. */
 static void find_dependent(combiner *k, gpuc_rexpr *e)
@@ -111,7 +83,7 @@ static void add_call(combiner *k, gpuc_intern *table, gpuc_rexpr *e)
     if (!gpuc_expr_is_int(gpuc_relay_tensor_type(c->args[1])->dims[sides.weight], &extent) || extent < 1)
         return;
     group *g = gpuc_new(k->ctx, group);
-    *g = (group){.data = c->args[0], .scope = gpuc_map_get(&k->scopes, e), .sides = sides};
+    *g = (group){.data = c->args[0], .scope = gpuc_map_get(&k->scopes.of, e), .sides = sides};
     gpuc_ptrs_push(k->ctx, &g->calls, e);
     uint32_t h = hash(g);
     group *found = (group *)(uintptr_t)gpuc_intern_find(table, g, h);
@@ -164,7 +136,7 @@ static bool operands_fit(const combiner *k, const group *g, const gpuc_rexpr *x,
 static gpuc_rexpr *next_of(const combiner *k, const group *g, gpuc_rexpr *e)
 {
     gpuc_rexpr *user = gpuc_relay_uses(&k->uses, e) == 1 ? gpuc_map_get(&k->users, e) : NULL;
-    if (!user || gpuc_map_get(&k->scopes, user) != g->scope || user->type->kind != GPUC_RTYPE_TENSOR)
+    if (!user || gpuc_map_get(&k->scopes.of, user) != g->scope || user->type->kind != GPUC_RTYPE_TENSOR)
         return NULL;
     if (gpuc_relay_call_op(user)->pattern > GPUC_FUSE_BROADCAST) return NULL;
     if (gpuc_attrs_find(gpuc_as_rcall(user)->attrs, "axis")) return NULL;
@@ -260,17 +232,16 @@ void gpuc_relay_pass_combine(gpuc_relay_pass_ctx *p,
     size_t least = (size_t)gpuc_attrs_get_int(p->options, "min_num_branches", 3);
     for (uint32_t i = 0; i < functions->count; i++) {
         combiner k = {.ctx = p->ctx, .sides_of = sides_of};
-        gpuc_ptrs order = {0};
         gpuc_intern table;
         gpuc_rexpr *f = functions->entries[i].value;
-        gpuc_map *maps[] = {&k.scopes, &k.users, &k.depends, &k.member, &k.data};
+        gpuc_map *maps[] = {&k.users, &k.depends, &k.member, &k.data};
         for (size_t n = 0; n < sizeof maps / sizeof *maps; n++) gpuc_map_init(maps[n], p->ctx);
         gpuc_relay_pass_count_uses(p->ctx, f, &k.uses);
         gpuc_intern_init(&table, p->ctx, equal);
-        gpuc_relay_walk_post_order(p->ctx, f, &(gpuc_relay_walk){0}, &order);
-        find_scopes(&k, f, &order);
-        for (size_t n = 0; n < order.count; n++) find_dependent(&k, order.at[n]);
-        for (size_t n = 0; n < order.count; n++) add_call(&k, &table, order.at[n]);
+        gpuc_relay_find_scopes(p->ctx, f, &k.scopes);
+        const gpuc_ptrs *order = &k.scopes.order;
+        for (size_t n = 0; n < order->count; n++) find_dependent(&k, order->at[n]);
+        for (size_t n = 0; n < order->count; n++) add_call(&k, &table, order->at[n]);
         for (size_t n = 0; n < k.groups.count; n++) {
             group *g = k.groups.at[n];
             if (g->calls.count < least || g->calls.count < 2) continue;

@@ -5,27 +5,35 @@
 #include "relay/infer.h"
 #include "relay_pass/util.h"
 
+/* Variables of lets and their values, of those that the walk came to. */
+static gpuc_rexpr *live_part(const gpuc_rexpr *e, int i, void *arg)
+{
+    gpuc_map *values = arg;
+    if (e->kind == GPUC_REXPR_VAR) return i == 0 ? gpuc_map_get(values, e) : NULL;
+    if (e->kind != GPUC_REXPR_LET) return gpuc_relay_operand(e, i);
+    if (i == 0) gpuc_map_set(values, gpuc_as_rlet(e)->var, gpuc_as_rlet(e)->value);
+    return i == 0 ? gpuc_as_rlet(e)->body : NULL;
+}
+
 static gpuc_rexpr *drop_lets(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
     (void)ctx;
     (void)old;
-    const gpuc_map *uses = arg;
+    const gpuc_map *live = arg;
     if (e->kind != GPUC_REXPR_LET) return e;
-    const gpuc_rlet *l = gpuc_as_rlet(e);
-    return gpuc_relay_uses(uses, l->var) ? e : l->body;
+    return gpuc_map_has(live, gpuc_as_rlet(e)->var) ? e : gpuc_as_rlet(e)->body;
 }
 
-static void mark(gpuc_relay_pass_ctx *p, const char *name, gpuc_strmap *live)
+/* A let whose variable only lets use that nothing uses goes, too. */
+static gpuc_rexpr *without_unused_lets(gpuc_ctx *ctx, gpuc_rexpr *f)
 {
-    if (gpuc_strmap_has(live, name)) return;
-    gpuc_rexpr *f = gpuc_rmodule_get(p->module, name);
-    gpuc_strmap_set(live, name, f);
+    gpuc_map values, live;
     gpuc_ptrs order = {0};
-    gpuc_relay_post_order(p->ctx, f, true, &order);
-    for (size_t i = 0; i < order.count; i++) {
-        const gpuc_rexpr *e = order.at[i];
-        if (e->kind == GPUC_REXPR_GLOBAL) mark(p, gpuc_as_rglobal(e)->name, live);
-    }
+    gpuc_map_init(&values, ctx);
+    gpuc_map_init(&live, ctx);
+    gpuc_relay_walk_post_order(ctx, f, &(gpuc_relay_walk){live_part, NULL, &values}, &order);
+    for (size_t i = 0; i < order.count; i++) gpuc_map_set(&live, order.at[i], order.at[i]);
+    return gpuc_relay_rewrite(ctx, f, drop_lets, &live);
 }
 
 typedef struct users {
@@ -104,15 +112,8 @@ static void drop_reads(gpuc_relay_pass_ctx *p)
 void gpuc_relay_pass_dead_code(gpuc_relay_pass_ctx *p)
 {
     drop_reads(p);
-    gpuc_strmap live;
-    gpuc_strmap_init(&live, p->ctx);
-    mark(p, "main", &live);
-    p->module->functions = live;
+    gpuc_relay_pass_keep_reachable(p, "main");
     gpuc_map *functions = &p->module->functions.map;
-    for (uint32_t i = 0; i < functions->count; i++) {
-        gpuc_map uses;
-        gpuc_relay_pass_count_uses(p->ctx, functions->entries[i].value, &uses);
-        functions->entries[i].value =
-            gpuc_relay_rewrite(p->ctx, functions->entries[i].value, drop_lets, &uses);
-    }
+    for (uint32_t i = 0; i < functions->count; i++)
+        functions->entries[i].value = without_unused_lets(p->ctx, functions->entries[i].value);
 }

@@ -10,6 +10,8 @@ typedef struct folder {
     gpuc_map uses;      /* of expressions before folding */
     gpuc_map fields;    /* tuple before folding -> uintptr_t uses of each field */
     gpuc_map remaining; /* constant after folding -> uses that are still to come */
+    gpuc_map value_of;  /* variable of a let -> its value before folding */
+    gpuc_map constants; /* value of a let, before folding -> the constant that it is */
 } folder;
 
 static void add_remaining(folder *f, const gpuc_rexpr *constant, uintptr_t n)
@@ -51,6 +53,20 @@ static void consume(folder *f, const gpuc_rcall *call)
     }
 }
 
+/* A variable whose value is constant, and a branch that a constant decides. */
+static gpuc_rexpr *fold_scoped(folder *f, const gpuc_rexpr *old, gpuc_rexpr *e)
+{
+    if (e->kind == GPUC_REXPR_IF && gpuc_as_rif(e)->cond->kind == GPUC_REXPR_CONSTANT) {
+        const gpuc_rconstant *cond = gpuc_as_rconstant(gpuc_as_rif(e)->cond);
+        return *(const uint8_t *)cond->data->bytes ? gpuc_as_rif(e)->then_branch : gpuc_as_rif(e)->else_branch;
+    }
+    const gpuc_rexpr *value = e->kind == GPUC_REXPR_VAR ? gpuc_map_get(&f->value_of, old) : NULL;
+    gpuc_rexpr *constant = value ? gpuc_map_get(&f->constants, value) : NULL;
+    if (!constant) return e;
+    add_remaining(f, constant, gpuc_relay_uses(&f->uses, old) - 1); /* the let goes, which was a use */
+    return constant;
+}
+
 static gpuc_rexpr *fold(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
     folder *f = arg;
@@ -64,16 +80,18 @@ static gpuc_rexpr *fold(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg
                    gpuc_relay_call_op(e)->name, *e->source ? " of " : "", e->source,
                    (long long)budget->exceeded, (long long)budget->bytes);
     if (out && !f->p->keep_constants) consume(f, gpuc_as_rcall(e));
-    if (!out) out = e;
+    if (!out) out = fold_scoped(f, old, e);
     const uintptr_t *fields = gpuc_map_get(&f->fields, old);
     if (out->kind == GPUC_REXPR_TUPLE && fields) {
         for (int i = 0; i < gpuc_as_rtuple(out)->n; i++) {
             gpuc_rexpr *field = gpuc_as_rtuple(out)->fields[i];
             if (field->kind == GPUC_REXPR_CONSTANT) add_remaining(f, field, fields[i]);
         }
-    } else if (out->kind == GPUC_REXPR_CONSTANT && old->kind != GPUC_REXPR_GET) {
+    } else if (out->kind == GPUC_REXPR_CONSTANT && old->kind != GPUC_REXPR_GET && old->kind != GPUC_REXPR_VAR) {
         add_remaining(f, out, gpuc_relay_uses(&f->uses, old));
     }
+    if (out->kind == GPUC_REXPR_CONSTANT && gpuc_map_has(&f->constants, old))
+        gpuc_map_set(&f->constants, old, out);
     return out;
 }
 
@@ -129,6 +147,14 @@ void gpuc_relay_pass_fold_constant(gpuc_relay_pass_ctx *p)
         gpuc_relay_pass_add_uses(p->ctx, functions->entries[i].value, &f.uses);
     }
     count_fields(&f, &order);
+    gpuc_map_init(&f.value_of, p->ctx);
+    gpuc_map_init(&f.constants, p->ctx);
+    for (size_t i = 0; i < order.count; i++) {
+        const gpuc_rexpr *e = order.at[i];
+        if (e->kind != GPUC_REXPR_LET) continue;
+        gpuc_map_set(&f.value_of, gpuc_as_rlet(e)->var, gpuc_as_rlet(e)->value);
+        gpuc_map_set(&f.constants, gpuc_as_rlet(e)->value, NULL);
+    }
     if (!p->budget.work) start_budget(p, &order);
     gpuc_relay_pass_rewrite_module(p, fold, &f);
 }
