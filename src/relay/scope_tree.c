@@ -57,7 +57,8 @@ static void use(finder *f, const gpuc_rexpr *e, gpuc_relay_scope *where)
 /* n scopes of e. */
 static gpuc_relay_scope **open(finder *f, const gpuc_rexpr *e, int n)
 {
-    gpuc_relay_scope *around = gpuc_map_get(&f->s->of, e), **list = gpuc_new_array(f->ctx, gpuc_relay_scope *, n + 1);
+    gpuc_relay_scope *around = gpuc_map_get(&f->s->of, e),
+                     **list = gpuc_new_array(f->ctx, gpuc_relay_scope *, n + 1);
     for (int i = 0; i < n; i++) list[i] = new_scope(f, around);
     gpuc_map_set(&f->s->inside, e, list);
     return list;

@@ -18,7 +18,8 @@ typedef struct gpuc_relay_scopes {
     gpuc_ptrs order; /* the nodes, parts before what has them */
     gpuc_ptrs all;   /* the scopes, each behind those around it; the root's is the first */
     gpuc_map of;     /* node -> its gpuc_relay_scope; of a variable that nothing uses NULL */
-    gpuc_map inside; /* node that has scopes -> an array of them: of a let and a function one, of an if two, of a match one
+    gpuc_map
+        inside; /* node that has scopes -> an array of them: of a let and a function one, of an if two, of a match one
                       * for each clause */
 } gpuc_relay_scopes;
 

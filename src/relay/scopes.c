@@ -50,8 +50,7 @@ static void check_constructor(checker *k, const gpuc_constructor *c)
         COMPLAIN(k, "the constructor %s is not one of the module", c->name);
 }
 
-static void bind(checker *k, const gpuc_rexpr *by, const gpuc_rexpr *var,
-                 const gpuc_relay_scope *inside)
+static void bind(checker *k, const gpuc_rexpr *by, const gpuc_rexpr *var, const gpuc_relay_scope *inside)
 {
     binder *b = gpuc_map_get(&k->binders, var);
     if (b && (b->by != by || b->function == k->function))

@@ -20,10 +20,10 @@ typedef struct combiner {
     gpuc_ctx *ctx;
     bool (*sides_of)(const gpuc_rexpr *e, gpuc_relay_sides *out);
     gpuc_relay_scopes scopes;
-    gpuc_map uses, users;         /* node -> how often it is used; a call that uses it */
-    gpuc_map depends;             /* nodes that may depend on a call that is combined */
-    gpuc_map member;              /* last operator -> its group */
-    gpuc_map data;                /* data of groups -> what it became */
+    gpuc_map uses, users; /* node -> how often it is used; a call that uses it */
+    gpuc_map depends;     /* nodes that may depend on a call that is combined */
+    gpuc_map member;      /* last operator -> its group */
+    gpuc_map data;        /* data of groups -> what it became */
     gpuc_ptrs groups;
 } combiner;
 

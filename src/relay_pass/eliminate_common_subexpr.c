@@ -136,8 +136,7 @@ static void find_leaders(merger *m, const gpuc_relay_scopes *s)
     inner = gpuc_new_array(ctx, gpuc_ptrs, s->all.count);
     for (size_t i = 0; i < s->order.count; i++) {
         const gpuc_relay_scope *scope = gpuc_map_get(&s->of, s->order.at[i]);
-        if (scope && is_mergeable(s->order.at[i]))
-            gpuc_ptrs_push(ctx, &nodes[scope->number], s->order.at[i]);
+        if (scope && is_mergeable(s->order.at[i])) gpuc_ptrs_push(ctx, &nodes[scope->number], s->order.at[i]);
     }
     for (size_t i = 1; i < s->all.count; i++) {
         const gpuc_relay_scope *scope = s->all.at[i];

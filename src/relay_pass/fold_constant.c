@@ -58,7 +58,8 @@ static gpuc_rexpr *fold_scoped(folder *f, const gpuc_rexpr *old, gpuc_rexpr *e)
 {
     if (e->kind == GPUC_REXPR_IF && gpuc_as_rif(e)->cond->kind == GPUC_REXPR_CONSTANT) {
         const gpuc_rconstant *cond = gpuc_as_rconstant(gpuc_as_rif(e)->cond);
-        return *(const uint8_t *)cond->data->bytes ? gpuc_as_rif(e)->then_branch : gpuc_as_rif(e)->else_branch;
+        return *(const uint8_t *)cond->data->bytes ? gpuc_as_rif(e)->then_branch
+                                                   : gpuc_as_rif(e)->else_branch;
     }
     const gpuc_rexpr *value = e->kind == GPUC_REXPR_VAR ? gpuc_map_get(&f->value_of, old) : NULL;
     gpuc_rexpr *constant = value ? gpuc_map_get(&f->constants, value) : NULL;
@@ -87,7 +88,8 @@ static gpuc_rexpr *fold(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg
             gpuc_rexpr *field = gpuc_as_rtuple(out)->fields[i];
             if (field->kind == GPUC_REXPR_CONSTANT) add_remaining(f, field, fields[i]);
         }
-    } else if (out->kind == GPUC_REXPR_CONSTANT && old->kind != GPUC_REXPR_GET && old->kind != GPUC_REXPR_VAR) {
+    } else if (out->kind == GPUC_REXPR_CONSTANT && old->kind != GPUC_REXPR_GET &&
+               old->kind != GPUC_REXPR_VAR) {
         add_remaining(f, out, gpuc_relay_uses(&f->uses, old));
     }
     if (out->kind == GPUC_REXPR_CONSTANT && gpuc_map_has(&f->constants, old))

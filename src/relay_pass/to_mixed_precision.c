@@ -11,29 +11,83 @@
 
 /* Products gain. Those of `follow` neither lose range nor sum up much: one that is not listed stays as it is, as do those
  * that are far larger than what they get (exp, power), or sums (softmax, mean, norms). As in TVM. */
-static const char *const always[] = {"nn.conv1d",           "nn.conv2d",           "nn.conv3d",
-                                     "nn.conv1d_transpose", "nn.conv2d_transpose", "nn.conv3d_transpose",
-                                     "nn.dense",            "nn.matmul",           NULL};
-static const char *const follow[] = {
-    "add", "argmax", "argmin", "broadcast_to", "broadcast_to_like", "clip", "concatenate", "divide", "dyn.strided_slice",
-    "fast_erf", "fast_tanh", "gather", "gather_nd", "identity", "layout_transform", "max", "maximum", "min", "minimum",
-    "multiply", "negative", "nn.avg_pool1d", "nn.avg_pool2d", "nn.avg_pool3d", "nn.batch_norm",
-    "nn.batch_to_space_nd", "nn.bias_add", "nn.depth_to_space", "nn.dropout", "nn.global_max_pool",
-    "nn.adaptive_max_pool1d", "nn.adaptive_max_pool2d", "nn.adaptive_max_pool3d", "nn.leaky_relu", "nn.max_pool1d",
-    "nn.max_pool2d", "nn.max_pool3d", "nn.pad", "nn.prelu", "nn.relu", "nn.space_to_batch_nd", "nn.space_to_depth",
-    "repeat", "reverse", "sigmoid", "split", "sqrt", "stack", "strided_slice", "subtract", "take", "tanh", "tile",
-    "topk", "transpose", "where", NULL};
+static const char *const always[] = {"nn.conv1d",
+                                     "nn.conv2d",
+                                     "nn.conv3d",
+                                     "nn.conv1d_transpose",
+                                     "nn.conv2d_transpose",
+                                     "nn.conv3d_transpose",
+                                     "nn.dense",
+                                     "nn.matmul",
+                                     NULL};
+static const char *const follow[] = {"add",
+                                     "argmax",
+                                     "argmin",
+                                     "broadcast_to",
+                                     "broadcast_to_like",
+                                     "clip",
+                                     "concatenate",
+                                     "divide",
+                                     "dyn.strided_slice",
+                                     "fast_erf",
+                                     "fast_tanh",
+                                     "gather",
+                                     "gather_nd",
+                                     "identity",
+                                     "layout_transform",
+                                     "max",
+                                     "maximum",
+                                     "min",
+                                     "minimum",
+                                     "multiply",
+                                     "negative",
+                                     "nn.avg_pool1d",
+                                     "nn.avg_pool2d",
+                                     "nn.avg_pool3d",
+                                     "nn.batch_norm",
+                                     "nn.batch_to_space_nd",
+                                     "nn.bias_add",
+                                     "nn.depth_to_space",
+                                     "nn.dropout",
+                                     "nn.global_max_pool",
+                                     "nn.adaptive_max_pool1d",
+                                     "nn.adaptive_max_pool2d",
+                                     "nn.adaptive_max_pool3d",
+                                     "nn.leaky_relu",
+                                     "nn.max_pool1d",
+                                     "nn.max_pool2d",
+                                     "nn.max_pool3d",
+                                     "nn.pad",
+                                     "nn.prelu",
+                                     "nn.relu",
+                                     "nn.space_to_batch_nd",
+                                     "nn.space_to_depth",
+                                     "repeat",
+                                     "reverse",
+                                     "sigmoid",
+                                     "split",
+                                     "sqrt",
+                                     "stack",
+                                     "strided_slice",
+                                     "subtract",
+                                     "take",
+                                     "tanh",
+                                     "tile",
+                                     "topk",
+                                     "transpose",
+                                     "where",
+                                     NULL};
 
 typedef struct mixer {
     gpuc_relay_pass_ctx *p;
     gpuc_dtype narrow, sum;
-    gpuc_map kinds;  /* operator -> one of the lists */
-    gpuc_map low;    /* new node of float32 -> the narrow one that it stands for */
-    gpuc_map cast;   /* node of float32 -> its cast, which all share */
-    gpuc_map made;   /* old node -> new one, of values of lets */
-    gpuc_map value;  /* variable of a let -> its value */
-    gpuc_map names;  /* the same -> the variable of the narrow value */
-    gpuc_map spare;  /* variables of lets that nothing may use by now */
+    gpuc_map kinds; /* operator -> one of the lists */
+    gpuc_map low;   /* new node of float32 -> the narrow one that it stands for */
+    gpuc_map cast;  /* node of float32 -> its cast, which all share */
+    gpuc_map made;  /* old node -> new one, of values of lets */
+    gpuc_map value; /* variable of a let -> its value */
+    gpuc_map names; /* the same -> the variable of the narrow value */
+    gpuc_map spare; /* variables of lets that nothing may use by now */
 } mixer;
 
 static bool is_wide(const gpuc_rtype *t)
@@ -156,10 +210,12 @@ static gpuc_rexpr *name_both(mixer *m, const gpuc_rlet *l)
     gpuc_rexpr *narrow = gpuc_map_get(&m->names, l->var), *low = gpuc_map_get(&m->low, l->value);
     if (!narrow || !low) return (gpuc_rexpr *)&l->base;
     if (gpuc_relay_is_op(low, "cast") && gpuc_as_rcall(low)->args[0] == l->value) /* a sum of float32 */
-        return gpuc_relay_let(ctx, l->var, l->value,
-                              gpuc_relay_let(ctx, narrow, gpuc_relay_pass_cast(ctx, l->var, m->narrow), l->body));
-    return gpuc_relay_let(ctx, narrow, low,
-                          gpuc_relay_let(ctx, l->var, gpuc_relay_pass_cast(ctx, narrow, GPUC_FLOAT32), l->body));
+        return gpuc_relay_let(
+            ctx, l->var, l->value,
+            gpuc_relay_let(ctx, narrow, gpuc_relay_pass_cast(ctx, l->var, m->narrow), l->body));
+    return gpuc_relay_let(
+        ctx, narrow, low,
+        gpuc_relay_let(ctx, l->var, gpuc_relay_pass_cast(ctx, narrow, GPUC_FLOAT32), l->body));
 }
 
 static gpuc_rexpr *mix(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
@@ -268,13 +324,12 @@ static gpuc_dtype type_of(const gpuc_relay_pass_ctx *p, const char *option)
 void gpuc_relay_pass_to_mixed_precision(gpuc_relay_pass_ctx *p)
 {
     gpuc_map *functions = &p->module->functions.map;
-    mixer m = {.p = p,
-               .narrow = type_of(p, "dtype"),
-               .sum = type_of(p, "accumulation_dtype")};
+    mixer m = {.p = p, .narrow = type_of(p, "dtype"), .sum = type_of(p, "accumulation_dtype")};
     if (!gpuc_is_float(m.narrow) || m.narrow.bits != 16)
         gpuc_raise(p->ctx, GPUC_INVALID_ARGUMENT, "to_mixed_precision: dtype is float16 or bfloat16");
     if (!gpuc_dtype_equal(m.sum, GPUC_FLOAT32) && !gpuc_dtype_equal(m.sum, m.narrow))
-        gpuc_raise(p->ctx, GPUC_INVALID_ARGUMENT, "to_mixed_precision: accumulation_dtype is float32 or as dtype");
+        gpuc_raise(p->ctx, GPUC_INVALID_ARGUMENT,
+                   "to_mixed_precision: accumulation_dtype is float32 or as dtype");
     begin(&m);
     for (uint32_t i = 0; i < functions->count; i++) note_lets(&m, functions->entries[i].value);
     gpuc_relay_pass_rewrite_module(p, mix, &m);
