@@ -112,7 +112,9 @@ static void drop_reads(gpuc_relay_pass_ctx *p)
 void gpuc_relay_pass_dead_code(gpuc_relay_pass_ctx *p)
 {
     drop_reads(p);
-    gpuc_relay_pass_keep_reachable(p, "main");
+    gpuc_ptrs entries = {0};
+    gpuc_ptrs_push(p->ctx, &entries, "main");
+    gpuc_relay_pass_keep_reachable(p, &entries);
     gpuc_map *functions = &p->module->functions.map;
     for (uint32_t i = 0; i < functions->count; i++)
         functions->entries[i].value = without_unused_lets(p->ctx, functions->entries[i].value);

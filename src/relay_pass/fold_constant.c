@@ -11,6 +11,7 @@ typedef struct folder {
     gpuc_map fields;    /* tuple before folding -> uintptr_t uses of each field */
     gpuc_map remaining; /* constant after folding -> uses that are still to come */
     gpuc_map value_of;  /* variable of a let -> its value before folding */
+    gpuc_map generic;   /* nodes with data of type parameters in them: types of others may follow from it */
     gpuc_map constants; /* value of a let, before folding -> the constant that it is */
 } folder;
 
@@ -53,14 +54,26 @@ static void consume(folder *f, const gpuc_rcall *call)
     }
 }
 
+/* Its parts were looked at. */
+static void note_generic(folder *f, const gpuc_rexpr *old)
+{
+    const gpuc_rexpr *c;
+    bool found = old->type && gpuc_relay_pass_is_generic(old->type);
+    for (int i = 0; !found && (c = gpuc_relay_operand(old, i)); i++) found = gpuc_map_has(&f->generic, c);
+    if (found) gpuc_map_set(&f->generic, old, f);
+}
+
+static bool is_true(const gpuc_rexpr *constant)
+{
+    return *(const uint8_t *)gpuc_as_rconstant(constant)->data->bytes;
+}
+
 /* A variable whose value is constant, and a branch that a constant decides. */
 static gpuc_rexpr *fold_scoped(folder *f, const gpuc_rexpr *old, gpuc_rexpr *e)
 {
-    if (e->kind == GPUC_REXPR_IF && gpuc_as_rif(e)->cond->kind == GPUC_REXPR_CONSTANT) {
-        const gpuc_rconstant *cond = gpuc_as_rconstant(gpuc_as_rif(e)->cond);
-        return *(const uint8_t *)cond->data->bytes ? gpuc_as_rif(e)->then_branch
-                                                   : gpuc_as_rif(e)->else_branch;
-    }
+    if (e->kind == GPUC_REXPR_IF && gpuc_as_rif(e)->cond->kind == GPUC_REXPR_CONSTANT &&
+        !gpuc_map_has(&f->generic, old))
+        return is_true(gpuc_as_rif(e)->cond) ? gpuc_as_rif(e)->then_branch : gpuc_as_rif(e)->else_branch;
     const gpuc_rexpr *value = e->kind == GPUC_REXPR_VAR ? gpuc_map_get(&f->value_of, old) : NULL;
     gpuc_rexpr *constant = value ? gpuc_map_get(&f->constants, value) : NULL;
     if (!constant) return e;
@@ -72,6 +85,7 @@ static gpuc_rexpr *fold(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg
 {
     folder *f = arg;
     gpuc_relay_budget *budget = &f->p->budget;
+    note_generic(f, old);
     gpuc_rexpr *out = gpuc_relay_evaluate_call(ctx, e, budget);
     if (budget->exceeded)
         gpuc_raise(ctx, GPUC_UNSUPPORTED,
@@ -151,6 +165,7 @@ void gpuc_relay_pass_fold_constant(gpuc_relay_pass_ctx *p)
     count_fields(&f, &order);
     gpuc_map_init(&f.value_of, p->ctx);
     gpuc_map_init(&f.constants, p->ctx);
+    gpuc_map_init(&f.generic, p->ctx);
     for (size_t i = 0; i < order.count; i++) {
         const gpuc_rexpr *e = order.at[i];
         if (e->kind != GPUC_REXPR_LET) continue;

@@ -1,36 +1,131 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "relay_pass/inline.h"
+/* Puts the bodies of functions with the attribute inline=1 in the place of their calls, those that they call first. Calls
+ * inside of a cycle of calls stay, and those of functions with type parameters, or whose body names their sizes. */
+#include <string.h>
 
-static gpuc_rexpr *put_argument(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
-{
-    (void)ctx;
-    gpuc_rexpr *given = gpuc_map_get(arg, old);
-    return given ? given : e;
-}
+#include "relay/infer.h"
+#include "relay_pass/util.h"
 
 typedef struct inliner {
-    bool (*which)(gpuc_ctx *ctx, const gpuc_rfunction *f);
+    gpuc_relay_pass_ctx *p;
+    gpuc_map begun;    /* function -> itself */
+    gpuc_strmap ready; /* name of a function whose calls go -> it, as it is now */
+    gpuc_map args;     /* of the call that goes: parameter -> argument */
 } inliner;
 
-static gpuc_rexpr *put_body(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
+static bool names_sizes(const gpuc_rtype *t)
 {
-    (void)old;
-    const inliner *in = arg;
-    if (e->kind != GPUC_REXPR_CALL || gpuc_as_rcall(e)->callee->kind != GPUC_REXPR_FUNCTION) return e;
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    const gpuc_rfunction *f = gpuc_as_rfunction(c->callee);
-    if (!gpuc_attrs_find(f->attrs, "primitive") || gpuc_attrs_find(f->attrs, "compiler") ||
-        !in->which(ctx, f))
-        return e;
-    gpuc_map given;
-    gpuc_map_init(&given, ctx);
-    for (int i = 0; i < f->n; i++) gpuc_map_set(&given, f->params[i], c->args[i]);
-    return gpuc_relay_rewrite(ctx, f->body, put_argument, &given);
+    bool found = false;
+    for (int i = 0; t->kind == GPUC_RTYPE_TENSOR && i < t->tensor.ndim && !found; i++)
+        found = !t->tensor.dims[i] || t->tensor.dims[i]->kind != GPUC_EXPR_INT;
+    for (int i = 0; i < t->n && !found; i++) found = names_sizes(t->at[i]);
+    return found || (t->kind == GPUC_RTYPE_FUNC && names_sizes(t->ret));
 }
 
-void gpuc_relay_pass_inline_primitive(gpuc_relay_pass_ctx *p,
-                                      bool (*which)(gpuc_ctx *ctx, const gpuc_rfunction *f))
+static bool may_go(inliner *in, const gpuc_rexpr *function)
 {
-    inliner in = {which};
-    gpuc_relay_pass_rewrite_module(p, put_body, &in);
+    const gpuc_rfunction *f = gpuc_as_rfunction(function);
+    gpuc_ptrs order = {0};
+    bool asked = gpuc_attrs_get_int(in->p->options, "all", 0) || gpuc_attrs_get_int(f->attrs, "inline", 0) ||
+                 gpuc_attrs_get_int(f->attrs, "Inline", 0);
+    if (!asked || f->num_type_params || gpuc_attrs_find(f->attrs, "compiler")) return false;
+    gpuc_relay_post_order(in->p->ctx, f->body, true, &order);
+    for (size_t i = 0; i < order.count; i++) {
+        const gpuc_rexpr *e = order.at[i];
+        const gpuc_rtype *written = gpuc_relay_get_annotation(e);
+        bool is_param = false;
+        for (int k = 0; e->kind == GPUC_REXPR_VAR && k < f->n; k++) is_param |= f->params[k] == e;
+        if (gpuc_attrs_symbolic(gpuc_relay_get_attrs(e)) || (written && !is_param && names_sizes(written)))
+            return false;
+    }
+    return true;
+}
+
+/* Parameters become arguments, other variables new ones. */
+static gpuc_rexpr *rename_var(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
+{
+    const inliner *in = arg;
+    if (old->kind != GPUC_REXPR_VAR) return e;
+    gpuc_rexpr *given = gpuc_map_get(&in->args, old);
+    return given ? given : gpuc_relay_var(ctx, gpuc_as_rvar(old)->name, gpuc_as_rvar(old)->annotation);
+}
+
+static gpuc_rexpr *inline_call(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
+{
+    inliner *in = arg;
+    (void)old;
+    const gpuc_rcall *c = e->kind == GPUC_REXPR_CALL ? gpuc_as_rcall(e) : NULL;
+    if (!c || c->callee->kind != GPUC_REXPR_GLOBAL) return e;
+    const gpuc_rexpr *callee = gpuc_strmap_get(&in->ready, gpuc_as_rglobal(c->callee)->name);
+    if (!callee) return e;
+    const gpuc_rfunction *f = gpuc_as_rfunction(callee);
+    gpuc_map_init(&in->args, ctx);
+    for (int i = 0; i < f->n; i++) gpuc_map_set(&in->args, f->params[i], c->args[i]);
+    return gpuc_relay_mutate(ctx, f->body, rename_var, in);
+}
+
+typedef struct visit {
+    const char *name;
+    gpuc_ptrs callees; /* names */
+    size_t next;
+} visit;
+
+static visit *begin(inliner *in, const char *name)
+{
+    gpuc_ptrs order = {0};
+    gpuc_rexpr *f = gpuc_strmap_get(&in->p->module->functions, name);
+    visit *v = gpuc_new(in->p->ctx, visit);
+    *v = (visit){.name = name};
+    gpuc_map_set(&in->begun, f, f);
+    gpuc_relay_post_order(in->p->ctx, f, true, &order);
+    for (size_t i = 0; i < order.count; i++) {
+        const gpuc_rexpr *e = order.at[i];
+        if (e->kind == GPUC_REXPR_GLOBAL) gpuc_ptrs_push(in->p->ctx, &v->callees, gpuc_as_rglobal(e)->name);
+    }
+    return v;
+}
+
+/* Those that it calls were done. */
+static void end(inliner *in, const char *name)
+{
+    gpuc_ctx *ctx = in->p->ctx;
+    gpuc_strmap *functions = &in->p->module->functions;
+    gpuc_rexpr *f = gpuc_strmap_get(functions, name), *now = gpuc_relay_mutate(ctx, f, inline_call, in);
+    if (now != f) gpuc_strmap_set(functions, name, now);
+    if (strcmp(name, "main") != 0 && may_go(in, now)) gpuc_strmap_set(&in->ready, name, now);
+}
+
+static void visit_all(inliner *in, const char *name)
+{
+    gpuc_ptrs stack = {0};
+    gpuc_strmap *functions = &in->p->module->functions;
+    if (gpuc_map_has(&in->begun, gpuc_strmap_get(functions, name))) return;
+    gpuc_ptrs_push(in->p->ctx, &stack, begin(in, name));
+    while (stack.count) {
+        visit *v = stack.at[stack.count - 1];
+        if (v->next == v->callees.count) {
+            end(in, v->name);
+            stack.count--;
+            continue;
+        }
+        const char *callee = v->callees.at[v->next++];
+        if (!gpuc_map_has(&in->begun, gpuc_strmap_get(functions, callee)))
+            gpuc_ptrs_push(in->p->ctx, &stack, begin(in, callee));
+    }
+}
+
+void gpuc_relay_pass_inline(gpuc_relay_pass_ctx *p)
+{
+    gpuc_ctx *ctx = p->ctx;
+    inliner in = {.p = p};
+    gpuc_map_init(&in.begun, ctx);
+    gpuc_strmap_init(&in.ready, ctx);
+    gpuc_ptrs names = {0}, entries = {0};
+    for (uint32_t i = 0; i < p->module->functions.map.count; i++)
+        gpuc_ptrs_push(ctx, &names, p->module->functions.map.entries[i].key);
+    for (size_t i = 0; i < names.count; i++) visit_all(&in, names.at[i]);
+    gpuc_relay_infer_module(ctx, p->module);
+    for (size_t i = 0; i < names.count; i++) /* others than those that went */
+        if (!gpuc_strmap_has(&in.ready, names.at[i])) gpuc_ptrs_push(ctx, &entries, names.at[i]);
+    gpuc_relay_pass_keep_reachable(p, &entries);
 }

@@ -4,6 +4,13 @@
 #include "relay_pass/util.h"
 #include "relay/infer.h"
 
+bool gpuc_relay_pass_is_generic(const gpuc_rtype *t)
+{
+    bool found = t->varies || (t->kind == GPUC_RTYPE_ADT && t->n) || t->num_params;
+    for (int i = 0; i < t->n && !found; i++) found = gpuc_relay_pass_is_generic(t->at[i]);
+    return found || (t->kind == GPUC_RTYPE_FUNC && gpuc_relay_pass_is_generic(t->ret));
+}
+
 void gpuc_relay_pass_rewrite_module(gpuc_relay_pass_ctx *p, gpuc_relay_rewrite_fn fn, void *arg)
 {
     gpuc_map *functions = &p->module->functions.map;

@@ -7,8 +7,10 @@
 
 /* Rewrites the body of every function of the module. */
 void gpuc_relay_pass_rewrite_module(gpuc_relay_pass_ctx *p, gpuc_relay_rewrite_fn fn, void *arg);
-/* Drops functions that nothing reaches from these, "main,f". */
-void gpuc_relay_pass_keep_reachable(gpuc_relay_pass_ctx *p, const char *entries);
+/* Whether a type has arguments or parameters inside: in text it follows from nodes around it, unless it is written. */
+bool gpuc_relay_pass_is_generic(const gpuc_rtype *t);
+/* Drops functions that nothing reaches from these names. */
+void gpuc_relay_pass_keep_reachable(gpuc_relay_pass_ctx *p, const gpuc_ptrs *entries);
 /* Raises, with the place, where main is no graph: it has a let, if, match or function of its own, or calls something else
  * than operators and primitive functions. */
 void gpuc_relay_pass_need_graph(gpuc_relay_pass_ctx *p);

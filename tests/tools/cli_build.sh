@@ -54,6 +54,34 @@ expect 1 "options of the pass dead_code have no" opt --pass 'dead_code(x=1' p.rl
 expect 1 "graphs only can be built, but @main has a let" opt --pass dead_code,optimize_for_target --target c p.rly
 printf 'def @main(%%x: Tensor[(3), int32]) { reshape(%%x, newshape=[3]) + (1 + 1) }\n' > r.rly
 expect 0 '^  add\(%x, 2\)$' opt --pass simplify_expr,fold_constant r.rly
+# A program without branches is built as a model is, and gives what the interpreter gives.
+cat >g.rly <<'END'
+def @f(%x: Tensor[(2, 3), float32]) { let %y = %x * 4f; %y + %x }
+def @main(%x: Tensor[(2, 3), float32]) { let %z = @f(%x); (%z * 2f, nn.relu(%z)) }
+END
+echo 'def @main(%x: Tensor[(2, 3), float32]) { %x + 0f }' > same.rly
+echo '[[-0.5, -0.25, 0], [0.25, 0.5, 0.75]]' > x.json
+expect 0 'output_0.npy' run same.rly --interpret --input x=x.json --output x
+expect 0 'output_1.npy' run g.rly --interpret --input x=x.json --output want
+expect 0 'for c, opencl, vulkan' build g.rly --target c --target opencl --target vulkan -o g.gpuc
+for device in cpu opencl vulkan; do
+    expect 0 'output 1' run g.gpuc --device $device --input x=x/output_0.npy --output got-$device
+    for i in 0 1; do
+        checks=$((checks + 1))
+        cmp want/output_$i.npy got-$device/output_$i.npy || complain "$device: output $i is another than the interpreter's"
+    done
+done
+expect 1 "are for ONNX models" build g.rly --target c --shape x=2,3 -o bad.gpuc
+echo 'def @main(%x: int32) { if (%x < 1) { %x } else { 1 } }' > i.rly
+expect 1 'i.rly:1:24: graphs only can be built, but @main has an if' build i.rly --target c -o bad.gpuc
+expect 0 'def @main' opt sum.onnx
+cp out sum.rly
+expect 0 'sum.gpuc' build sum.onnx --target c -o sum.gpuc
+expect 0 'output 0' run sum.gpuc --random 1 --device cpu --output of-onnx
+expect 0 'sum-text.gpuc' build sum.rly --target c -o sum-text.gpuc
+expect 0 'output 0' run sum-text.gpuc --random 1 --device cpu --output of-text
+checks=$((checks + 1))
+cmp of-onnx/output_0.npy of-text/output_0.npy || complain 'the text of a model gives other results'
 printf 'def @main(%%x: int32) { %%z }\n' > q.rly
 expect 1 "q.rly:1:24: unknown variable '%z'" opt q.rly
 printf 'def @main() { 1 }\n\0def @f() { 2 }\n' > q.rly

@@ -16,6 +16,9 @@ typedef struct describe_arg {
 static void describe_body(gpuc_ctx *ctx, void *arg)
 {
     describe_arg *a = arg;
+    if (cli_is_relay(a->path))
+        gpuc_raise(ctx, GPUC_UNSUPPORTED,
+                   "%s: --shape and --bind are for ONNX models: write the sizes in the program", a->path);
     a->out = gpuc_onnx_describe(ctx, a->path);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include <gpuc/lower.h>
+#include <gpuc/onnx.h>
 #include <gpuc/relay_pass.h>
 
 #include "cli.h"
@@ -29,17 +30,24 @@ typedef struct opt_args {
     bool types;
 } opt_args;
 
-static bool is_relay(const char *path)
+static bool is_onnx(const char *path)
 {
     const char *dot = strrchr(path, '.');
-    return dot && (strcmp(dot, ".rly") == 0 || strcmp(dot, ".relay") == 0);
+    return dot && strcmp(dot, ".onnx") == 0;
+}
+
+static gpuc_rmodule *import(gpuc_ctx *ctx, const char *path)
+{
+    gpuc_onnx_options o = GPUC_ONNX_OPTIONS_INIT;
+    o.keep_symbolic = true;
+    return gpuc_onnx_load(ctx, path, &o);
 }
 
 static void print_relay(gpuc_ctx *ctx, const opt_args *a)
 {
     int flags = GPUC_RELAY_PRINT_VERSION | GPUC_RELAY_PRINT_CONSTANTS;
     const gpuc_target *target = a->target ? gpuc_target_parse(ctx, a->target, NULL) : NULL;
-    gpuc_rmodule *m = gpuc_relay_parse(ctx, a->text, a->path, NULL);
+    gpuc_rmodule *m = is_onnx(a->path) ? import(ctx, a->path) : gpuc_relay_parse(ctx, a->text, a->path, NULL);
     if (a->types) flags |= GPUC_RELAY_PRINT_TYPES;
     fputs(gpuc_relay_text(ctx, gpuc_relay_run_passes(ctx, m, target, a->passes), flags), stdout);
 }
@@ -47,7 +55,7 @@ static void print_relay(gpuc_ctx *ctx, const opt_args *a)
 static void run_passes(gpuc_ctx *ctx, void *arg)
 {
     const opt_args *a = arg;
-    if (is_relay(a->path)) {
+    if (cli_is_relay(a->path) || is_onnx(a->path)) {
         print_relay(ctx, a);
         return;
     }
@@ -63,8 +71,8 @@ static gpuc_status opt(opt_args *a)
     gpuc_ctx *ctx = NULL;
     cli_runtime r;
     gpuc_status status = cli_runtime_init(&r, &(cli_runtime_options){.no_devices = true});
-    if (!status) status = cli_text_read(&text, a->path);
-    a->text = cli_text_get(&text);
+    if (!status && !is_onnx(a->path)) status = cli_text_read(&text, a->path);
+    a->text = is_onnx(a->path) ? NULL : cli_text_get(&text);
     if (!status) status = cli_ctx_create(&r, &ctx);
     if (!status) status = gpuc_ctx_protect(ctx, run_passes, a);
     gpuc_ctx_destroy(ctx);
@@ -111,11 +119,12 @@ static int run(const cli_command *c, int argc, char **argv)
 
 const cli_command cli_opt_command = {
     .name = "opt",
-    .operands = "FILE.tir|FILE.rly [--pass A,B,...] [--target T]",
+    .operands = "FILE.tir|FILE.rly|FILE.onnx [--pass A,B,...] [--target T]",
     .about = "run passes on loop IR or on a Relay program, and print what comes out",
     .details =
         "FILE holds a function as GPUC_DEBUG=print shows it; - is standard input.\n"
-        "FILE.rly and FILE.relay hold a Relay program (docs/relay.md).\n"
+        "FILE.rly and FILE.relay hold a Relay program (docs/relay.md), FILE.onnx a model that is imported as "
+        "one.\n"
         "GPUC_DEBUG=print,relay,validate,time,rules says more of each pass ('help' lists the flags).\n",
     .options = options,
     .num_options = CLI_COUNT(options),

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <gpuc/relay_pass.h>
 #include <gpuc/tune.h>
 
 gpuc_status cli_ctx_create(cli_runtime *r, gpuc_ctx **out)
@@ -104,6 +105,19 @@ static void note_inputs(gpuc_ctx *ctx, const gpuc_rmodule *module, cli_compile *
     }
 }
 
+bool cli_is_relay(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    return dot && (strcmp(dot, ".rly") == 0 || strcmp(dot, ".relay") == 0);
+}
+
+/* A program whose main is a graph, once lets and calls of functions are gone; the build says what else it has. */
+static gpuc_rmodule *load_relay(gpuc_ctx *ctx, const cli_compile *c)
+{
+    gpuc_rmodule *m = gpuc_relay_parse(ctx, cli_text_get(&c->program), c->model, NULL);
+    return gpuc_relay_run_passes(ctx, m, NULL, "inline(all=True),to_graph_normal_form,dead_code");
+}
+
 static void compile_body(gpuc_ctx *ctx, void *arg)
 {
     cli_compile *c = arg;
@@ -121,7 +135,7 @@ static void compile_body(gpuc_ctx *ctx, void *arg)
     c->options.tuning = cli_tuning_load(ctx, c->tuning_logs);
     c->options.warning = cli_warn;
     double start = cli_now();
-    gpuc_rmodule *module = gpuc_onnx_load(ctx, c->model, &onnx);
+    gpuc_rmodule *module = cli_is_relay(c->model) ? load_relay(ctx, c) : gpuc_onnx_load(ctx, c->model, &onnx);
     double import = cli_now() - start;
     c->imported = true;
     cli_images_apply(ctx, module, c->images);
@@ -134,7 +148,8 @@ gpuc_status cli_compile_run(gpuc_ctx *ctx, cli_compile *c)
 {
     c->imported = false;
     c->parsed = cli_alloc((size_t)c->num_targets * sizeof *c->parsed);
-    gpuc_status status = gpuc_ctx_protect(ctx, compile_body, c);
+    gpuc_status status = cli_is_relay(c->model) ? cli_text_read(&c->program, c->model) : NULL;
+    if (!status) status = gpuc_ctx_protect(ctx, compile_body, c);
     free(c->parsed);
     c->parsed = NULL;
     /* What the importer says of a file that cannot be read names it already. */
@@ -144,6 +159,7 @@ gpuc_status cli_compile_run(gpuc_ctx *ctx, cli_compile *c)
 
 void cli_compile_deinit(cli_compile *c)
 {
+    cli_text_free(&c->program);
     cli_text_free(&c->full_targets);
     cli_text_free(&c->defaults);
     cli_text_free(&c->open_sizes);

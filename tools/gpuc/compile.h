@@ -29,6 +29,7 @@ typedef struct cli_compile {
     gpuc_build_report report;   /* set by cli_compile_run */
     bool imported;              /* the model is valid, and everything in it is supported */
     const gpuc_target **parsed; /* while it runs */
+    cli_text program;           /* the text of a model that is Relay */
     cli_text full_targets;      /* ", "-separated */
     cli_text defaults;          /* the same: inputs that have a default */
     cli_text open_sizes;        /* "x=N,3,H y=N": inputs with open dimensions */
@@ -37,6 +38,7 @@ typedef struct cli_compile {
 /* A context with the developer switches of the environment, which finds what plug-ins added to the runtime; that one
  * must outlive it. */
 GPUC_NODISCARD gpuc_status cli_ctx_create(cli_runtime *r, gpuc_ctx **out);
+bool cli_is_relay(const char *path); /* by its name: .rly, .relay */
 GPUC_NODISCARD gpuc_status cli_compile_run(gpuc_ctx *ctx, cli_compile *c);
 void cli_compile_deinit(cli_compile *c);
 /* Makes images of the inputs and outputs that the options name. Raises. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef GPUC_RELAY_PASS_INLINE_H
-#define GPUC_RELAY_PASS_INLINE_H
+#ifndef GPUC_RELAY_PASS_INLINE_PRIMITIVE_H
+#define GPUC_RELAY_PASS_INLINE_PRIMITIVE_H
 
 #include "relay_pass/util.h"
 
