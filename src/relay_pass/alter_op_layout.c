@@ -6,52 +6,26 @@
  * it meets the next one, both go. */
 #include <string.h>
 
+#include "relay_pass/layout.h"
 #include "relay_pass/pack.h"
 #include "relay_pass/util.h"
 #include "autoschedule/rules.h"
 
-enum { MAX_RANK = 10 };
-
-/* ---- Transpositions between [N, C, space] and [N, space, C] ---- */
-
-static int64_t to_last(int n, int i) /* the axis of [N, C, space] that is axis i of [N, space, C] */
-{
-    return i == 0 ? 0 : i == n - 1 ? 1 : i + 1;
-}
-
-static int64_t to_first(int n, int i)
-{
-    return i == 0 ? 0 : i == 1 ? n - 1 : i - 1;
-}
+enum { MAX_RANK = GPUC_RELAY_PASS_IMAGE_RANK };
 
 static gpuc_rexpr *channels_first(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
-    int64_t perm[MAX_RANK];
-    int n = gpuc_relay_tensor_type(e)->ndim;
-    for (int i = 0; i < n; i++) perm[i] = to_first(n, i);
-    return gpuc_relay_pass_transpose(ctx, e, perm);
-}
-
-/* The operand of a transposition to channels first; NULL: e is none. */
-static gpuc_rexpr *inside(gpuc_rexpr *e)
-{
-    if (!gpuc_relay_is_op(e, "transpose")) return NULL;
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    const gpuc_attr *axes = gpuc_attrs_find(c->attrs, "axes");
-    if (axes->n < 3 || axes->n > MAX_RANK) return NULL;
-    for (int i = 0; i < axes->n; i++)
-        if (axes->ints[i] != to_first(axes->n, i)) return NULL;
-    return c->args[0];
+    return gpuc_relay_pass_outside(ctx, true, e);
 }
 
 static gpuc_rexpr *channels_last(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
-    int64_t perm[MAX_RANK];
-    int n = gpuc_relay_tensor_type(e)->ndim;
-    gpuc_rexpr *in = inside(e);
-    if (in) return in;
-    for (int i = 0; i < n; i++) perm[i] = to_last(n, i);
-    return gpuc_relay_pass_transpose(ctx, e, perm);
+    return gpuc_relay_pass_into(ctx, true, e);
+}
+
+static gpuc_rexpr *inside(gpuc_rexpr *e)
+{
+    return gpuc_relay_pass_inside(true, e);
 }
 
 /* ---- Convolutions ---- */
@@ -61,12 +35,6 @@ typedef struct layouts {
     bool by_lanes;   /* the lanes of a subgroup run along channels, and each loads vectors */
     gpuc_map wanted; /* what a convolution after it would have to transpose */
 } layouts;
-
-static bool is_convolution(const gpuc_rexpr *e)
-{
-    return gpuc_relay_is_op(e, "nn.conv1d") || gpuc_relay_is_op(e, "nn.conv2d") ||
-           gpuc_relay_is_op(e, "nn.conv3d");
-}
 
 static bool is_winograd(const gpuc_rexpr *e)
 {
@@ -175,7 +143,7 @@ static gpuc_rexpr *convolution(gpuc_ctx *ctx, const layouts *l, const gpuc_rexpr
     const gpuc_rcall *c = gpuc_as_rcall(e);
     const gpuc_op *op = gpuc_relay_call_op(e);
     int64_t lanes = lanes_of(l), each = l->target->vector_bits / 32;
-    if (!is_convolution(e) || !gains(c, l, gpuc_map_get(&l->wanted, old) != NULL)) return NULL;
+    if (!gpuc_relay_pass_is_conv(e) || !gains(c, l, gpuc_map_get(&l->wanted, old) != NULL)) return NULL;
     int64_t channels;
     gpuc_expr_is_int(gpuc_relay_tensor_type(c->args[1])->dims[0], &channels);
     const gpuc_attrs *a = gpuc_attrs_string(ctx, c->attrs, "data_layout", "NHWC");
@@ -262,120 +230,6 @@ static gpuc_rexpr *blocked_product(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *
     return gpuc_relay_op(ctx, "nn.matmul", a, 2, args);
 }
 
-/* ---- Operators behind one ---- */
-
-/* An operand of an elementwise operator of rank n for channels last, if that moves no bytes; else NULL. */
-static gpuc_rexpr *operand(gpuc_ctx *ctx, gpuc_rexpr *e, int n)
-{
-    const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
-    gpuc_expr dims[MAX_RANK] = {0}, last[MAX_RANK];
-    int64_t size, wide = 0;
-    if (t->ndim == n && inside(e)) return inside(e);
-    if (t->ndim > n) return NULL;
-    for (int i = 0; i < n; i++) {
-        dims[i] = i < n - t->ndim ? gpuc_int(ctx, 1) : t->dims[i - (n - t->ndim)];
-        wide += i > 0 && !(gpuc_expr_is_int(dims[i], &size) && size == 1);
-    }
-    bool one_channel = gpuc_expr_is_int(dims[1], &size) && size == 1;
-    if (wide > 1 && !one_channel) return NULL;
-    for (int i = 0; i < n; i++) last[i] = dims[to_last(n, i)];
-    return gpuc_relay_pass_reshape(ctx, e, n, last);
-}
-
-static gpuc_rexpr *elementwise(gpuc_ctx *ctx, gpuc_rexpr *e)
-{
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    const gpuc_op *op = gpuc_relay_call_op(e);
-    int n = -1;
-    if (op->pattern > GPUC_FUSE_BROADCAST || gpuc_attrs_find(c->attrs, "axis")) return NULL;
-    for (int i = 0; i < c->n; i++)
-        if (inside(c->args[i]) && gpuc_relay_tensor_type(c->args[i])->ndim == gpuc_relay_tensor_type(e)->ndim)
-            n = gpuc_relay_tensor_type(e)->ndim;
-    if (n < 0) return NULL;
-    gpuc_rexpr **args = gpuc_new_array(ctx, gpuc_rexpr *, c->n);
-    for (int i = 0; i < c->n; i++)
-        if (!(args[i] = operand(ctx, c->args[i], n))) return NULL;
-    return channels_first(ctx, gpuc_relay_op(ctx, op->name, c->attrs, c->n, args));
-}
-
-static gpuc_rexpr *pool(gpuc_ctx *ctx, gpuc_rexpr *e)
-{
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    const gpuc_attr *layout = gpuc_attrs_find(c->attrs, "data_layout");
-    gpuc_rexpr *x = inside(c->args[0]);
-    if (!x || c->n != 1 || !layout || strcmp(layout->s, "NCHW")) return NULL;
-    return channels_first(ctx, gpuc_relay_op1(ctx, gpuc_relay_call_op(e)->name,
-                                              gpuc_attrs_string(ctx, c->attrs, "data_layout", "NHWC"), x));
-}
-
-/* A reduction of space. */
-static gpuc_rexpr *reduction(gpuc_ctx *ctx, gpuc_rexpr *e)
-{
-    static const char *const ops[] = {"sum", "mean", "max", "min", "prod"};
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    const gpuc_attr *axes = gpuc_attrs_find(c->attrs, "axis");
-    gpuc_rexpr *x = inside(c->args[0]);
-    int64_t last[MAX_RANK];
-    bool known = false;
-    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) known |= gpuc_relay_is_op(e, ops[i]);
-    if (!x || !known || axes->n == 0) return NULL;
-    int n = gpuc_relay_tensor_type(x)->ndim;
-    for (int i = 0; i < axes->n; i++) {
-        last[i] = (axes->ints[i] < 0 ? axes->ints[i] + n : axes->ints[i]) - 1;
-        if (last[i] < 1) return NULL;
-    }
-    gpuc_rexpr *y = gpuc_relay_op1(ctx, gpuc_relay_call_op(e)->name,
-                                   gpuc_attrs_ints(ctx, c->attrs, "axis", axes->n, last), x);
-    return gpuc_relay_tensor_type(y)->ndim < 3 ? y : channels_first(ctx, y);
-}
-
-static gpuc_rexpr *concatenation(gpuc_ctx *ctx, gpuc_rexpr *e)
-{
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    gpuc_rexpr **args = gpuc_new_array(ctx, gpuc_rexpr *, c->n);
-    int n = gpuc_relay_tensor_type(e)->ndim;
-    int64_t axis = gpuc_attrs_get_int(c->attrs, "axis", 0);
-    if (!gpuc_relay_is_op(e, "concatenate")) return NULL;
-    for (int i = 0; i < c->n; i++)
-        if (!(args[i] = inside(c->args[i]))) return NULL;
-    if (axis < 0) axis += n;
-    return channels_first(ctx, gpuc_relay_op(ctx, "concatenate",
-                                             gpuc_attrs_int(ctx, c->attrs, "axis", to_first(n, (int)axis)),
-                                             c->n, args));
-}
-
-static gpuc_rexpr *padded(gpuc_ctx *ctx, gpuc_rexpr *e)
-{
-    static const char *const names[] = {"pad_before", "pad_after"};
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    const gpuc_attrs *attrs = c->attrs;
-    gpuc_rexpr *x = inside(c->args[0]);
-    if (!x || !gpuc_relay_is_op(e, "nn.pad")) return NULL;
-    int n = gpuc_relay_tensor_type(x)->ndim;
-    for (int k = 0; k < 2; k++) {
-        const gpuc_attr *old = gpuc_attrs_find(attrs, names[k]);
-        gpuc_expr last[MAX_RANK];
-        if (old->n != n) return NULL;
-        for (int i = 0; i < n; i++) last[i] = gpuc_attr_size(ctx, old, to_last(n, i));
-        attrs = gpuc_attrs_sizes(ctx, attrs, names[k], n, last);
-    }
-    return channels_first(ctx, gpuc_relay_op1(ctx, "nn.pad", attrs, x));
-}
-
-/* [N, C, space] to [N, C, space of another shape]. */
-static gpuc_rexpr *reshaped(gpuc_ctx *ctx, gpuc_rexpr *e)
-{
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    const gpuc_tensor_type *to = gpuc_relay_tensor_type(e), *from;
-    gpuc_expr last[MAX_RANK];
-    gpuc_rexpr *x = inside(c->args[0]);
-    if (!x || !gpuc_relay_is_op(e, "reshape") || to->ndim < 3 || to->ndim > MAX_RANK) return NULL;
-    from = gpuc_relay_tensor_type(c->args[0]);
-    if (from->dims[0] != to->dims[0] || from->dims[1] != to->dims[1]) return NULL;
-    for (int i = 0; i < to->ndim; i++) last[i] = to->dims[to_last(to->ndim, i)];
-    return channels_first(ctx, gpuc_relay_pass_reshape(ctx, x, to->ndim, last));
-}
-
 /* ---- The pass ---- */
 
 /* Whether a transposition above it can be moved below it. */
@@ -395,7 +249,8 @@ static void find_wanted(gpuc_ctx *ctx, layouts *l, gpuc_rexpr *root)
         gpuc_rexpr *e = order.at[i];
         if (!gpuc_relay_call_op(e)) continue;
         const gpuc_rcall *c = gpuc_as_rcall(e);
-        bool is_wanted = gpuc_map_get(&l->wanted, e) != NULL, conv = is_convolution(e) || is_winograd(e);
+        bool is_wanted = gpuc_map_get(&l->wanted, e) != NULL,
+             conv = gpuc_relay_pass_is_conv(e) || is_winograd(e);
         if (is_winograd(e) ? gains_winograd(c, l) : conv && gains(c, l, is_wanted))
             gpuc_map_set(&l->wanted, c->args[0], e);
         if (conv || !is_wanted || !passes_on(e)) continue;
@@ -405,37 +260,16 @@ static void find_wanted(gpuc_ctx *ctx, layouts *l, gpuc_rexpr *root)
 
 static gpuc_rexpr *alter(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
-    static gpuc_rexpr *(*const sink[])(gpuc_ctx *, gpuc_rexpr *) = {elementwise,   pool,   reduction,
-                                                                    concatenation, padded, reshaped};
     if (!gpuc_relay_call_op(e) || gpuc_as_rcall(e)->n == 0 || e->type->kind != GPUC_RTYPE_TENSOR) return e;
     gpuc_rexpr *out = convolution(ctx, arg, old, e);
     if (!out) out = winograd(ctx, arg, e);
     if (!out) out = product(ctx, arg, e);
     if (!out) out = blocked_product(ctx, arg, e);
-    for (size_t i = 0; i < sizeof sink / sizeof sink[0] && !out; i++) out = sink[i](ctx, e);
+    if (!out) out = gpuc_relay_pass_sink(ctx, true, e);
     if (!out) return e;
     gpuc_rexpr *made = inside(out) ? inside(out) : out;
     gpuc_relay_with_source(ctx, made, e->source);
     return out;
-}
-
-/* A transposition that moves no bytes. */
-static gpuc_rexpr *tidy(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
-{
-    (void)old;
-    (void)arg;
-    if (!gpuc_relay_is_op(e, "transpose")) return e;
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    const gpuc_attr *axes = gpuc_attrs_find(c->attrs, "axes");
-    const gpuc_tensor_type *t = gpuc_relay_tensor_type(c->args[0]), *to = gpuc_relay_tensor_type(e);
-    int64_t before = -1, size;
-    for (int i = 0; i < axes->n; i++) {
-        int64_t axis = axes->ints[i] < 0 ? axes->ints[i] + t->ndim : axes->ints[i];
-        if (gpuc_expr_is_int(t->dims[axis], &size) && size == 1) continue;
-        if (axis < before) return e;
-        before = axis;
-    }
-    return axes->n ? gpuc_relay_pass_reshape(ctx, c->args[0], to->ndim, to->dims) : e;
 }
 
 void gpuc_relay_pass_alter_op_layout(gpuc_relay_pass_ctx *p)
@@ -448,5 +282,5 @@ void gpuc_relay_pass_alter_op_layout(gpuc_relay_pass_ctx *p)
     const gpuc_map *functions = &p->module->functions.map;
     for (uint32_t i = 0; i < functions->count; i++) find_wanted(p->ctx, &l, functions->entries[i].value);
     gpuc_relay_pass_rewrite_module(p, alter, &l);
-    gpuc_relay_pass_rewrite_module(p, tidy, NULL);
+    gpuc_relay_pass_tidy_transposes(p);
 }

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Computes operators on images in the layouts that the option `layouts` asks for, "nn.conv2d=NHWC, nn.max_pool2d=NCHW"; a
+ * second layout, "NHWC OIHW", is that of weights, of which there is one. What is behind them follows. */
+#include <string.h>
+
+#include "relay_pass/layout.h"
+
+typedef struct converter {
+    gpuc_ctx *ctx;
+    gpuc_strmap wanted; /* operator -> "NCHW" or "NHWC" */
+    bool sinks[2];      /* some are computed with channels first, last */
+} converter;
+
+/* Takes the next word of the text. */
+static const char *word(converter *k, const char **at)
+{
+    *at += strspn(*at, " ");
+    size_t n = strcspn(*at, " ,=");
+    const char *out = gpuc_ctx_printf(k->ctx, "%.*s", (int)n, *at);
+    *at += n;
+    *at += strspn(*at, " ");
+    return out;
+}
+
+/* Whether the layout is an attribute of the row: other rows take the name of their only one. */
+static bool has_layouts(const gpuc_op *op)
+{
+    for (const gpuc_attr_spec *a = op->attrs; a && a->name; a++)
+        if (!strcmp(a->name, "data_layout") && !a->take) return true;
+    return false;
+}
+
+static void want(converter *k, const char *name, const char *layout, const char *weights)
+{
+    const gpuc_op *op = gpuc_op_lookup(k->ctx, name);
+    if (!op) gpuc_raise(k->ctx, GPUC_INVALID_ARGUMENT, "convert_layout: there is no operator '%s'", name);
+    if (!has_layouts(op))
+        gpuc_raise(k->ctx, GPUC_INVALID_ARGUMENT, "convert_layout: %s has one layout only", name);
+    if (strcmp(layout, "NCHW") && strcmp(layout, "NHWC") && strcmp(layout, "default"))
+        gpuc_raise(k->ctx, GPUC_INVALID_ARGUMENT,
+                   "convert_layout: the layout of %s is '%s'; known are NCHW, NHWC and default", name,
+                   layout);
+    if (*weights && strcmp(weights, "OIHW") && strcmp(weights, "default"))
+        gpuc_raise(k->ctx, GPUC_INVALID_ARGUMENT,
+                   "convert_layout: the layout of weights of %s is '%s'; known are OIHW and default", name,
+                   weights);
+    if (!strcmp(layout, "default")) return;
+    gpuc_strmap_set(&k->wanted, op->name, gpuc_ctx_strdup(k->ctx, layout));
+    k->sinks[!strcmp(layout, "NHWC")] = true;
+}
+
+static void read_layouts(converter *k, const char *text)
+{
+    for (const char *at = text; *at;) {
+        const char *name = word(k, &at);
+        if (*at != '=')
+            gpuc_raise(k->ctx, GPUC_INVALID_ARGUMENT,
+                       "convert_layout: layouts are written as in \"nn.conv2d=NHWC, nn.max_pool2d=NHWC\", "
+                       "not \"%s\"",
+                       text);
+        at++;
+        const char *layout = word(k, &at), *weights = word(k, &at);
+        if (*at && *at != ',')
+            gpuc_raise(k->ctx, GPUC_INVALID_ARGUMENT, "convert_layout: a ',' is expected before \"%s\"", at);
+        at += *at == ',';
+        want(k, name, layout, weights);
+    }
+}
+
+/* The operator itself; NULL: it is as it should be. */
+static gpuc_rexpr *converted(converter *k, gpuc_rexpr *e)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const char *name = gpuc_relay_call_op(e)->name, *layout = gpuc_strmap_get(&k->wanted, name);
+    const char *kernel = gpuc_attrs_get_string(c->attrs, "kernel_layout", "OIHW");
+    if (!layout || !strcmp(layout, gpuc_attrs_get_string(c->attrs, "data_layout", ""))) return NULL;
+    int ndim = gpuc_relay_tensor_type(c->args[0])->ndim;
+    if (gpuc_relay_pass_channel_of(c) < 0 || ndim > GPUC_RELAY_PASS_IMAGE_RANK || strcmp(kernel, "OIHW"))
+        return NULL;
+    bool last = !strcmp(layout, "NHWC");
+    gpuc_rexpr **args = gpuc_ctx_memdup(k->ctx, c->args, sizeof *args * (size_t)c->n);
+    args[0] = gpuc_relay_pass_into(k->ctx, last, args[0]);
+    const gpuc_attrs *attrs = gpuc_attrs_string(k->ctx, c->attrs, "data_layout", layout);
+    return gpuc_relay_pass_outside(k->ctx, last, gpuc_relay_op(k->ctx, name, attrs, c->n, args));
+}
+
+static gpuc_rexpr *convert(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
+{
+    (void)old;
+    converter *k = arg;
+    if (!gpuc_relay_call_op(e) || gpuc_as_rcall(e)->n == 0 || e->type->kind != GPUC_RTYPE_TENSOR) return e;
+    gpuc_rexpr *out = converted(k, e);
+    bool stays = gpuc_strmap_has(&k->wanted, gpuc_relay_call_op(e)->name);
+    for (int last = 0; last < 2 && !stays; last++)
+        if (!out && k->sinks[last]) out = gpuc_relay_pass_sink(ctx, last, e);
+    return out ? out : e;
+}
+
+void gpuc_relay_pass_convert_layout(gpuc_relay_pass_ctx *p)
+{
+    converter k = {.ctx = p->ctx};
+    gpuc_strmap_init(&k.wanted, p->ctx);
+    read_layouts(&k, gpuc_attrs_get_string(p->options, "layouts", ""));
+    gpuc_relay_pass_rewrite_module(p, convert, &k);
+    gpuc_relay_pass_tidy_transposes(p);
+}
