@@ -107,21 +107,23 @@ static void print_kernel(gpuc_clike *p)
     gpuc_put(p, "    return 0;\n}\n");
 }
 
-/* Outlined bodies stand before the function that passes them on. */
-static const char *assemble(gpuc_clike *p, const gpuc_c_emit *emit, size_t *out_size)
+static char *append(char *to, const char *text, size_t n)
 {
-    size_t size = 0;
-    for (size_t i = 0; i < emit->functions.count; i++) size += strlen(emit->functions.at[i]);
+    memcpy(to, text, n);
+    return to + n;
+}
+
+/* Outlined bodies stand before the function that passes them on, behind the prototypes of what both call. */
+static const char *assemble(gpuc_clike *p, const gpuc_c_emit *emit, size_t prototypes, size_t *out_size)
+{
     size_t main_size;
     const char *main_text = gpuc_clike_finish(p, &main_size);
-    char *text = gpuc_ctx_alloc(p->ctx, size + main_size + 1), *to = text;
-    for (size_t i = 0; i < emit->functions.count; i++) {
-        size_t n = strlen(emit->functions.at[i]);
-        memcpy(to, emit->functions.at[i], n);
-        to += n;
-    }
-    memcpy(to, main_text, main_size + 1);
-    *out_size = size + main_size;
+    *out_size = main_size;
+    for (size_t i = 0; i < emit->functions.count; i++) *out_size += strlen(emit->functions.at[i]);
+    char *text = gpuc_ctx_alloc(p->ctx, *out_size + 1), *to = append(text, main_text, prototypes);
+    for (size_t i = 0; i < emit->functions.count; i++)
+        to = append(to, emit->functions.at[i], strlen(emit->functions.at[i]));
+    append(to, main_text + prototypes, main_size - prototypes + 1);
     return text;
 }
 
@@ -142,8 +144,9 @@ static void emit_kernel(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func
     gpuc_clike_init(p, ctx, &gpuc_c_lang, t, f);
     p->user = &emit;
     print_externs(p);
+    size_t prototypes = p->out.size;
     print_kernel(p);
-    out->bytes = assemble(p, &emit, &out->size);
+    out->bytes = assemble(p, &emit, prototypes, &out->size);
 }
 
 /* ---- Files ----------------------------------------------------------------------------------------- */

@@ -133,8 +133,9 @@ static void write_all(writer *w)
             continue;
         }
         if (f->next++) gpuc_buf_str(&w->out, ", ");
-        const gpuc_relay_value *part = v->at.fields[f->list ? 0 : f->next - 1];
-        if (f->list) f->v = v->at.fields[1];
+        gpuc_relay_value *const *fields = v->at.fields;
+        const gpuc_relay_value *part = fields[f->list ? 0 : f->next - 1];
+        if (f->list) f->v = fields[1];
         check_size(w, part);
         begin(w, part);
     }

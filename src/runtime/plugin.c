@@ -92,7 +92,7 @@ static gpuc_status initialise(gpuc_runtime *rt, gpuc_plugin *p, plugin_init init
 
 static gpuc_status load(gpuc_runtime *rt, const char *path)
 {
-    void *handle;
+    void *handle = NULL;
     plugin_init init;
     if (!*path) return gpuc_fail(GPUC_INVALID_ARGUMENT, "the path is empty");
     GPUC_TRY(open_library(rt, path, &handle));
@@ -100,7 +100,7 @@ static gpuc_status load(gpuc_runtime *rt, const char *path)
     gpuc_status status = check_one_copy(handle);
     if (!status && !init)
         status = gpuc_fail(GPUC_INVALID_DATA, "it exports no function gpuc_plugin_init (gpuc/plugin.h)");
-    gpuc_plugin *p;
+    gpuc_plugin *p = NULL;
     if (!status) status = keep(rt, handle, &p);
     if (!status) return initialise(rt, p, init);
     dlclose(handle);

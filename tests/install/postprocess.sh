@@ -45,7 +45,13 @@ cmp -s "$work/sr/frame_0020.png" "$work/sr/frame_0040.png" && fail "the picture 
 image=rgba8,range=255
 run "$gpuc" build "$models/fast_style/model.onnx" -t vulkan/llvmpipe -t vulkan -t c --input-image input=$image \
     --output-image output=$image -o "$work/style.gpuc"
-run "$app" --style "$work/style.gpuc" --frames 5 --reference --best-practices --out "$work/style"
+style="$app --style $work/style.gpuc" checks=--best-practices
+if ! $style --frames 5 --reference $checks --out "$work/style" >"$work/out" 2>&1; then
+    grep -q 'does not know this version' "$work/out" || fail "$(cat "$work/out")"
+    echo "skipped: best practices, as $(tail -n 1 "$work/out")"
+    checks=--validate
+    run $style --frames 5 --reference $checks --out "$work/style"
+fi
 for words in '^5 frames' "$none" '^frame 4: at most [01] of 255' '^0 messages'; do says "$words"; done
 
 # In a window, where there can be one.
@@ -54,8 +60,7 @@ if command -v Xvfb >/dev/null && pkg-config --exists sdl2; then
     server=$!
     trap 'kill $server; rm -rf "$work"' EXIT
     for _ in 1 2 3 4 5 6 7 8 9 10; do [ -s "$work/display" ] || sleep 1; done
-    run env DISPLAY=":$(cat "$work/display")" SDL_VIDEODRIVER=x11 "$app" --style "$work/style.gpuc" --window --frames 6 \
-        --best-practices
+    run env DISPLAY=":$(cat "$work/display")" SDL_VIDEODRIVER=x11 $style --window --frames 6 $checks
     for words in '^6 frames' "$none" '^0 messages'; do says "$words"; done
 fi
 
