@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Passes over Relay programs, by name: those of builds, and more (docs/relay.md has the table). */
+/* Passes over Relay programs, by name: those of builds, and more (docs/relay.md; `gpuc opt --list` prints them). */
 #ifndef GPUC_RELAY_PASS_H
 #define GPUC_RELAY_PASS_H
 

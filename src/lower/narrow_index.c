@@ -11,6 +11,7 @@ typedef struct narrower {
     gpuc_map buffers;  /* parameters whose shape names such variables */
     gpuc_map symbolic; /* variables without constant bounds */
     bool assume;       /* symbolic index expressions fit */
+    int64_t room;      /* and so do those that have this much added to them, or taken from them */
     bool wraps;        /* int32 that overflows wraps around */
     bool has_long;     /* the target has 64-bit integers; else scalars are passed as int32, or not at all */
 } narrower;
@@ -30,23 +31,20 @@ static bool not_symbolic(gpuc_expr e, void *arg)
     return e->kind != GPUC_EXPR_VAR || !gpuc_map_has(&((narrower *)arg)->symbolic, e);
 }
 
-/* Indices of threads and tiles may exceed the last element by less than this. */
-enum { ROUNDED_UP = 1 << 24 };
-
 /* A sum that no index is: of extents of launches, which are rounded up to what a device starts at most. */
-static bool is_beyond_indices(gpuc_expr e)
+static bool is_beyond_indices(const narrower *t, gpuc_expr e)
 {
     int64_t c;
     if (e->kind != GPUC_EXPR_OP) return false;
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     return (n->op == GPUC_TIR_ADD || n->op == GPUC_TIR_SUB) && gpuc_expr_is_int(n->a[1], &c) &&
-           (c >= ROUNDED_UP || c <= -ROUNDED_UP);
+           (c > t->room || c < -t->room);
 }
 
 static bool fits(narrower *t, gpuc_expr e)
 {
     /* Symbolic indices are assumed to fit first: their bounds take long to compute and are rarely known. */
-    if (t->assume && e->flags & GPUC_TIR_IS_INDEX && !is_beyond_indices(e) &&
+    if (t->assume && e->flags & GPUC_TIR_IS_INDEX && !is_beyond_indices(t, e) &&
         !gpuc_tir_visit(t->m.ctx, e, not_symbolic, t))
         return true;
     gpuc_bounds b = gpuc_arith_analyzer_bounds(t->a, e);
@@ -304,21 +302,24 @@ static gpuc_stmt narrow_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
 /* ---- Kernels
  * -------------------------------------------------------------------------------------------------- */
 
-/* Whether the target's limits keep every index below 2^31. */
-static bool buffers_are_small(const gpuc_target *target, const gpuc_tir_func *f)
+/* Indices of threads and tiles may exceed the last element by less than this. What no limit says more of leaves MAX_ROOM. */
+enum { ROUNDED_UP = 1 << 24, MAX_ROOM = 1 << 30 };
+
+/* What the target's limits leave of 2^31 above every index; less than ROUNDED_UP: they do not keep indices below it. */
+static int64_t room_above(const gpuc_target *target, const gpuc_tir_func *f)
 {
-    int64_t count;
-    if (!target->int64) return true; /* nothing else can be done; larger ones are refused before the launch */
+    int64_t most = 0, count;
     for (int i = 0; i < f->num_buffers; i++) {
         const gpuc_tir_buffer *b = f->buffers[i];
-        if (gpuc_lower_const_size(b, &count)) {
-            if (count > INT32_MAX) return false;
-            continue;
+        if (!gpuc_lower_const_size(b, &count)) {
+            count = target->max_buffer_range / (int64_t)gpuc_dtype_bytes(b->dtype);
+            if (count == 0) count = INT32_MAX;
+        } else if (count <= INT32_MAX) {
+            count = 0; /* its indices have bounds */
         }
-        int64_t range = target->max_buffer_range / (int64_t)gpuc_dtype_bytes(b->dtype);
-        if (range == 0 || range > INT32_MAX - ROUNDED_UP) return false;
+        if (count > most) most = count;
     }
-    return true;
+    return most < MAX_ROOM ? MAX_ROOM : INT32_MAX - most;
 }
 
 static bool has_symbols(const gpuc_tir_func *f)
@@ -372,8 +373,10 @@ static void narrow_params(narrower *t, gpuc_tir_func *f)
 gpuc_tir_func *gpuc_lower_narrow_index(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     gpuc_ctx *ctx = p->ctx;
-    narrower t = {.a = gpuc_lower_analyzer(ctx, f), .assume = buffers_are_small(p->target, f)};
+    narrower t = {.a = gpuc_lower_analyzer(ctx, f), .room = room_above(p->target, f)};
     t.has_long = p->target->int64;
+    t.assume = t.room >= ROUNDED_UP || !t.has_long; /* without: larger ones are refused before the launch */
+    if (t.room < ROUNDED_UP) t.room = ROUNDED_UP;
     t.wraps = p->target->language->wraps;
     if (!t.assume && has_symbols(f)) return f;
     gpuc_tir_mapper_init(&t.m, ctx, narrow_expr, narrow_stmt);

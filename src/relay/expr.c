@@ -65,8 +65,11 @@ gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs 
     gpuc_relay_need(ctx, "a call", "callee", callee);
     gpuc_relay_need_list(ctx, gpuc_relay_get_name(callee) ? gpuc_relay_get_name(callee) : "a call",
                          "argument", n, args);
-    if (attrs && attrs->count && callee->kind != GPUC_REXPR_OP)
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the call of %s has attributes: only those of operators have",
+    bool kernel = callee->kind == GPUC_REXPR_FUNCTION &&
+                  gpuc_attrs_get_int(gpuc_as_rfunction(callee)->attrs, "primitive", 0);
+    if (attrs && attrs->count && callee->kind != GPUC_REXPR_OP && !kernel)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                   "the call of %s has attributes: only those of operators and primitive functions have",
                    gpuc_relay_describe(ctx, callee));
     gpuc_rcall *c = MAKE(ctx, GPUC_REXPR_CALL, gpuc_rcall);
     c->callee = callee;
