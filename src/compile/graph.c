@@ -8,7 +8,7 @@
 #include "abi/scope.h"
 #include "base/size.h"
 #include "compile/image.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 typedef struct builder {
     gpuc_graph *g;

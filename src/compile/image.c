@@ -5,7 +5,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 gpuc_image_format gpuc_image_of(const gpuc_strmap *images, const char *name)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "compile/image.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 #include "tir/tir.h"
 
 /* Of an image whose size is open: positions of resizing then fit 32 bits, for networks of up to 16 thousand rows and

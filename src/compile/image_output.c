@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "compile/image.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 typedef struct conversion {
     gpuc_ctx *ctx;

@@ -8,7 +8,7 @@
 
 #include "codegen/codegen.h"
 #include "relay/relay.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 #include "autoschedule/knobs.h"
 
 typedef struct gpuc_lowered_kernel {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators on quantised numbers, x = (q - zero point) * scale: which operator on real numbers each stands for. Their
- * rows have no definition; a pass writes them as that operator (relay_pass/quantized.c). */
+ * rows have no definition; a pass writes them as that operator (relay_pass/common/quantized.c). */
 #ifndef GPUC_OP_QUANTIZED_H
 #define GPUC_OP_QUANTIZED_H
 

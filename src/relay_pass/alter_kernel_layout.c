@@ -2,8 +2,8 @@
 /* Constant weights in the layout that the target's kernels load best. */
 #include <string.h>
 
-#include "relay_pass/pack.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/pack.h"
+#include "relay_pass/common/util.h"
 
 /* [O, I, kernel] -> [I, kernel, O] where invocations hold several output channels and load them as a vector.
  */

@@ -6,9 +6,9 @@
  * it meets the next one, both go. */
 #include <string.h>
 
-#include "relay_pass/layout.h"
-#include "relay_pass/pack.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/layout.h"
+#include "relay_pass/common/pack.h"
+#include "relay_pass/common/util.h"
 #include "autoschedule/rules.h"
 
 enum { MAX_RANK = GPUC_RELAY_PASS_IMAGE_RANK };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Gives each elementwise operator a cast to a wider type of its own: it is computed where it is used, and the narrow tensor
  * is what is stored and read. */
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 static bool widens(const gpuc_rexpr *e)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes operators that are others in a special shape as those: a bias is an addition that broadcasts. */
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 static gpuc_rexpr *canonicalize(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {

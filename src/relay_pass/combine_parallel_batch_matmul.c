@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches of products with the same left operands become one with the columns of all. */
-#include "relay_pass/combine.h"
+#include "relay_pass/common/combine.h"
 
 static bool sides_of(const gpuc_rexpr *e, gpuc_relay_sides *out)
 {

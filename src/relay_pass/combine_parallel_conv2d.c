@@ -2,8 +2,8 @@
 /* Convolutions over the same data become one with the output channels of all, as in blocks of Inception. */
 #include <string.h>
 
-#include "relay_pass/combine.h"
-#include "relay_pass/layout.h"
+#include "relay_pass/common/combine.h"
+#include "relay_pass/common/layout.h"
 
 static bool sides_of(const gpuc_rexpr *e, gpuc_relay_sides *out)
 {

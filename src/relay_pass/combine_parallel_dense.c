@@ -3,7 +3,7 @@
  * values. */
 #include <string.h>
 
-#include "relay_pass/combine.h"
+#include "relay_pass/common/combine.h"
 
 static bool sides_of(const gpuc_rexpr *e, gpuc_relay_sides *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Removes the kernel of a concatenation whose operands nothing else reads: the functions that compute them
  * store directly into their places in the result. */
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 /* Places start at multiples of this, so that vectors that were aligned stay aligned. */
 enum { PLACE_MULTIPLE = 4 };

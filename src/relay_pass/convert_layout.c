@@ -3,7 +3,7 @@
  * second layout, "NHWC OIHW", is that of weights, of which there is one. What is behind them follows. */
 #include <string.h>
 
-#include "relay_pass/layout.h"
+#include "relay_pass/common/layout.h"
 
 typedef struct converter {
     gpuc_ctx *ctx;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies outputs that no operator computes (inputs, constants), so that each output is written. */
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 static gpuc_rexpr *computed(gpuc_relay_pass_ctx *p, gpuc_rexpr *e)
 {

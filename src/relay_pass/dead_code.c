@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "relay/infer.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 /* Variables of lets and their values, of those that the walk came to. */
 static gpuc_rexpr *live_part(const gpuc_rexpr *e, int i, void *arg)

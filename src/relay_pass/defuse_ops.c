@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts the bodies of primitive functions where they are called: what fuse_ops made is undone. */
-#include "relay_pass/inline_primitive.h"
+#include "relay_pass/common/inline_primitive.h"
 
 static bool always(gpuc_ctx *ctx, const gpuc_rfunction *f)
 {

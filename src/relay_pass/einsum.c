@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "op/contraction.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 #include "target/constants.h"
 
 /* A tensor whose dimensions have labels, each another one. */

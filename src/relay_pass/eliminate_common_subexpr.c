@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "relay/scope_tree.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 enum { SMALL_CONSTANT = 256 }; /* bytes */
 

@@ -4,7 +4,7 @@
  * exact. Softmax is one kernel, whose time is not in its exponentials. */
 #include <string.h>
 
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 static const struct {
     const char *op, *fast;

@@ -3,8 +3,8 @@
  * frameworks without it write it. Phase r of x is x[i * b + r]; output i * b + r sums x[i * b + r + k * d * b]. */
 #include <string.h>
 
-#include "relay_pass/layout.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/layout.h"
+#include "relay_pass/common/util.h"
 
 typedef struct atrous {
     const gpuc_rcall *out, *conv, *in; /* batch_to_space_nd of conv of space_to_batch_nd */

@@ -3,7 +3,7 @@
  * vectors. Elementwise operators behind it move in front of the reshape back, so that they still fuse. */
 #include <string.h>
 
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 typedef struct flattener {
     gpuc_map uses;

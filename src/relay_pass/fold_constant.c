@@ -3,7 +3,7 @@
  * are freed at their last use. */
 #include <string.h>
 
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 typedef struct folder {
     gpuc_relay_pass_ctx *p;

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "relay_pass/layout.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/layout.h"
+#include "relay_pass/common/util.h"
 
 enum { MAX_SPACE = GPUC_OP_MAX_DIMS };
 

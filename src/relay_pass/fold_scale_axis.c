@@ -3,7 +3,7 @@
  * constants behind it are gathered into one addition. Exact but for rounding. */
 #include <string.h>
 
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 /* A constant, or one multiplied by this pass. */
 static bool is_weight(const gpuc_rexpr *e)

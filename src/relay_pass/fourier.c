@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 #include "target/constants.h"
 
 enum { MAX_LEVELS = 4, MAX_RANK = 8 };

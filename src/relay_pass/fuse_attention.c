@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "autoschedule/rules.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 enum { MAX_DIMS = 16 };
 

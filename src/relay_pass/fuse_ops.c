@@ -4,7 +4,7 @@
  * section 4.4; the rules are TVM's, but for that of rows). */
 #include <string.h>
 
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 #include "autoschedule/rules.h"
 
 enum { MAX_NODES_IN_GROUP = 128 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "relay/infer.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 typedef struct inliner {
     gpuc_relay_pass_ctx *p;

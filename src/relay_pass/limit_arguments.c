@@ -2,7 +2,7 @@
 /* Cuts calls that read more buffers, or larger weights, than one kernel can bind. */
 #include <string.h>
 
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 static gpuc_rexpr *concat(gpuc_ctx *ctx, const gpuc_attrs *attrs, int max, int n, gpuc_rexpr *const *parts)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Takes reshapes that became primitive functions of their own out of them: they give bytes another shape, and need no
  * kernel. */
-#include "relay_pass/inline_primitive.h"
+#include "relay_pass/common/inline_primitive.h"
 
 static bool only_reshapes(gpuc_ctx *ctx, const gpuc_rfunction *f)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "relay/infer.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 static void add(gpuc_relay_pass_ctx *p, const char *name, gpuc_strmap *live)
 {

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "relay/infer.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 enum { MODULE = GPUC_RELAY_PASS_MODULE, GRAPH = GPUC_RELAY_PASS_GRAPH, TARGET = GPUC_RELAY_PASS_TARGET };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Copies inputs, constants and outputs of kernels that have more tensors than the target has buffers. Tensors
  * beyond that number share a binding, so they must lie in one buffer, that of intermediate results. */
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 static bool has_too_many(const gpuc_relay_pass_ctx *p, const gpuc_rexpr *e)
 {

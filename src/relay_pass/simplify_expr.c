@@ -2,7 +2,7 @@
 /* Drops operators that change nothing, and replaces others by cheaper ones. */
 #include <string.h>
 
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 #include "tir/tir.h"
 
 static bool all_equal(const gpuc_attr *a, int64_t value)

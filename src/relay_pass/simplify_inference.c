@@ -3,7 +3,7 @@
  * are at inference. */
 #include <string.h>
 
-#include "relay_pass/quantized.h"
+#include "relay_pass/common/quantized.h"
 
 /* A per-channel vector, shaped to broadcast along axis of a tensor of rank ndim. */
 static gpuc_rexpr *per_channel(gpuc_ctx *ctx, gpuc_rexpr *v, int ndim, int64_t axis)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts values in the place of the variables of lets, so that a program without branches is a graph. */
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 typedef struct graph {
     gpuc_map value_of; /* variable of a let -> its value before */

@@ -7,7 +7,7 @@
 
 #include "base/element.h"
 #include "relay/infer.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 /* Products gain. Those of `follow` neither lose range nor sum up much: one that is not listed stays as it is, as do those
  * that are far larger than what they get (exp, power), or sums (softmax, mean, norms). As in TVM. */

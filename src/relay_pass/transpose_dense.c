@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stores constant weights of dense operators as [..., K, N], in which rows of the result are computed. */
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 /* A constant weight is stored the way in which rows of the result are computed: [..., K, N]. */
 static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)

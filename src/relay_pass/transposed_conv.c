@@ -3,7 +3,7 @@
  * each with a part of the window: that is a convolution with s times the channels and a window of ceil(k /
  * s), whose channels then go to their places (sub-pixel convolution, Shi et al. 2016). Nothing is multiplied
  * by the zeros between inputs, and all that is known of convolutions serves it. */
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 enum { MAX_RANK = 3 };
 

@@ -5,7 +5,7 @@
  * of float16 takes a third of the time on pocl and a sixteenth on llvmpipe. Inputs and outputs keep their
  * types, casts of the model still round, and weights take twice the memory. (ONNX Runtime does the same on
  * CPUs.) --disable-pass widen_floats rounds the result of every operator. */
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 #include "base/element.h"
 
 static bool is_narrow(const gpuc_rtype *t)

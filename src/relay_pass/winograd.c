@@ -6,7 +6,7 @@
  * has them, and an infinity stays in its window instead of its tile. */
 #include <string.h>
 
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 #include "autoschedule/rules.h"
 
 enum { MAX_RANK = 3, WINDOW = 3 };

@@ -2,7 +2,7 @@
 /* alter_op_layout: channels go last where that pays, transpositions meet and go, values stay.
  * alter_kernel_layout: recurrent weights are packed where a core, or a subgroup on one, reads them in each step. */
 #include "pass_test.h"
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 #define TARGET "c -vector_bits=256"
 #define LANES "vulkan/llvmpipe"

@@ -67,4 +67,14 @@ static inline gpuc_status run_with(gpuc_ctx *c, gpuc_tir_func *f, gpuc_stmt body
     return gpuc_ev_run(c, f, args, NULL, check);
 }
 
+/* The message has both texts. */
+static inline void expect_failure(gpuc_status s, const char *a, const char *b)
+{
+    assert_non_null(s);
+    const char *text = gpuc_status_message(s);
+    if (!strstr(text, a) || !strstr(text, b))
+        fail_msg("the message is '%s', without '%s' and '%s'", text, a, b);
+    gpuc_status_release(s);
+}
+
 #endif

@@ -23,15 +23,6 @@ static gpuc_tir_func kernel(gpuc_ctx *c, gpuc_expr bx, int groups, gpuc_expr tx,
     return (gpuc_tir_func){.stage = GPUC_TIR_STAGE_TARGET, .num_threads = 2, .threads = t};
 }
 
-static void expect_failure(gpuc_status s, const char *a, const char *b)
-{
-    assert_non_null(s);
-    const char *text = gpuc_status_message(s);
-    if (!strstr(text, a) || !strstr(text, b))
-        fail_msg("the message is '%s', without '%s' and '%s'", text, a, b);
-    gpuc_status_release(s);
-}
-
 /* bx * 64 + tx under a guard, in loop form and in kernel form. */
 static void guarded_copy(gpuc_ctx *c, void *arg)
 {

@@ -237,6 +237,28 @@ static void lazy_vectors_body(gpuc_ctx *c, void *arg)
     }
 }
 
+/* Vectors that leave a dimension, though not the buffer: at its end, and at its beginning. */
+static void wide_vectors_body(gpuc_ctx *c, void *arg)
+{
+    static float out[36];
+    (void)arg;
+    gpuc_expr shape[] = {I(c, 3), I(c, 12)};
+    gpuc_tir_buffer *b = gpuc_tir_buffer_make(c, "O", GPUC_FLOAT32, 2, shape, 0);
+    gpuc_expr value = gpuc_tir_broadcast(c, gpuc_imm(c, GPUC_FLOAT32, 1), 4),
+              row = gpuc_tir_broadcast(c, I(c, 1), 4);
+    static const int start[] = {0, 3, 9, 2}, step[] = {1, -1, 1, -1};
+    for (int k = 0; k < 4; k++) {
+        gpuc_tir_func f = {0};
+        gpuc_expr index[] = {row, gpuc_tir_ramp(c, I(c, start[k]), I(c, step[k]), 4)};
+        gpuc_status status = run_with(c, &f, gpuc_tir_store(c, b, 2, index, value), 1,
+                                      (gpuc_tir_buffer *[]){b}, (void *[]){out}, true);
+        if (k < 2)
+            assert_null(status);
+        else
+            expect_failure(status, "'O'", k == 2 ? "12" : "-1");
+    }
+}
+
 static void test_ops(void **state)
 {
     (void)state;
@@ -257,6 +279,11 @@ static void test_reinterpret(void **state)
     (void)state;
     with_context(reinterpret_body, NULL);
 }
+static void test_wide_vectors(void **state)
+{
+    (void)state;
+    with_context(wide_vectors_body, NULL);
+}
 static void test_lazy_vectors(void **state)
 {
     (void)state;
@@ -271,9 +298,10 @@ static void test_vectors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ops),     cmocka_unit_test(test_casts),
-        cmocka_unit_test(test_halves),  cmocka_unit_test(test_reinterpret),
-        cmocka_unit_test(test_vectors), cmocka_unit_test(test_lazy_vectors),
+        cmocka_unit_test(test_ops),          cmocka_unit_test(test_casts),
+        cmocka_unit_test(test_halves),       cmocka_unit_test(test_reinterpret),
+        cmocka_unit_test(test_vectors),      cmocka_unit_test(test_lazy_vectors),
+        cmocka_unit_test(test_wide_vectors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Builds the reshapes and transpositions that pack weights into the order in which schedules read them. */
-#include "relay_pass/pack.h"
+#include "relay_pass/common/pack.h"
 
 #include <string.h>
 
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 enum { MAX_RANK = 10 };
 

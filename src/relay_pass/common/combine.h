@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One product of several over the same data. */
-#ifndef GPUC_RELAY_PASS_COMBINE_H
-#define GPUC_RELAY_PASS_COMBINE_H
+#ifndef GPUC_RELAY_PASS_COMMON_COMBINE_H
+#define GPUC_RELAY_PASS_COMMON_COMBINE_H
 
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 /* Where weights of calls are put side by side, and their results then lie: dimensions. */
 typedef struct gpuc_relay_sides {

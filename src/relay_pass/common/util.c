@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Has what graph passes share: counted uses, type checks against the target, casts, transpositions,
  * reshapes. */
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 #include "relay/infer.h"
 
 bool gpuc_relay_pass_is_generic(const gpuc_rtype *t)

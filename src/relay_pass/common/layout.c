@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Has what passes over layouts share: transpositions of channels, and how they sink. */
-#include "relay_pass/layout.h"
+#include "relay_pass/common/layout.h"
 
 #include <string.h>
 

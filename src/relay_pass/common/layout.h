@@ -2,10 +2,10 @@
 /* Where operators on images have their channels, and how they get them elsewhere: computed with the channels last where the
  * program has them first (or the other way round), each is a transposition, the operator, and a transposition back, which
  * sinks below the operators behind it: where it meets the next one, both go. `last` says where they are computed. */
-#ifndef GPUC_RELAY_PASS_LAYOUT_H
-#define GPUC_RELAY_PASS_LAYOUT_H
+#ifndef GPUC_RELAY_PASS_COMMON_LAYOUT_H
+#define GPUC_RELAY_PASS_COMMON_LAYOUT_H
 
-#include "relay_pass/util.h"
+#include "relay_pass/common/util.h"
 
 enum { GPUC_RELAY_PASS_IMAGE_RANK = 10 }; /* of what sinks, at most */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Weights in the order in which a schedule reads them. Blocks of channels that there are only in part are
  * filled up with zeros. */
-#ifndef GPUC_RELAY_PASS_PACK_H
-#define GPUC_RELAY_PASS_PACK_H
+#ifndef GPUC_RELAY_PASS_COMMON_PACK_H
+#define GPUC_RELAY_PASS_COMMON_PACK_H
 
 #include "relay_pass/passes.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators on quantised numbers (op/quantized.h) as the operator on real numbers that they stand for, between
  * dequantize and quantize, which are fused with it. Products stay products of integers, without their zero points. */
-#include "relay_pass/quantized.h"
+#include "relay_pass/common/quantized.h"
 
 #include "relay/infer.h"
 

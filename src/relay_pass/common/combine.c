@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds calls over the same data in the same scope, and makes one of them: their weights side by side, slices behind it. */
-#include "relay_pass/combine.h"
+#include "relay_pass/common/combine.h"
 
 #include <string.h>
 

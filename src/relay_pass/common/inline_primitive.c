@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts bodies of primitive functions where they are called. */
-#include "relay_pass/inline_primitive.h"
+#include "relay_pass/common/inline_primitive.h"
 
 static gpuc_rexpr *put_argument(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {

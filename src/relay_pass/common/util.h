@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What several passes do to a module. */
-#ifndef GPUC_RELAY_PASS_UTIL_H
-#define GPUC_RELAY_PASS_UTIL_H
+#ifndef GPUC_RELAY_PASS_COMMON_UTIL_H
+#define GPUC_RELAY_PASS_COMMON_UTIL_H
 
 #include "relay_pass/passes.h"
 
