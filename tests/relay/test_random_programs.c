@@ -96,6 +96,13 @@ static gpuc_rexpr *below_annotation(const rp_expr *e, gpuc_rexpr *r)
     return wraps && open ? gpuc_as_rlet(r)->value : r;
 }
 
+/* A field of a tuple that is written there, or that a node stands for, is the field itself; so is a field of that. */
+static bool is_written(const rp_expr *e)
+{
+    while (e->kind == RP_GET) e = e->at[0];
+    return e->kind == RP_MAKE_TUPLE || e->kind == RP_LET || e->kind == RP_VAR;
+}
+
 static void walk_call(typed *c, const rp_expr *e, gpuc_rexpr *r)
 {
     const gpuc_rcall *call = r->kind == GPUC_REXPR_CALL ? gpuc_as_rcall(r) : NULL;
@@ -140,9 +147,9 @@ static void walk(typed *c, const rp_expr *e, gpuc_rexpr *r)
     case RP_CALL:
     case RP_MAKE: walk_call(c, e, r); break;
     case RP_MAKE_TUPLE: walk_list(c, e->n, e->at, gpuc_as_rtuple(r)->n, gpuc_as_rtuple(r)->fields); break;
-    case RP_GET: /* a field of a tuple that is written there is the field itself */
+    case RP_GET:
         if (r->kind == GPUC_REXPR_GET && e->at[0]->type->n == gpuc_as_rget(r)->tuple->type->n &&
-            e->at[0]->kind != RP_MAKE_TUPLE && e->at[0]->kind != RP_LET && e->at[0]->kind != RP_VAR)
+            !is_written(e->at[0]))
             walk(c, e->at[0], gpuc_as_rget(r)->tuple);
         break;
     case RP_LET: walk_let(c, e, r); break;
