@@ -206,6 +206,7 @@ static bool choose(rp_program *p, rp_expr *e, const rp_type *t, const rp_type **
         in[0] = with_extent(p, first, e->axis, first->dims[e->axis] * t->n);
     } else if (e->op == STACK) {
         e->n = t->dims[e->axis];
+        if (e->n > RP_FIELDS) return false;
         for (int i = 0; i < e->n; i++) in[i] = without_axis(p, t, e->axis);
     } else {
         int part = t->dims[e->axis] > 1 ? 1 + fx_below(&p->random, t->dims[e->axis] - 1) : 1;
@@ -213,7 +214,7 @@ static bool choose(rp_program *p, rp_expr *e, const rp_type *t, const rp_type **
         in[0] = with_extent(p, t, e->axis, part);
         if (e->n == 2) in[1] = with_extent(p, t, e->axis, t->dims[e->axis] - part);
     }
-    return e->n <= RP_FIELDS;
+    return true;
 }
 
 static bool splits_to(const rp_type *t)
