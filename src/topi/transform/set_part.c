@@ -60,7 +60,7 @@ static void take_slice(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpu
     bool inputs = w->num_written == 5, is_begin = !strcmp(spec->name, "begin");
     int ndim = w->in && w->num_written ? w->in[0].ndim : 0, n[3] = {0};
     const gpuc_expr *v[3];
-    int64_t list[GPUC_TOPI_MAX_DIMS], d = 0, count = 0;
+    int64_t list[GPUC_TOPI_MAX_DIMS] = {0}, d = 0, count = 0;
     for (int i = 0; i < 3 && inputs; i++)
         if ((n[i] = gpuc_op_values_of(w, 2 + i, &v[i])) < 0)
             gpuc_raise(w->ctx, GPUC_UNSUPPORTED, "%s: input %d must be known when building", w->name, 2 + i);
