@@ -179,6 +179,7 @@ void gpuc_relay_infer_node(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *e)
     case GPUC_REXPR_LET: {
         const gpuc_rlet *l = gpuc_as_rlet(e);
         if (!l->var->type) l->var->type = l->value->type;
+        if (!l->var->values) l->var->values = l->value->values;
         e->type = l->body->type;
         break;
     }

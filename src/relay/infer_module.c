@@ -290,6 +290,7 @@ static void infer_match(gpuc_relay_solver *s, gpuc_rexpr *e)
 static void bind_let(gpuc_relay_solver *s, const gpuc_rlet *l)
 {
     gpuc_rexpr *var = l->var;
+    if (!var->values) var->values = l->value->values;
     if (var->type == l->value->type) return;
     if (!var->type) {
         var->type = l->value->type;

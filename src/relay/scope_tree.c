@@ -8,6 +8,7 @@
 typedef struct finder {
     gpuc_ctx *ctx;
     gpuc_relay_scopes *s;
+    bool values_outside;
 } finder;
 
 static gpuc_relay_scope *new_scope(finder *f, gpuc_relay_scope *parent)
@@ -73,7 +74,8 @@ static void use_parts(finder *f, const gpuc_rexpr *e)
     case GPUC_REXPR_LET: {
         const gpuc_rlet *l = gpuc_as_rlet(e);
         inside = open(f, e, 1);
-        use(f, l->value, l->value->kind == GPUC_REXPR_FUNCTION ? inside[0] : s);
+        bool within = l->value->kind == GPUC_REXPR_FUNCTION && !f->values_outside;
+        use(f, l->value, within ? inside[0] : s);
         use(f, l->body, inside[0]);
         return;
     }
@@ -106,9 +108,9 @@ static void use_parts(finder *f, const gpuc_rexpr *e)
     for (int i = 0; (c = gpuc_relay_operand(e, i)); i++) use(f, c, s);
 }
 
-void gpuc_relay_find_scopes(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_scopes *out)
+void gpuc_relay_find_scopes(gpuc_ctx *ctx, gpuc_rexpr *root, bool values_outside, gpuc_relay_scopes *out)
 {
-    finder f = {ctx, out};
+    finder f = {ctx, out, values_outside};
     *out = (gpuc_relay_scopes){0};
     gpuc_map_init(&out->of, ctx);
     gpuc_map_init(&out->inside, ctx);

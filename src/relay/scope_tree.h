@@ -19,12 +19,13 @@ typedef struct gpuc_relay_scopes {
     gpuc_ptrs all;   /* the scopes, each behind those around it; the root's is the first */
     gpuc_map of;     /* node -> its gpuc_relay_scope; of a variable that nothing uses NULL */
     gpuc_map
-        inside; /* node that has scopes -> an array of them: of a let and a function one, of an if two, of a match one
-                      * for each clause */
+        inside; /* node that has scopes -> an array of them, then NULL: of a let and a function one, of an if two, of a
+                 * match one for each clause */
 } gpuc_relay_scopes;
 
-/* A value of a let that is a function, which may use the variable, is inside of the let. */
-void gpuc_relay_find_scopes(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_relay_scopes *out);
+/* A value of a let that is a function, which may use the variable, is inside of the let; values_outside: it is around the
+ * let as other values are, so that what it shares with the body is, too. */
+void gpuc_relay_find_scopes(gpuc_ctx *ctx, gpuc_rexpr *root, bool values_outside, gpuc_relay_scopes *out);
 /* Whether inner is outer, or inside of it. */
 bool gpuc_relay_scope_is_in(const gpuc_relay_scope *inner, const gpuc_relay_scope *outer);
 

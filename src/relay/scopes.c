@@ -153,7 +153,7 @@ void gpuc_relay_check_scopes(gpuc_ctx *ctx, const gpuc_rmodule *m, gpuc_code cod
         gpuc_rexpr *f = m->functions.map.entries[i].value;
         k.where = gpuc_ctx_printf(ctx, "@%s", (const char *)m->functions.map.entries[i].key);
         k.function = i + 1;
-        gpuc_relay_find_scopes(ctx, f, &k.scopes);
+        gpuc_relay_find_scopes(ctx, f, false, &k.scopes);
         const gpuc_ptrs *order = &k.scopes.order;
         for (size_t n = order->count; n-- > 0;) check(&k, order->at[n]);
     }

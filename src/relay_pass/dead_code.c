@@ -82,7 +82,7 @@ static void drop_reads(gpuc_relay_pass_ctx *p)
     const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"));
     gpuc_ptrs kept = {0};
     users u = {.ctx = p->ctx};
-    if (!m->reads.count) return;
+    if (!m->reads.count || f->body->kind != GPUC_REXPR_TUPLE) return;
     int n = gpuc_rmodule_num_outputs(m);
     gpuc_map_init(&u.symbols, p->ctx);
     gpuc_map_init(&u.seen, p->ctx);

@@ -184,7 +184,7 @@ void gpuc_relay_pass_eliminate_common_subexpr(gpuc_relay_pass_ctx *p)
         gpuc_map_init(&m.class_of, p->ctx);
         gpuc_map_init(&m.leader_of, p->ctx);
         gpuc_map_init(&m.made, p->ctx);
-        gpuc_relay_find_scopes(p->ctx, functions->entries[i].value, &scopes);
+        gpuc_relay_find_scopes(p->ctx, functions->entries[i].value, false, &scopes);
         find_classes(&m, &scopes.order);
         find_leaders(&m, &scopes);
         functions->entries[i].value = gpuc_relay_rewrite(p->ctx, functions->entries[i].value, rewrite, &m);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Random Relay programs: test_random_programs [programs [first seed]]. Each has the types that it was made with, also where
- * it is written without what inference finds; prints as what prints the same; and gives the value that its tree has,
- * interpreted, and after every pass over Relay. One that fails is printed as small as it gets. */
+/* Random Relay programs: test_random_programs [programs [first seed [passes]]]. Each has the types that it was made with, also
+ * where it is written without what inference finds; prints as what prints the same; and gives the value that its tree has,
+ * interpreted, and after passes over Relay: a fifth of them one by one, and random ones one after the other; or those that are
+ * given. One that fails is printed as small as it gets, with the passes. */
 #include "random_program.h"
 
 #include <math.h>
@@ -397,12 +398,11 @@ static void run_pass(gpuc_ctx *ctx, void *arg)
     gpuc_relay_pass_run_text(&j->pass, j->name);
 }
 
-static void check_pass(gpuc_ctx *ctx, job *j, int which)
+static void check_passes(gpuc_ctx *ctx, job *j, const char *passes, bool may_refuse)
 {
     static const char *const targets[] = {"c", "vulkan", "opencl"};
     gpuc_rmodule *m = parse(ctx, j, j->text);
-    pass_job run = {.name = pass_name(which)};
-    if (!run.name) return;
+    pass_job run = {.name = passes};
     run.pass = (gpuc_relay_pass_ctx){.ctx = ctx,
                                      .module = m,
                                      .opt_level = (int)(j->p->seed % 4),
@@ -410,7 +410,7 @@ static void check_pass(gpuc_ctx *ctx, job *j, int which)
                                      .target = gpuc_target_parse(ctx, targets[j->p->seed % 3], NULL)};
     j->doing = run.name;
     gpuc_status status = gpuc_ctx_protect(ctx, run_pass, &run);
-    if (status && needs_graph(which) && gpuc_status_code(status) == GPUC_UNSUPPORTED &&
+    if (status && may_refuse && gpuc_status_code(status) == GPUC_UNSUPPORTED &&
         strstr(gpuc_status_message(status), "graphs only can be built")) {
         gpuc_status_release(status);
         j->refused++;
@@ -423,7 +423,32 @@ static void check_pass(gpuc_ctx *ctx, job *j, int which)
     check_value(ctx, j, m);
 }
 
+static void check_pass(gpuc_ctx *ctx, job *j, int which)
+{
+    const char *name = pass_name(which);
+    if (name) check_passes(ctx, j, name, needs_graph(which));
+}
+
+/* 2 to 6 passes, one after the other. */
+static void check_sequence(gpuc_ctx *ctx, job *j)
+{
+    fx_rng random = {j->p->seed ^ UINT64_C(0x5eed)};
+    const char *passes = "";
+    bool may_refuse = false;
+    for (int n = 2 + fx_below(&random, 5); n > 0;) {
+        int which = fx_below(&random, NUM_PASSES);
+        const char *name = pass_name(which);
+        if (!name || (needs_graph(which) && fx_below(&random, 4))) continue;
+        passes = gpuc_ctx_printf(ctx, "%s%s%s", passes, *passes ? "," : "", name);
+        may_refuse |= needs_graph(which);
+        n--;
+    }
+    check_passes(ctx, j, passes, may_refuse);
+}
+
 /* ---- A program ---- */
+
+static const char *given_passes; /* NULL: none */
 
 static const char *text_in(gpuc_ctx *ctx, rp_program *p, bool bare)
 {
@@ -460,8 +485,13 @@ static void check(gpuc_ctx *ctx, void *arg)
     check_types(ctx, j->p, bare);
     check_print(ctx, j, bare);
     check_value(ctx, j, bare);
+    if (given_passes) {
+        check_passes(ctx, j, given_passes, true);
+        return;
+    }
     for (int i = 0; i < NUM_PASSES; i++)
         if (i >= NUM_PASSES - 2 || (uint64_t)i % 5 == j->p->seed % 5) check_pass(ctx, j, i);
+    check_sequence(ctx, j);
 }
 
 static bool run(rp_program *p, char *message, size_t size, int *refused)
@@ -581,6 +611,7 @@ int main(int argc, char **argv)
 {
     int programs = argc > 1 ? atoi(argv[1]) : 100, failed = 0, refused = 0;
     uint64_t first = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+    if (argc > 3) given_passes = argv[3];
     static const int ends[] = {SIGSEGV, SIGABRT, SIGFPE, SIGALRM, SIGBUS};
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t i = 0; programs > 1 && i < sizeof ends / sizeof *ends; i++) signal(ends[i], say_and_end);

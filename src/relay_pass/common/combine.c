@@ -239,7 +239,7 @@ void gpuc_relay_pass_combine(gpuc_relay_pass_ctx *p,
         for (size_t n = 0; n < sizeof maps / sizeof *maps; n++) gpuc_map_init(maps[n], p->ctx);
         gpuc_relay_pass_count_uses(p->ctx, f, &k.uses);
         gpuc_intern_init(&table, p->ctx, equal);
-        gpuc_relay_find_scopes(p->ctx, f, &k.scopes);
+        gpuc_relay_find_scopes(p->ctx, f, false, &k.scopes);
         const gpuc_ptrs *order = &k.scopes.order;
         for (size_t n = 0; n < order->count; n++) find_dependent(&k, order->at[n]);
         for (size_t n = 0; n < order->count; n++) add_call(&k, &table, order->at[n]);

@@ -25,11 +25,15 @@ static bool has_tensors_only(const gpuc_rtype *t)
     return t->kind == GPUC_RTYPE_TENSOR || t->kind == GPUC_RTYPE_TUPLE;
 }
 
+bool gpuc_relay_pass_is_kernel(const gpuc_rexpr *e)
+{
+    const gpuc_attrs *attrs = e->kind == GPUC_REXPR_FUNCTION ? gpuc_as_rfunction(e)->attrs : NULL;
+    return gpuc_attrs_find(attrs, "primitive") || gpuc_attrs_find(attrs, "compiler");
+}
+
 static bool calls_operator(const gpuc_rexpr *callee)
 {
-    if (callee->kind != GPUC_REXPR_FUNCTION) return callee->kind == GPUC_REXPR_OP;
-    const gpuc_attrs *attrs = gpuc_as_rfunction(callee)->attrs;
-    return gpuc_attrs_find(attrs, "primitive") || gpuc_attrs_find(attrs, "compiler");
+    return callee->kind == GPUC_REXPR_OP || gpuc_relay_pass_is_kernel(callee);
 }
 
 /* What e has that no graph has; NULL: nothing. */

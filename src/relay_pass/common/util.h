@@ -9,6 +9,8 @@
 void gpuc_relay_pass_rewrite_module(gpuc_relay_pass_ctx *p, gpuc_relay_rewrite_fn fn, void *arg);
 /* Whether a type has arguments or parameters inside: in text it follows from nodes around it, unless it is written. */
 bool gpuc_relay_pass_is_generic(const gpuc_rtype *t);
+/* Whether e is a function that was made of a group of operators, or for another compiler: passes leave it whole. */
+bool gpuc_relay_pass_is_kernel(const gpuc_rexpr *e);
 /* Drops functions that nothing reaches from these names. */
 void gpuc_relay_pass_keep_reachable(gpuc_relay_pass_ctx *p, const gpuc_ptrs *entries);
 /* Raises, with the place, where main is no graph: it has a let, if, match or function of its own, or calls something else
