@@ -2,19 +2,7 @@
 /* Cuts calls that read more buffers, or larger weights, than one kernel can bind. */
 #include <string.h>
 
-#include "relay_pass/common/util.h"
-
-static gpuc_rexpr *concat(gpuc_ctx *ctx, const gpuc_attrs *attrs, int max, int n, gpuc_rexpr *const *parts)
-{
-    if (n <= max) return n == 1 ? parts[0] : gpuc_relay_op(ctx, "concatenate", attrs, n, parts);
-    int groups = (n + max - 1) / max;
-    gpuc_rexpr **outer = gpuc_new_array(ctx, gpuc_rexpr *, groups);
-    for (int i = 0; i < groups; i++) {
-        int first = i * max, count = n - first < max ? n - first : max;
-        outer[i] = concat(ctx, attrs, max, count, parts + first);
-    }
-    return concat(ctx, attrs, max, groups, outer);
-}
+#include "relay_pass/common/split_call.h"
 
 static gpuc_rexpr *slice(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t from, int64_t size)
 {
@@ -77,7 +65,8 @@ static gpuc_rexpr *cut_weight(gpuc_relay_pass_ctx *p, gpuc_rexpr *e)
         outs[i] = gpuc_relay_op(ctx, gpuc_relay_call_op(e)->name, c->attrs, c->n, args);
     }
     int max_inputs = (int)p->target->max_storage_buffers - 1;
-    return concat(ctx, gpuc_attrs_int(ctx, NULL, "axis", out_axis), max_inputs, (int)parts, outs);
+    return gpuc_relay_pass_concat(ctx, gpuc_attrs_int(ctx, NULL, "axis", out_axis), max_inputs, (int)parts,
+                                  outs);
 }
 
 static gpuc_rexpr *limit(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
@@ -85,9 +74,8 @@ static gpuc_rexpr *limit(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *ar
     (void)old;
     gpuc_relay_pass_ctx *p = arg;
     if (!gpuc_relay_call_op(e)) return e;
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    int max = (int)p->target->max_storage_buffers - 1;
-    if (gpuc_relay_is_op(e, "concatenate") && c->n > max) return concat(ctx, c->attrs, max, c->n, c->args);
+    gpuc_rexpr *split = gpuc_relay_pass_split_call(ctx, e, (int)p->target->max_storage_buffers - 1);
+    if (split != e) return split;
     return cut_weight(p, e);
 }
 
