@@ -12,6 +12,7 @@ typedef enum gpuc_ctx_slot {
     GPUC_CTX_TIR,
     GPUC_CTX_TE,
     GPUC_CTX_RELAY,
+    GPUC_CTX_RELAY_PASS, /* what is called as passes run */
     GPUC_CTX_OPS,
     GPUC_CTX_OP_NAMES, /* what names of operators stand for (op/names.c) */
     GPUC_CTX_SYMBOLS,  /* what topi knows of symbolic sizes */

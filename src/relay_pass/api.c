@@ -5,10 +5,8 @@
 #include "relay/infer.h"
 #include "relay_pass/passes.h"
 
-bool gpuc_relay_pass_at(int i, gpuc_relay_pass_info *out)
+void gpuc_relay_pass_tell(const gpuc_relay_pass *pass, gpuc_relay_pass_info *out)
 {
-    if (i < 0 || i >= GPUC_RELAY_PASS_ID_COUNT) return false;
-    const gpuc_relay_pass *pass = &gpuc_relay_pass_table[i];
     *out = (gpuc_relay_pass_info){
         .name = pass->name,
         .level = pass->level,
@@ -17,6 +15,12 @@ bool gpuc_relay_pass_at(int i, gpuc_relay_pass_info *out)
         .options = pass->options,
         .about = pass->about,
     };
+}
+
+bool gpuc_relay_pass_at(int i, gpuc_relay_pass_info *out)
+{
+    if (i < 0 || i >= GPUC_RELAY_PASS_ID_COUNT) return false;
+    gpuc_relay_pass_tell(&gpuc_relay_pass_table[i], out);
     return true;
 }
 

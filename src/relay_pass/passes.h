@@ -7,6 +7,8 @@
 #include "target/target.h"
 #include "tir/rules.h"
 
+#include <gpuc/relay_pass.h>
+
 typedef struct gpuc_relay_pass_ctx {
     gpuc_ctx *ctx;
     gpuc_rmodule *module;
@@ -38,6 +40,7 @@ typedef struct gpuc_relay_pass {
     unsigned needs;      /* the flags above */
     const char *options; /* those that it takes, with their defaults, as text of attributes */
     const char *about;
+    const gpuc_relay_pass_desc *added; /* one that somebody added; NULL: gpuc's own */
 } gpuc_relay_pass;
 
 #define GPUC_RELAY_PASS(name, level, needs, options, about)                                                  \
@@ -52,10 +55,16 @@ typedef enum gpuc_relay_pass_id {
 
 /* The table, in the order of the ids. */
 extern const gpuc_relay_pass gpuc_relay_pass_table[GPUC_RELAY_PASS_ID_COUNT];
-/* NULL: there is none of that name. */
+/* One of gpuc's own, or a part of a build. NULL: there is none of that name. */
 const gpuc_relay_pass *gpuc_relay_pass_find(const char *name);
+bool gpuc_relay_pass_is_part(const char *name);
 /* Raises where no pass has that name, with the nearest one. */
 const gpuc_relay_pass *gpuc_relay_pass_need(gpuc_ctx *ctx, const char *name);
+void gpuc_relay_pass_tell(const gpuc_relay_pass *pass, gpuc_relay_pass_info *out);
+/* A pass that was added to the context's runtime; NULL: there is none of that name. */
+const gpuc_relay_pass *gpuc_relay_pass_find_added(gpuc_ctx *ctx, const char *name);
+/* Runs such a pass, and infers types after it. */
+void gpuc_relay_pass_run_added(gpuc_relay_pass_ctx *p, const gpuc_relay_pass_desc *desc);
 
 /* Runs one with these options (NULL: the defaults), and checks the program after it where programs are checked
  * (gpuc_ctx_validates). Raises where it lacks what it needs, or has no such option. */

@@ -12,7 +12,7 @@ enum { MODULE = GPUC_RELAY_PASS_MODULE, GRAPH = GPUC_RELAY_PASS_GRAPH, TARGET = 
 
 const gpuc_relay_pass gpuc_relay_pass_table[] = {
 #define GPUC_RELAY_PASS(name, level, needs, options, about)                                                  \
-    {#name, gpuc_relay_pass_##name, level, needs, options, about},
+    {#name, gpuc_relay_pass_##name, level, needs, options, about, NULL},
 #include "relay_pass/passes.def"
 };
 
@@ -33,15 +33,26 @@ const gpuc_relay_pass *gpuc_relay_pass_find(const char *name)
     return NULL;
 }
 
+bool gpuc_relay_pass_is_part(const char *name)
+{
+    bool found = false;
+    for (int i = 0; i < NUM_PARTS; i++) found |= !strcmp(parts[i].name, name);
+    return found;
+}
+
 const gpuc_relay_pass *gpuc_relay_pass_need(gpuc_ctx *ctx, const char *name)
 {
     const gpuc_relay_pass *pass = gpuc_relay_pass_find(name);
-    const char *names[GPUC_RELAY_PASS_ID_COUNT + NUM_PARTS];
-    size_t n = 0;
+    gpuc_relay_pass_info added;
+    gpuc_ptrs names = {0};
+    if (!pass) pass = gpuc_relay_pass_find_added(ctx, name);
     if (pass) return pass;
-    for (int i = 0; i < GPUC_RELAY_PASS_ID_COUNT; i++) names[n++] = gpuc_relay_pass_table[i].name;
-    for (int i = 0; i < NUM_PARTS; i++) names[n++] = parts[i].name;
-    const char *near = gpuc_suggest(name, names, n);
+    for (int i = 0; i < GPUC_RELAY_PASS_ID_COUNT; i++)
+        gpuc_ptrs_push(ctx, &names, (void *)(uintptr_t)gpuc_relay_pass_table[i].name);
+    for (int i = 0; i < NUM_PARTS; i++) gpuc_ptrs_push(ctx, &names, (void *)(uintptr_t)parts[i].name);
+    for (size_t at = 0; gpuc_relay_pass_next(ctx->runtime, &at, &added);)
+        gpuc_ptrs_push(ctx, &names, (void *)(uintptr_t)added.name);
+    const char *near = gpuc_suggest(name, (const char *const *)names.at, names.count);
     gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no pass '%s'%s%s%s", name,
                near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
@@ -119,19 +130,63 @@ static bool changed(const gpuc_relay_pass_ctx *p, const gpuc_map_entry *before, 
     return false;
 }
 
+/* ---- Those who look on ---- */
+
+typedef struct instruments {
+    int n;
+    const gpuc_relay_pass_instrument *list;
+} instruments;
+
+void gpuc_relay_pass_set_instruments(gpuc_ctx *ctx, int n, const gpuc_relay_pass_instrument *list)
+{
+    if (n < 0 || (n && !list))
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "setting instruments: %d%s", n,
+                   n < 0 ? "" : " in a list that is NULL");
+    instruments *now = n ? gpuc_new(ctx, instruments) : NULL;
+    if (now) *now = (instruments){n, gpuc_ctx_memdup(ctx, list, sizeof *list * (size_t)n)};
+    ctx->slots[GPUC_CTX_RELAY_PASS] = now;
+}
+
+static bool may_run(gpuc_relay_pass_ctx *p, const instruments *all, const gpuc_relay_pass_info *info)
+{
+    for (int i = 0; all && i < all->n; i++)
+        if (all->list[i].should_run && !all->list[i].should_run(p->ctx, p->module, info, all->list[i].user))
+            return false;
+    return true;
+}
+
+static void run_and_tell(gpuc_relay_pass_ctx *p, const gpuc_relay_pass *pass,
+                         const gpuc_relay_pass_info *info)
+{
+    gpuc_ctx *ctx = p->ctx;
+    const instruments *all = ctx->slots[GPUC_CTX_RELAY_PASS];
+    for (int i = 0; all && i < all->n; i++)
+        if (all->list[i].before) all->list[i].before(ctx, p->module, info, all->list[i].user);
+    bool timed = all || ctx->debug & GPUC_DEBUG_TIME;
+    double start = timed ? now_ms() : 0;
+    if (pass->added)
+        gpuc_relay_pass_run_added(p, pass->added);
+    else
+        pass->run(p);
+    double took = timed ? now_ms() - start : 0;
+    if (ctx->debug & GPUC_DEBUG_TIME) fprintf(stderr, "%10.3f ms  %-18s relay\n", took, pass->name);
+    for (int i = 0; all && i < all->n; i++)
+        if (all->list[i].after) all->list[i].after(ctx, p->module, info, took, all->list[i].user);
+}
+
 void gpuc_relay_pass_run(gpuc_relay_pass_ctx *p, const gpuc_relay_pass *pass, const gpuc_attrs *options)
 {
     gpuc_ctx *ctx = p->ctx;
+    gpuc_relay_pass_info info;
     uint32_t count = p->module->functions.map.count;
     const gpuc_map_entry *before = functions_of(p);
     p->options = complete(ctx, pass, options);
+    gpuc_relay_pass_tell(pass, &info);
+    if (!may_run(p, ctx->slots[GPUC_CTX_RELAY_PASS], &info)) return;
     if (pass->needs & TARGET && !p->target)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the pass %s needs a target", pass->name);
     if (pass->needs & GRAPH) gpuc_relay_pass_need_graph(p);
-    double start = ctx->debug & GPUC_DEBUG_TIME ? now_ms() : 0;
-    pass->run(p);
-    if (ctx->debug & GPUC_DEBUG_TIME)
-        fprintf(stderr, "%10.3f ms  %-18s relay\n", now_ms() - start, pass->name);
+    run_and_tell(p, pass, &info);
     p->options = NULL;
     if (ctx->debug & GPUC_DEBUG_RELAY && changed(p, before, count)) dump(p, pass->name);
     if (gpuc_ctx_validates(ctx)) gpuc_relay_validate(ctx, p->module, pass->name);

@@ -54,4 +54,17 @@ expect 1 "$wrong" compare good.gpuc --device cpu --random 1 --plugin "$plugins/o
 printf 'func f(A: float32[4] write) {\n}\n' >f.tir
 expect 1 "target 'c.good' is unknown" opt f.tir --target c/good
 expect 1 "$wrong" opt f.tir --target c/good --plugin "$plugins/other_abi.so"
+
+# Passes over Relay, with options, beside those of gpuc
+printf 'def @main(%%x: float32) { exp(%%x) + sqrt(%%x) }\n' >r.rly
+expect 0 '^  good_rename.from="exp", to="tanh".$' opt --list --plugin "$good"
+grep -q 'writes one operator as another' out || complain 'list does not say what the pass of the plug-in does'
+expect 0 '^  dead_code$' opt --list
+grep -q good_rename out && complain 'a pass of a plug-in that was not named is there'
+expect 0 '%0 = tanh' opt r.rly --pass good_rename,dead_code --plugin "$good"
+expect 0 '%1 = log' opt r.rly --pass 'dead_code,good_rename(from="sqrt", to="log")' --plugin "$good"
+expect 1 "no pass 'good_rename'" opt r.rly --pass good_rename
+expect 1 "no pass 'good_renames'; did you mean 'good_rename'" opt r.rly --pass good_renames --plugin "$good"
+expect 1 "the pass good_rename has no option 'too'; it has from=" opt r.rly --pass 'good_rename(too="log")' --plugin "$good"
+expect 1 "unknown operator 'lag'|no operator 'lag'" opt r.rly --pass 'good_rename(to="lag")' --plugin "$good"
 finish

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A plug-in that does all as it should: packed functions, a module, and with the compiler a kind of target, its code
- * generator and a tag. */
+ * generator and a tag, and a pass over Relay. */
 #include <stdlib.h>
 #include <string.h>
 
 #include <gpuc/config.h>
 #include <gpuc/plugin.h>
 #if GPUC_HAVE_COMPILER
-#include <gpuc/target.h>
+#include <gpuc/relay_pass.h>
 #endif
 
 static gpuc_status add(const gpuc_value *args, int num_args, gpuc_value *ret, void *self)
@@ -143,8 +143,35 @@ static gpuc_status generate(const gpuc_value *args, int num_args, gpuc_value *re
     return gpuc_fail(GPUC_UNSUPPORTED, "the good generator was called, and makes no code");
 }
 
+/* A pass: operators of one name become those of another. */
+static gpuc_rexpr *rename_call(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *options)
+{
+    const char *name = gpuc_relay_get_name(old);
+    gpuc_rexpr *x = gpuc_relay_operand(e, 1);
+    if (gpuc_relay_get_kind(e) != GPUC_REXPR_CALL || !name || !x) return e;
+    if (strcmp(name, gpuc_attrs_get_string(options, "from", "")) != 0) return e;
+    return gpuc_relay_apply(ctx, gpuc_attrs_get_string(options, "to", ""), NULL, 1, &x);
+}
+
+static gpuc_rmodule *rename_calls(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_target *target,
+                                  const gpuc_attrs *options, void *user)
+{
+    (void)ctx;
+    (void)target;
+    (void)user;
+    return gpuc_rmodule_mutate(m, rename_call, (void *)(uintptr_t)options);
+}
+
+static const gpuc_relay_pass_desc pass = {
+    .name = "good_rename",
+    .options = "from=\"exp\", to=\"tanh\"",
+    .about = "writes one operator as another",
+    .run = rename_calls,
+};
+
 static gpuc_status register_target(gpuc_runtime *rt)
 {
+    GPUC_TRY(gpuc_relay_pass_register(rt, &pass));
     GPUC_TRY(gpuc_target_kind_register(rt, &kind));
     GPUC_TRY(gpuc_registry_set_fn(rt, "target.build.good_kind", generate, NULL, NULL, false));
     for (int i = 0; i < 2; i++) GPUC_TRY(gpuc_target_tag_register(rt, &tags[i]));

@@ -81,20 +81,29 @@ static gpuc_status opt(opt_args *a)
     return status;
 }
 
-static void print_list(void)
+static void print_pass(const gpuc_relay_pass_info *p)
+{
+    const char *needs = p->needs_graph && p->needs_target ? "a graph, a target"
+                        : p->needs_graph                  ? "a graph"
+                        : p->needs_target                 ? "a target"
+                                                          : "-";
+    printf("  %s%s%s%s\n    -O%d; %s: %s\n", p->name, *p->options ? "(" : "", p->options,
+           *p->options ? ")" : "", p->level, needs, p->about);
+}
+
+static gpuc_status print_list(void)
 {
     gpuc_relay_pass_info p;
+    cli_runtime r;
+    gpuc_status status = cli_runtime_init(&r, &(cli_runtime_options){.no_devices = true});
+    if (status) return status;
     puts("of loop IR:");
     for (int i = 0; gpuc_lower_pass_name(i); i++) printf("  %s\n", gpuc_lower_pass_name(i));
     puts("of Relay, with the -O level from which builds run them, and what they need besides the program:");
-    for (int i = 0; gpuc_relay_pass_at(i, &p); i++) {
-        const char *needs = p.needs_graph && p.needs_target ? "a graph, a target"
-                            : p.needs_graph                 ? "a graph"
-                            : p.needs_target                ? "a target"
-                                                            : "-";
-        printf("  %s%s%s%s\n    -O%d; %s: %s\n", p.name, *p.options ? "(" : "", p.options,
-               *p.options ? ")" : "", p.level, needs, p.about);
-    }
+    for (int i = 0; gpuc_relay_pass_at(i, &p); i++) print_pass(&p);
+    for (size_t at = 0; gpuc_relay_pass_next(r.rt, &at, &p);) print_pass(&p);
+    cli_runtime_deinit(&r);
+    return NULL;
 }
 
 static int run(const cli_command *c, int argc, char **argv)
@@ -110,8 +119,7 @@ static int run(const cli_command *c, int argc, char **argv)
     }
     if (list) {
         cli_no_operands(c, argc, argv);
-        print_list();
-        return 0;
+        return cli_report(print_list());
     }
     a.path = cli_only_operand(c, argc, argv, "file");
     return cli_report(opt(&a));
