@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plug-ins: shared libraries that register with a runtime what others wrote: packed functions, types of modules,
- * operators, templates for the tuner, kinds and tags of targets, code generators, devices. A plug-in includes this header, defines gpuc_plugin_init, and
- * is compiled as C or C++ with
+ * operators, passes over Relay, templates for the tuner, kinds and tags of targets, code generators, devices. A plug-in
+ * includes this header, defines gpuc_plugin_init, and is compiled as C or C++ with
  *
  *     cc -shared -fPIC $(pkg-config --cflags --libs gpuc) my_plugin.c -o my_plugin.so
  *

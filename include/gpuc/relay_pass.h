@@ -38,7 +38,7 @@ typedef struct gpuc_relay_pass_desc {
     const char *options; /* those that it takes, with their defaults, "limit=3, mode=\"all\""; NULL: none */
     const char *about;   /* what it does, in one sentence */
     bool needs_graph, needs_target; /* as of gpuc_relay_pass_info: it is not run without */
-    void *user;
+    void *user;                     /* what run gets */
     /* The program after it: m itself, which it may change, or another, as gpuc_rmodule_mutate gives. options has all that
      * the pass takes, with their values; target may be NULL. Types are inferred, and the program is checked, after it.
      * Errors are raised. */
@@ -58,7 +58,7 @@ GPUC_API bool gpuc_relay_pass_next(gpuc_runtime *rt, size_t *at, gpuc_relay_pass
 
 /* What is called as passes run; each may be NULL. What raises ends the run; after is not called for a pass that raised. */
 typedef struct gpuc_relay_pass_instrument {
-    void *user;
+    void *user; /* what each of them gets */
     /* false: the pass is left out. The others of the list after this one are not asked then. */
     bool (*should_run)(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_relay_pass_info *pass, void *user);
     /* The program as the pass gets it. */

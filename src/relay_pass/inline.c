@@ -8,7 +8,7 @@
 
 typedef struct inliner {
     gpuc_relay_pass_ctx *p;
-    gpuc_map begun;    /* function -> itself */
+    gpuc_strmap begun; /* name of a function -> it, as it was */
     gpuc_strmap ready; /* name of a function whose calls go -> it, as it is now */
     gpuc_map args;     /* of the call that goes: parameter -> argument */
 } inliner;
@@ -50,6 +50,24 @@ static gpuc_rexpr *rename_var(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, voi
     return given ? given : gpuc_relay_var(ctx, gpuc_as_rvar(old)->name, gpuc_as_rvar(old)->annotation);
 }
 
+/* A type that a function says of what it takes or gives, and that may follow from nothing else, is kept by a let. */
+static bool is_said(const gpuc_rtype *written)
+{
+    return written && gpuc_relay_pass_is_generic(written);
+}
+
+static gpuc_rexpr *with_types(gpuc_ctx *ctx, const gpuc_rfunction *f, const gpuc_rcall *c,
+                              gpuc_rexpr *const *args, gpuc_rexpr *body)
+{
+    if (is_said(f->ret)) {
+        gpuc_rexpr *var = gpuc_relay_var(ctx, "result", f->ret);
+        body = gpuc_relay_let(ctx, var, body, var);
+    }
+    for (int i = f->n; i-- > 0;)
+        if (args[i] != c->args[i]) body = gpuc_relay_let(ctx, args[i], c->args[i], body);
+    return body;
+}
+
 static gpuc_rexpr *inline_call(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
     inliner *in = arg;
@@ -60,8 +78,14 @@ static gpuc_rexpr *inline_call(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, vo
     if (!callee) return e;
     const gpuc_rfunction *f = gpuc_as_rfunction(callee);
     gpuc_map_init(&in->args, ctx);
-    for (int i = 0; i < f->n; i++) gpuc_map_set(&in->args, f->params[i], c->args[i]);
-    return gpuc_relay_mutate(ctx, f->body, rename_var, in);
+    gpuc_rexpr **args = gpuc_new_array(ctx, gpuc_rexpr *, f->n + 1);
+    for (int i = 0; i < f->n; i++) {
+        const gpuc_rvar *param = gpuc_as_rvar(f->params[i]);
+        args[i] =
+            is_said(param->annotation) ? gpuc_relay_var(ctx, param->name, param->annotation) : c->args[i];
+        gpuc_map_set(&in->args, f->params[i], args[i]);
+    }
+    return with_types(ctx, f, c, args, gpuc_relay_mutate(ctx, f->body, rename_var, in));
 }
 
 typedef struct visit {
@@ -76,7 +100,7 @@ static visit *begin(inliner *in, const char *name)
     gpuc_rexpr *f = gpuc_strmap_get(&in->p->module->functions, name);
     visit *v = gpuc_new(in->p->ctx, visit);
     *v = (visit){.name = name};
-    gpuc_map_set(&in->begun, f, f);
+    gpuc_strmap_set(&in->begun, name, f);
     gpuc_relay_post_order(in->p->ctx, f, true, &order);
     for (size_t i = 0; i < order.count; i++) {
         const gpuc_rexpr *e = order.at[i];
@@ -98,8 +122,7 @@ static void end(inliner *in, const char *name)
 static void visit_all(inliner *in, const char *name)
 {
     gpuc_ptrs stack = {0};
-    gpuc_strmap *functions = &in->p->module->functions;
-    if (gpuc_map_has(&in->begun, gpuc_strmap_get(functions, name))) return;
+    if (gpuc_strmap_has(&in->begun, name)) return;
     gpuc_ptrs_push(in->p->ctx, &stack, begin(in, name));
     while (stack.count) {
         visit *v = stack.at[stack.count - 1];
@@ -109,8 +132,7 @@ static void visit_all(inliner *in, const char *name)
             continue;
         }
         const char *callee = v->callees.at[v->next++];
-        if (!gpuc_map_has(&in->begun, gpuc_strmap_get(functions, callee)))
-            gpuc_ptrs_push(in->p->ctx, &stack, begin(in, callee));
+        if (!gpuc_strmap_has(&in->begun, callee)) gpuc_ptrs_push(in->p->ctx, &stack, begin(in, callee));
     }
 }
 
@@ -118,7 +140,7 @@ void gpuc_relay_pass_inline(gpuc_relay_pass_ctx *p)
 {
     gpuc_ctx *ctx = p->ctx;
     inliner in = {.p = p};
-    gpuc_map_init(&in.begun, ctx);
+    gpuc_strmap_init(&in.begun, ctx);
     gpuc_strmap_init(&in.ready, ctx);
     gpuc_ptrs names = {0}, entries = {0};
     for (uint32_t i = 0; i < p->module->functions.map.count; i++)

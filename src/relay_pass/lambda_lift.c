@@ -247,8 +247,11 @@ static gpuc_rexpr *lift_closed(lifter *l, inner *in, const char *name, gpuc_rexp
     int num;
     const gpuc_rtype *const *all = all_type_params(in, &num);
     gpuc_rexpr *g = global_of(in, name, scheme_of(in, num, all, f->n, params, ret));
-    if (in->recursive) gpuc_map_set(now, in->self, g);
+    gpuc_rexpr *self = g;
+    if (in->recursive && !is_decided(in)) self = typed_var(in, gpuc_as_rvar(in->self)->name);
+    if (in->recursive) gpuc_map_set(now, in->self, self);
     gpuc_rexpr *body = renamed(l->ctx, f->body, now);
+    if (self != g) body = gpuc_relay_let(l->ctx, self, g, body);
     gpuc_strmap_set(&l->p->module->functions, name,
                     function_of(in, num, all, f->n, params, ret, body, f->attrs));
     return g;

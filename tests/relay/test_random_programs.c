@@ -366,6 +366,13 @@ static gpuc_rmodule *check_print(gpuc_ctx *ctx, const job *j, const gpuc_rmodule
 /* Passes that change values, within their meaning, or types. */
 static const char *const others[] = {"fast_math", "to_mixed_precision"};
 
+/* Passes that do little without options. */
+static const char *const with_options[] = {
+    "inline(all=True)",
+    "eta_expand(expand_constructor=True, expand_global_var=True)",
+    "split_args(max_function_args=3)",
+};
+
 /* All of the table, then the two parts of builds. */
 enum { NUM_PASSES = GPUC_RELAY_PASS_ID_COUNT + 2 };
 
@@ -376,6 +383,10 @@ static const char *pass_name(int which)
     const char *name = gpuc_relay_pass_table[which].name;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (!strcmp(others[i], name)) return NULL;
+    for (size_t i = 0; i < sizeof with_options / sizeof *with_options; i++) {
+        size_t n = strlen(name);
+        if (!strncmp(with_options[i], name, n) && with_options[i][n] == '(') return with_options[i];
+    }
     return name;
 }
 

@@ -277,7 +277,9 @@ int main(int argc, char **argv)
             continue;
         char *path = malloc(strlen(folder) + size + 2);
         sprintf(path, "%s/%s", folder, e->d_name);
-        tests[n++] = (struct CMUnitTest){.name = path, .test_func = run_file, .initial_state = path};
+        char *name = strdup(e->d_name);
+        name[size - 4] = 0;
+        tests[n++] = (struct CMUnitTest){.name = name, .test_func = run_file, .initial_state = path};
     }
     closedir(dir);
     qsort(tests, n, sizeof *tests, by_name);
