@@ -1,5 +1,5 @@
 # gpuc_folder(NAME [SOURCES ...] [SMALL ...] [LIBS ...] [INCLUDES ...])
-#   One folder of src/ as an object library gpuc_NAME_obj. LIBS: what its code links besides the C library.
+#   One folder of src/, or what several tests share, as an object library gpuc_NAME_obj: compiled once. LIBS: what its code links besides the C library.
 # gpuc_test(NAME SOURCES ... FOLDERS ... [LIBS ...] [ARGS ...] [TIMEOUT seconds] [SLOW])
 #   A cmocka program over the objects of those folders, and a test that runs it.
 # gpuc_test_run(NAME PROGRAM [ARGS ...] [TIMEOUT seconds] [SLOW] [STRICT])
