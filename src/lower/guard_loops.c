@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Conditions around loops, inside of other loops, in kernels with barriers. PoCL 3.1 puts barriers of its own into
- * loops that it sees all threads run, and a barrier under a condition in a loop is what it runs wrongly, or without
- * end. With thread_decides the condition is one that threads decide, which gets no barriers. */
+/* Conditions around loops in kernels with barriers. PoCL 3.1 puts barriers of its own into loops that it sees all threads
+ * run, and a barrier under a condition is what it runs wrongly, or in a loop without end. With thread_decides the
+ * condition is one that threads decide, which gets no barriers. */
 #include "lower/common/util.h"
-
-typedef struct guarder {
-    gpuc_tir_mapper m;
-    bool inside; /* of a loop */
-} guarder;
 
 typedef struct contents {
     bool barrier, loop;
@@ -30,12 +25,8 @@ static contents contents_of(gpuc_ctx *ctx, gpuc_stmt s)
 
 static gpuc_stmt guard(gpuc_tir_mapper *m, gpuc_stmt s)
 {
-    guarder *g = (guarder *)m;
-    bool inside = g->inside;
-    g->inside = inside || s->kind == GPUC_STMT_FOR;
     s = gpuc_tir_map_stmt_children(m, s);
-    g->inside = inside;
-    if (!inside || !s || s->kind != GPUC_STMT_IF) return s;
+    if (!s || s->kind != GPUC_STMT_IF) return s;
     const gpuc_tir_if_node *n = gpuc_as_if(s);
     contents c = contents_of(m->ctx, s);
     if (c.barrier || !c.loop) return s;
@@ -46,7 +37,7 @@ static gpuc_stmt guard(gpuc_tir_mapper *m, gpuc_stmt s)
 gpuc_tir_func *gpuc_lower_guard_loops(gpuc_pass_ctx *p, gpuc_tir_func *f)
 {
     if (p->target->language->guarded_barriers || !contents_of(p->ctx, f->body).barrier) return f;
-    guarder g = {.inside = false};
-    gpuc_tir_mapper_init(&g.m, p->ctx, NULL, guard);
-    return gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&g.m, f->body), f->stage);
+    gpuc_tir_mapper m;
+    gpuc_tir_mapper_init(&m, p->ctx, NULL, guard);
+    return gpuc_lower_with_body(p->ctx, f, gpuc_tir_map_stmt(&m, f->body), f->stage);
 }
