@@ -43,7 +43,8 @@ const gpuc_relay_pass *gpuc_relay_pass_need(gpuc_ctx *ctx, const char *name)
     for (int i = 0; i < NUM_PARTS; i++) names[n++] = parts[i].name;
     const char *near = gpuc_suggest(name, names, n);
     gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no pass '%s'%s%s%s", name,
-               near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+               near ? "; did you mean '" : "; those of Relay are listed by `gpuc opt --list`",
+               near ? near : "", near ? "'?" : "");
 }
 
 /* ---- Options ---- */

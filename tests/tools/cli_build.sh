@@ -39,7 +39,7 @@ expect 0 '^ *A\[i\*3 \+ j\] = 1.5' opt f.tir
 expect 0 'stage target' opt --pass lower --target opencl f.tir
 expect 0 '^  storage_flatten$' opt --list
 expect 0 '^    -O0; a graph, a target: groups operators' opt --list
-expect 1 "no pass 'nothing'" opt --pass nothing f.tir
+expect 1 "no pass 'nothing'; those of loop IR are listed by" opt --pass nothing f.tir
 expect 1 'nothere.tir' opt nothere.tir
 expect 2 'file is missing' opt
 echo 'func f(' >bad.tir
@@ -48,6 +48,7 @@ printf 'def @main(%%x: int32) { let %%f = fn (%%y) { %%y + 1 }; %%f(%%x) }\n' > 
 expect 0 '^    add\(%y, 1\)$' opt p.rly
 expect 0 'add\(%y, 1\) /\* ty=int32 \*/$' opt --types p.rly
 expect 1 "no pass 'fold_constants'; did you mean 'fold_constant'" opt --pass fold_constants p.rly
+expect 1 "no pass 'simplify'; those of Relay are listed by" opt --pass simplify p.rly
 expect 1 "the pass winograd needs a target" opt --pass winograd p.rly
 expect 1 "the pass dead_code has no options, 'x' is none" opt --pass 'dead_code(x=1)' p.rly
 expect 1 "options of the pass dead_code have no" opt --pass 'dead_code(x=1' p.rly
