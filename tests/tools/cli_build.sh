@@ -75,6 +75,12 @@ done
 expect 1 "are for ONNX models" build g.rly --target c --shape x=2,3 -o bad.gpuc
 echo 'def @main(%x: int32) { if (%x < 1) { %x } else { 1 } }' > i.rly
 expect 1 'i.rly:1:24: graphs only can be built, but @main has an if' build i.rly --target c -o bad.gpuc
+echo 'def @main(%x: (int32, int32)) { %x.0 }' > i.rly
+expect 1 'i.rly:1:11: graphs only can be built, but @main has a parameter that is no tensor' build i.rly --target c -o bad.gpuc
+echo 'def @main(%x: Tensor[(4), float32]) { (topk(%x, k=1), %x) }' > i.rly
+expect 1 'graphs only can be built, but @main has a tuple in the tuple that is its result' build i.rly --target c -o bad.gpuc
+echo 'def @main(%x: Tensor[(?), float32], %y: Tensor[(?), float32]) { (%x, %y) }' > i.rly
+expect 1 "two symbolic dimensions are called '\?': give each a name" build i.rly --target c -o bad.gpuc
 expect 0 'def @main' opt sum.onnx
 cp out sum.rly
 expect 0 'sum.gpuc' build sum.onnx --target c -o sum.gpuc
