@@ -72,7 +72,7 @@ gpuc_team gpuc_rules_team(const gpuc_rules *r, const gpuc_tensor *reduction)
     if (t->max_num_threads < max) max = t->max_num_threads;
     if (t->max_threads_x < max) max = t->max_threads_x;
     bool subgroups = gpuc_target_lanes_are_threads(r->target);
-    int64_t together = subgroups ? t->max_num_threads : max_together(r, op);
+    int64_t together = max_together(r, op); /* subgroups need it where a device has others */
     if (subgroups) max = t->thread_warp_size;
     if (together < max) max = together;
     while (out.threads * 2 <= max && values / (out.threads * 2) >= (subgroups ? 1 : c->team_steps))
