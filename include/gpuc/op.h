@@ -199,7 +199,7 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_op_register_in(gpuc_runtime *rt, const 
 typedef struct gpuc_op_implementation {
     const char *name;    /* "example.dense_split": at most 36 letters, digits, '_' and '.' */
     const char *op;      /* the row's name */
-    const char *targets; /* kinds of targets, comma-separated: "vulkan,opencl"; NULL: all */
+    const char *targets; /* kinds of targets, comma-separated, without spaces: "vulkan,opencl"; NULL: all */
     int priority;        /* any number but GPUC_OP_OWN_PRIORITY; lower ones are taken by a tuner alone */
     /* Whether it computes this call, whose types are known, on the target; NULL: it computes all. */
     bool (*applies)(const gpuc_op_call *call, const gpuc_target *target);
@@ -208,8 +208,9 @@ typedef struct gpuc_op_implementation {
 } gpuc_op_implementation;
 
 /* Adds an implementation for all builds of contexts that know the runtime (gpuc_ctx_set_runtime). It is borrowed and must
- * outlive the runtime. INVALID_ARGUMENT: no name or a wrong one, that of another implementation, no row of that name among
- * gpuc's own and the runtime's, the priority of the row's own, neither compute nor schedule. As for the registry: not beside
+ * outlive the runtime. INVALID_ARGUMENT: no name or a wrong one, that of another implementation or one with the same knob, no row of that name
+ * among gpuc's own and the runtime's, targets that are no list, the priority of the row's own, neither compute nor
+ * schedule. As for the registry: not beside
  * other threads that use the runtime. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_op_implement(gpuc_runtime *rt,
                                                       const gpuc_op_implementation *implementation);

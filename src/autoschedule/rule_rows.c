@@ -115,6 +115,7 @@ static gpuc_team team_of(const gpuc_rules *r, const gpuc_ptrs *ops)
         if (all.threads == 0) all = own;
         if (own.threads != all.threads) return (gpuc_team){.threads = 1};
         if (own.lanes < all.lanes) all.lanes = own.lanes;
+        if (own.teams < all.teams) all.teams = own.teams;
     }
     return all;
 }

@@ -48,6 +48,19 @@ static bool limit_lanes(gpuc_expr e, void *arg)
 
 /* ---- The team ---- */
 
+/* Threads that combine their results in shared memory at most: each has a value of every result there. */
+static int64_t max_together(const gpuc_rules *r, const gpuc_te_op *op)
+{
+    enum { ALIGN = 16 };
+    int64_t bytes = 0, room = r->target->max_shared_memory;
+    for (int i = 0; i < op->num_outputs; i++) {
+        int64_t each = gpuc_dtype_bytes(gpuc_te_dtype(op->outputs[i]));
+        bytes += each < 4 ? 4 : each;
+        room -= ALIGN - 1;
+    }
+    return room / bytes;
+}
+
 gpuc_team gpuc_rules_team(const gpuc_rules *r, const gpuc_tensor *reduction)
 {
     const gpuc_te_op *op = reduction->op;
@@ -59,13 +72,16 @@ gpuc_team gpuc_rules_team(const gpuc_rules *r, const gpuc_tensor *reduction)
     if (t->max_num_threads < max) max = t->max_num_threads;
     if (t->max_threads_x < max) max = t->max_threads_x;
     bool subgroups = gpuc_target_lanes_are_threads(r->target);
+    int64_t together = max_together(r, op); /* subgroups need it where a device has others */
     if (subgroups) max = t->thread_warp_size;
+    if (together < max) max = together;
     while (out.threads * 2 <= max && values / (out.threads * 2) >= (subgroups ? 1 : c->team_steps))
         out.threads *= 2;
     aligned_reads f = {.op = op, .lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(reduction))};
     for (int i = 0; i < op->num_outputs; i++) gpuc_tir_visit(r->ctx, op->bodies[i], limit_lanes, &f);
     if (values >= out.threads * f.lanes) out.lanes = (int)f.lanes;
     int64_t group = t->max_num_threads < c->team_group ? t->max_num_threads : c->team_group;
+    if (together < group) group = together;
     while (out.teams * out.threads * 2 <= group && out.teams * 2 <= t->max_threads_y) out.teams *= 2;
     return out;
 }

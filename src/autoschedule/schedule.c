@@ -49,9 +49,11 @@ static bool check_read(gpuc_expr e, void *arg)
     const gpuc_tir_read_node *r = gpuc_as_read(e);
     const gpuc_te_op *in = r->tensor->op;
     derivation d = derivation_of(c->derived, in);
-    if (d == NOT_AT_ALL || (in != c->from && (in->kind != GPUC_TE_COMPUTE || in->num_reduce))) return true;
+    if (d == NOT_AT_ALL) return true;
+    bool apart = in != c->from &&
+                 (in->kind != GPUC_TE_COMPUTE || in->num_reduce); /* it reads it in loops of its own */
     c->found = true;
-    c->same &= d == ELEMENTWISE && r->n == c->reader->num_axes;
+    c->same &= !apart && d == ELEMENTWISE && r->n == c->reader->num_axes;
     for (int i = 0; c->same && i < r->n; i++) c->same = gpuc_rules_is_axis(r->index[i], c->reader->axes[i]);
     return true;
 }

@@ -446,6 +446,7 @@ gpuc_graph *gpuc_compile_graph_create(gpuc_ctx *ctx, const gpuc_rmodule *m, cons
     for (int i = 0; i < 2; i++) gpuc_map_init(&b.by_data[i], ctx);
     gpuc_map_init(&b.helped, ctx);
     const gpuc_rfunction *main_fn = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"));
+    gpuc_relay_pass_need_tensors(ctx, main_fn, "@main");
     for (int i = 0; i < main_fn->n; i++) {
         gpuc_rexpr *p = main_fn->params[i];
         for (int k = 0; k < p->type->tensor.ndim; k++)

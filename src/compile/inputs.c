@@ -3,6 +3,7 @@
 #include <gpuc/build.h>
 
 #include "compile/image.h"
+#include "relay_pass/common/util.h"
 
 int gpuc_rmodule_num_inputs(const gpuc_rmodule *m)
 {
@@ -14,6 +15,7 @@ gpuc_tensor_info gpuc_rmodule_input(gpuc_ctx *ctx, const gpuc_rmodule *m, int i)
     const gpuc_rfunction *main = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"));
     if (i < 0 || i >= main->n)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the module has %d inputs; there is no number %d", main->n, i);
+    gpuc_relay_pass_need_tensors(ctx, main, "@main");
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(main->params[i]);
     int64_t *dims = gpuc_new_array(ctx, int64_t, t->ndim);
     const char **names = gpuc_new_array(ctx, const char *, t->ndim);

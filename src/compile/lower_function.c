@@ -274,6 +274,14 @@ static gpuc_op_schedule_fn schedule_of(const gpuc_rfunction *f, const gpuc_op_im
     return op && own ? own : gpuc_topi_schedule;
 }
 
+static void raise_no_schedule(gpuc_ctx *ctx, const gpuc_rfunction *f, const gpuc_op_implementation *by)
+{
+    gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+               "the schedule function of %s%s gave NULL: it must make a schedule, as "
+               "gpuc_topi_schedule does",
+               by ? "implementation " : "", by ? by->name : gpuc_relay_call_op(f->body)->name);
+}
+
 typedef struct scheduled {
     int num_outputs;
     gpuc_tensor **args;
@@ -333,6 +341,7 @@ static scheduled schedule(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_r
     if (images >> GPUC_IMAGE_OUTPUT & 1) out.args[f->n] = as_image(ctx, out.args[f->n]);
     out.map.read = drop_unread(ctx, f->n, out.num_outputs, out.args, out.map.param);
     out.s = schedule_of(f, strategy.last)(ctx, target, knobs, out.num_outputs, out.args + out.map.read);
+    if (!out.s) raise_no_schedule(ctx, f, strategy.last);
     gpuc_knobs_check(knobs);
     for (int i = 0; i < out.map.read; i++)
         if (images >> out.map.param[i] & 1)

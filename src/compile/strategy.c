@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses for each call of a function the implementation of its operator. */
-#include <string.h>
-
 #include "compile/strategy.h"
 #include "op/op.h"
 
 static bool is_taken(const gpuc_strategy *s, const gpuc_op_implementation *m)
 {
     static const int64_t choices[] = {0, 1};
-    char knob[64] = "use_";
-    size_t n = strlen(knob);
-    for (const char *c = m->name; *c && n + 1 < sizeof knob; c++) knob[n++] = *c == '.' ? '_' : *c;
-    knob[n] = 0;
-    return gpuc_knob(s->knobs, knob, m->priority > GPUC_OP_OWN_PRIORITY, 2, choices) != 0;
+    char knob[GPUC_OP_USE_KNOB];
+    return gpuc_knob(s->knobs, gpuc_op_use_knob(m, knob), m->priority > GPUC_OP_OWN_PRIORITY, 2, choices) !=
+           0;
 }
 
 static const gpuc_op_implementation *choose(gpuc_ctx *ctx, void *user, const gpuc_op_call *call)

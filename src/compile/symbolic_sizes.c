@@ -22,7 +22,8 @@ static void add(gpuc_sizes *s, gpuc_symbol symbol)
     gpuc_symbol *own = gpuc_ctx_memdup(s->ctx, &symbol, sizeof symbol);
     for (size_t i = 0; i < s->vars.count; i++)
         if (!strcmp(gpuc_as_var(s->vars.at[i])->name, gpuc_as_var(symbol.var)->name))
-            gpuc_raise(s->ctx, GPUC_INVALID_ARGUMENT, "two symbolic dimensions are called '%s'",
+            gpuc_raise(s->ctx, GPUC_INVALID_ARGUMENT,
+                       "two symbolic dimensions are called '%s': give each a name of its own",
                        gpuc_as_var(symbol.var)->name);
     gpuc_ptrs_push(s->ctx, &s->symbols, own);
     gpuc_ptrs_push(s->ctx, &s->vars, (void *)symbol.var);
@@ -33,8 +34,9 @@ void gpuc_compile_sizes_add_input(gpuc_sizes *s, gpuc_expr dim, uint32_t input, 
 {
     int64_t known;
     if (!dim || (dim->kind != GPUC_EXPR_VAR && !gpuc_expr_is_int(dim, &known)))
-        gpuc_raise(s->ctx, GPUC_UNSUPPORTED, "dimension %u of input %u is neither a number nor a symbol",
-                   number, input);
+        gpuc_raise(s->ctx, GPUC_UNSUPPORTED,
+                   "dimension %u of input %u is neither a number nor a symbol: give it a name", number,
+                   input);
     if (dim->kind == GPUC_EXPR_VAR && !gpuc_compile_sizes_has(s, dim))
         add(s, (gpuc_symbol){.var = dim, .input = input, .dim = number, .value = GPUC_NO_INDEX});
 }

@@ -156,7 +156,8 @@ static void run_named(gpuc_pass_ctx *p, const char *name, gpuc_ptrs *funcs)
         names[n++] = "lower";
         const char *near = gpuc_suggest(name, names, n);
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no pass '%s'%s%s%s", name,
-                   near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+                   near ? "; did you mean '" : "; those of loop IR are listed by `gpuc opt --list`",
+                   near ? near : "", near ? "'?" : "");
     }
     for (size_t i = 0; i < funcs->count; i++) {
         gpuc_tir_func *f = funcs->at[i];

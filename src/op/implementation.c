@@ -10,6 +10,14 @@
 #define PREFIX "implementation." /* of their names in the registry */
 enum { MAX_NAME = 36 };          /* the knob's name has room for "use_" */
 
+const char *gpuc_op_use_knob(const gpuc_op_implementation *m, char knob[GPUC_OP_USE_KNOB])
+{
+    snprintf(knob, GPUC_OP_USE_KNOB, "use_%s", m->name);
+    for (char *c = knob; *c; c++)
+        if (*c == '.') *c = '_';
+    return knob;
+}
+
 typedef struct find_row {
     const char *name;
     const gpuc_op *row;
@@ -33,6 +41,43 @@ static gpuc_status no_row(const gpuc_op_implementation *m)
                      "implementation '%s': there is no operator '%s'; register it first", m->name, m->op);
 }
 
+/* Names of kinds with commas between them; a kind need not be known yet. */
+static gpuc_status check_targets(const gpuc_op_implementation *m)
+{
+    for (const char *p = m->targets; p; p = *p ? p + 1 : NULL) {
+        size_t n = strcspn(p, ",");
+        char kind[64];
+        snprintf(kind, sizeof kind, "%.*s", n < sizeof kind ? (int)n : 0, p);
+        if (!gpuc_op_entry_is_name(kind))
+            return gpuc_fail(
+                GPUC_INVALID_ARGUMENT,
+                "implementation '%s': targets are '%.64s'; write kinds with commas and without spaces, "
+                "as \"vulkan,opencl\", or NULL for all",
+                m->name, m->targets);
+        p += n;
+    }
+    return NULL;
+}
+
+/* Two names may not be one as parts of a knob's. */
+static gpuc_status check_unique(gpuc_runtime *rt, const gpuc_op_implementation *m)
+{
+    const gpuc_op_implementation *other;
+    size_t at = 0;
+    while ((other = gpuc_op_entry_next(rt, PREFIX, &at))) {
+        char own[GPUC_OP_USE_KNOB], its[GPUC_OP_USE_KNOB];
+        if (!strcmp(other->name, m->name))
+            return gpuc_fail(GPUC_INVALID_ARGUMENT, "there is an implementation '%s' already", m->name);
+        if (!strcmp(gpuc_op_use_knob(m, own), gpuc_op_use_knob(other, its)))
+            return gpuc_fail(
+                GPUC_INVALID_ARGUMENT,
+                "implementation '%s': the knob %s is that of '%s' already; choose a name that differs in "
+                "more than '.' and '_'",
+                m->name, own, other->name);
+    }
+    return NULL;
+}
+
 static gpuc_status check(gpuc_runtime *rt, const gpuc_op_implementation *m)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
@@ -53,7 +98,8 @@ static gpuc_status check(gpuc_runtime *rt, const gpuc_op_implementation *m)
     if (!m->compute && !m->schedule)
         return gpuc_fail(GPUC_INVALID_ARGUMENT, "implementation '%s' has neither compute nor schedule",
                          m->name);
-    return NULL;
+    GPUC_TRY(check_targets(m));
+    return check_unique(rt, m);
 }
 
 gpuc_status gpuc_op_implement(gpuc_runtime *rt, const gpuc_op_implementation *implementation)
@@ -63,9 +109,6 @@ gpuc_status gpuc_op_implement(gpuc_runtime *rt, const gpuc_op_implementation *im
     GPUC_TRY(check(rt, implementation));
     char full[sizeof PREFIX + MAX_NAME];
     snprintf(full, sizeof full, PREFIX "%s", implementation->name);
-    if (gpuc_registry_get(rt, full))
-        return gpuc_fail(GPUC_INVALID_ARGUMENT, "there is an implementation '%s' already",
-                         implementation->name);
     return gpuc_op_entry_add(rt, full, implementation);
 }
 

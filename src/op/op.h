@@ -32,6 +32,10 @@ void gpuc_op_each_added(gpuc_runtime *rt, void (*each)(void *arg, const gpuc_op 
  * fails the row is not added. */
 #define GPUC_OP_ADDED "compiler.op_added"
 
+#define GPUC_OP_USE_KNOB 48 /* bytes of the name of a knob of implementations, with its 0 */
+/* The knob by which a tuner takes the implementation, which is no other's. */
+const char *gpuc_op_use_knob(const gpuc_op_implementation *m, char knob[GPUC_OP_USE_KNOB]);
+
 /* A name of another system that stands for a row in a way of its own: it chooses the row by an attribute, or has
  * other defaults or another order of inputs (op/table.h). */
 typedef struct gpuc_op_alias gpuc_op_alias;

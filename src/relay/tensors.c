@@ -42,24 +42,31 @@ static gpuc_tensor *constant_tensor(gpuc_ctx *ctx, gpuc_rexpr *e)
     return gpuc_te_compute(ctx, "constant", t->ndim, axes, value);
 }
 
-/* What a program's compute gives must be what inference said. */
+static bool same_extent(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b, bool own)
+{
+    int64_t m, n;
+    if (!b || a == b) return true;
+    if (gpuc_expr_is_int(a, &m) && gpuc_expr_is_int(b, &n)) return m == n;
+    return own || gpuc_topi_proves(ctx, gpuc_eq(ctx, a, b));
+}
+
+/* What computes give must be what inference said; of those of programs (by: of an implementation) all must be proven. */
 static void check_results(const gpuc_op_call *call, const gpuc_op_implementation *by,
                           gpuc_tensor *const *results)
 {
+    gpuc_ctx *ctx = call->ctx;
+    bool own = !(by && by->compute) && gpuc_op_find(call->op->name) == call->op;
     for (int i = 0; i < call->num_out; i++) {
         const gpuc_tensor_type *want = &call->out[i];
         bool same = results[i] && gpuc_te_ndim(results[i]) == want->ndim &&
                     gpuc_dtype_equal(gpuc_te_dtype(results[i]), want->dtype);
-        for (int k = 0; same && k < want->ndim; k++) {
-            int64_t a, b;
-            same = !gpuc_expr_is_int(gpuc_te_shape(results[i])[k], &a) ||
-                   !gpuc_expr_is_int(want->dims[k], &b) || a == b;
-        }
+        for (int k = 0; same && k < want->ndim; k++)
+            same = same_extent(ctx, gpuc_te_shape(results[i])[k], want->dims[k], own);
         if (!same)
-            gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT,
-                       "%s: result %d of its implementation '%s' is not of the shape and type that its "
-                       "inference gives",
-                       call->op->name, i, by->name);
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                       "%s: result %d of %s is not of the shape and type that its inference gives",
+                       call->op->name, i,
+                       by ? gpuc_ctx_printf(ctx, "its implementation '%s'", by->name) : "its compute");
     }
 }
 
@@ -78,7 +85,7 @@ static gpuc_tensor **compute_call(gpuc_ctx *ctx, gpuc_rexpr *e, const gpuc_relay
     gpuc_tensor **results = gpuc_new_array(ctx, gpuc_tensor *, call.num_out);
     const gpuc_op_implementation *other = chooser ? chooser->choose(ctx, chooser->user, &call) : NULL;
     (other && other->compute ? other->compute : call.op->compute)(&call, ins, results);
-    if (other) check_results(&call, other, results);
+    check_results(&call, other, results);
     return results;
 }
 

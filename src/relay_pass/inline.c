@@ -11,6 +11,8 @@ typedef struct inliner {
     gpuc_strmap begun; /* name of a function -> it, as it was */
     gpuc_strmap ready; /* name of a function whose calls go -> it, as it is now */
     gpuc_map args;     /* of the call that goes: parameter -> argument */
+    gpuc_map sizes;    /* function that is ready -> number of its nodes */
+    size_t made;       /* nodes that took the places of calls */
 } inliner;
 
 static bool names_sizes(const gpuc_rtype *t)
@@ -68,15 +70,30 @@ static gpuc_rexpr *with_types(gpuc_ctx *ctx, const gpuc_rfunction *f, const gpuc
     return body;
 }
 
+/* Each function that calls another one twice doubles the program: some dozens would fill any memory. */
+static void count_made(inliner *in, gpuc_relay_span span, const gpuc_rexpr *callee, const char *name)
+{
+    enum { MAX_NODES = 1 << 18 };
+    gpuc_ctx *ctx = in->p->ctx;
+    in->made += (size_t)(uintptr_t)gpuc_map_get(&in->sizes, callee);
+    if (in->made <= MAX_NODES) return;
+    const char *text = gpuc_ctx_printf(ctx,
+                                       "inline: the bodies of functions that are put in the places of calls "
+                                       "have more than %d nodes; call @%s, "
+                                       "or what it calls, in fewer places",
+                                       MAX_NODES, name);
+    gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s", gpuc_relay_located(ctx, span, text));
+}
+
 static gpuc_rexpr *inline_call(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
     inliner *in = arg;
-    (void)old;
     const gpuc_rcall *c = e->kind == GPUC_REXPR_CALL ? gpuc_as_rcall(e) : NULL;
     if (!c || c->callee->kind != GPUC_REXPR_GLOBAL) return e;
     const gpuc_rexpr *callee = gpuc_strmap_get(&in->ready, gpuc_as_rglobal(c->callee)->name);
     if (!callee) return e;
     const gpuc_rfunction *f = gpuc_as_rfunction(callee);
+    count_made(in, old->span, callee, gpuc_as_rglobal(c->callee)->name);
     gpuc_map_init(&in->args, ctx);
     gpuc_rexpr **args = gpuc_new_array(ctx, gpuc_rexpr *, f->n + 1);
     for (int i = 0; i < f->n; i++) {
@@ -116,7 +133,11 @@ static void end(inliner *in, const char *name)
     gpuc_strmap *functions = &in->p->module->functions;
     gpuc_rexpr *f = gpuc_strmap_get(functions, name), *now = gpuc_relay_mutate(ctx, f, inline_call, in);
     if (now != f) gpuc_strmap_set(functions, name, now);
-    if (strcmp(name, "main") != 0 && may_go(in, now)) gpuc_strmap_set(&in->ready, name, now);
+    if (!strcmp(name, "main") || !may_go(in, now)) return;
+    gpuc_ptrs order = {0};
+    gpuc_relay_post_order(ctx, now, true, &order);
+    gpuc_map_set(&in->sizes, now, (void *)(uintptr_t)order.count);
+    gpuc_strmap_set(&in->ready, name, now);
 }
 
 static void visit_all(inliner *in, const char *name)
@@ -141,6 +162,7 @@ void gpuc_relay_pass_inline(gpuc_relay_pass_ctx *p)
     gpuc_ctx *ctx = p->ctx;
     inliner in = {.p = p};
     gpuc_strmap_init(&in.begun, ctx);
+    gpuc_map_init(&in.sizes, ctx);
     gpuc_strmap_init(&in.ready, ctx);
     gpuc_ptrs names = {0}, entries = {0};
     for (uint32_t i = 0; i < p->module->functions.map.count; i++)

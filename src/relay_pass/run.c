@@ -54,7 +54,8 @@ const gpuc_relay_pass *gpuc_relay_pass_need(gpuc_ctx *ctx, const char *name)
         gpuc_ptrs_push(ctx, &names, (void *)(uintptr_t)added.name);
     const char *near = gpuc_suggest(name, (const char *const *)names.at, names.count);
     gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is no pass '%s'%s%s%s", name,
-               near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+               near ? "; did you mean '" : "; those of Relay are listed by `gpuc opt --list`",
+               near ? near : "", near ? "'?" : "");
 }
 
 /* ---- Options ---- */

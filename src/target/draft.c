@@ -150,6 +150,8 @@ const gpuc_target *gpuc_target_draft_finish(gpuc_target_draft *d, gpuc_device *d
         if (d->t.max_threads_z > threads) gpuc_target_derive(d, GPUC_TARGET_ATTR_max_threads_z, threads);
         if (d->t.thread_warp_size > threads) gpuc_target_derive(d, GPUC_TARGET_ATTR_thread_warp_size, 1);
     }
+    if (d->given[GPUC_TARGET_ATTR_max_threads_x] && d->t.thread_warp_size > d->t.max_threads_x)
+        gpuc_target_derive(d, GPUC_TARGET_ATTR_thread_warp_size, 1); /* a subgroup lies along x */
     gpuc_target *t = gpuc_ctx_memdup(d->ctx, &d->t, sizeof d->t);
     t->constants = gpuc_target_constants_of(t);
     return t;

@@ -32,13 +32,13 @@ gpuc_status gpuc_tune_count_knobs(gpuc_ctx *ctx, const gpuc_target *target, cons
     return status;
 }
 
-static bool has_knobs(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_rfunction *f)
+/* A function that cannot be scheduled is an error, as it is when building. */
+static bool has_knobs(gpuc_ctx *ctx, const gpuc_target *target, const gpuc_graph_function *f)
 {
     int n;
-    gpuc_status status = gpuc_tune_count_knobs(ctx, target, f, &n);
-    bool found = !status && n > 0;
-    gpuc_status_release(status);
-    return found;
+    gpuc_status status = gpuc_tune_count_knobs(ctx, target, f->f, &n);
+    GPUC_RAISE_IF(ctx, gpuc_error_prefix(status, "%s", f->label));
+    return n > 0;
 }
 
 static bool is_fixed(const gpuc_rtype *t)
@@ -117,7 +117,7 @@ void gpuc_tune_extract(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *t
         const gpuc_graph_function *f = g->functions.at[i];
         gpuc_tune_task *known = find(out, tasks, f->workload);
         if (known) known->uses += count_uses(g, i);
-        if (known || f->device || !has_knobs(ctx, target, f->f)) continue;
+        if (known || f->device || !has_knobs(ctx, target, f)) continue;
         if (!gpuc_tune_has_fixed_sizes(f->f)) {
             out->num_open++;
             continue;

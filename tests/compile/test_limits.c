@@ -284,6 +284,37 @@ static void long_tensors(gpuc_ctx *ctx, void *arg)
     assert_int_equal(required("max_buffer_range"), want);
 }
 
+/* Threads that reduce together have room for what they combine, down to none. */
+static void little_shared_memory(gpuc_ctx *ctx, void *arg)
+{
+    enum { ROWS = 3, COLUMNS = 5000 };
+    static float data[ROWS * COLUMNS];
+    (void)arg;
+    gpuc_expr dims[] = {gpuc_int(ctx, ROWS), gpuc_int(ctx, COLUMNS)};
+    for (int bytes = 0; bytes <= 1024; bytes = bytes ? 4 * bytes : 4) {
+        gpuc_rexpr *x = input(ctx, "x", GPUC_FLOAT32, 2, dims);
+        gpuc_rexpr *outs[] = {fx_op1(ctx, "sum", "axis=[1]", x), fx_op1(ctx, "argmax", "axis=[1]", x)};
+        run_target_attributes(gpuc_ctx_printf(ctx, "-max_shared_memory=%d", bytes));
+        build(ctx, gpuc_relay_tuple(ctx, 2, outs), 1, &x);
+        run_target_attributes(NULL);
+        assert_true(required("max_shared_memory") <= bytes);
+        for (int i = 0; i < ROWS * COLUMNS; i++)
+            data[i] = (float)(i % 13 - 6 + 20 * (i % COLUMNS == 999 + i / COLUMNS));
+        const run_array in = {GPUC_FLOAT32, 2, {ROWS, COLUMNS}, data};
+        ok(run_session(1, &in));
+        int ndim;
+        const int64_t *have;
+        const float *sums = run_output(0, &ndim, &have);
+        for (int r = 0; r < ROWS; r++) {
+            float want = 0;
+            for (int i = 0; i < COLUMNS; i++) want += data[r * COLUMNS + i];
+            assert_float_equal(sums[r], want, 0);
+        }
+        const int32_t *at = run_output(1, &ndim, &have);
+        for (int r = 0; r < ROWS; r++) assert_int_equal(at[r], 999 + r);
+    }
+}
+
 /* ---- More than 2^31 bytes ---- */
 
 static long long available_bytes(void)
@@ -329,8 +360,9 @@ static void large_tensor(gpuc_ctx *ctx, void *arg)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(many_inputs), fx_test(many_parameters), fx_test(few_groups),
-        fx_test(many_groups), fx_test(long_tensors),    fx_test(says_what_it_needs),
+        fx_test(many_inputs),          fx_test(many_parameters), fx_test(few_groups),
+        fx_test(many_groups),          fx_test(long_tensors),    fx_test(says_what_it_needs),
+        fx_test(little_shared_memory),
     };
     const struct CMUnitTest large[] = {fx_test(large_tensor)};
     if (!run_available(argc, argv)) return 77;

@@ -233,6 +233,10 @@ static void wrong_ones_are_refused(void **unused)
         {.name = "a", .op = "nn.dense", .priority = GPUC_OP_OWN_PRIORITY, .compute = by_first},
         {.name = "a", .op = "nn.dense", .priority = 1},
         {.name = "test.dense_first", .op = "nn.relu", .priority = 1, .compute = by_first},
+        {.name = "test_dense.first", .op = "nn.relu", .priority = 1, .compute = by_first},
+        {.name = "a", .op = "nn.dense", .targets = "vulkan, c", .priority = 1, .compute = by_first},
+        {.name = "a", .op = "nn.dense", .targets = "c,", .priority = 1, .compute = by_first},
+        {.name = "a", .op = "nn.dense", .targets = "", .priority = 1, .compute = by_first},
     };
     static const char *const words[] = {"'a b' is no name",
                                         "'' is no name",
@@ -243,7 +247,11 @@ static void wrong_ones_are_refused(void **unused)
                                         "'nn.batch_matmul' is another name of 'nn.",
                                         "priority of the row's own",
                                         "neither compute nor schedule",
-                                        "an implementation 'test.dense_first' already"};
+                                        "an implementation 'test.dense_first' already",
+                                        "the knob use_test_dense_first is that of 'test.dense_first'",
+                                        "targets are 'vulkan, c'",
+                                        "targets are 'c,'",
+                                        "targets are ''"};
     (void)unused;
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         run_refused(gpuc_op_implement(run_runtime(), &wrong[i]), words[i]);
@@ -264,6 +272,126 @@ static void wrong_ones_are_refused(void **unused)
                 "result 0 of its implementation 'test.bad' is not of the shape and type");
     gpuc_ndarray_release(x);
     gpuc_ndarray_release(y);
+}
+
+/* ---- Rows and implementations whose functions do not keep their word ---- */
+
+static void infer_same(gpuc_op_call *call)
+{
+    gpuc_topi_infer_same(call);
+}
+
+static void give_nothing(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    (void)call;
+    (void)ins;
+    (void)outs;
+}
+
+static gpuc_tensor *first_row(const gpuc_op_call *call, gpuc_tensor *x, int64_t more, gpuc_dtype type)
+{
+    gpuc_ctx *ctx = call->ctx;
+    const gpuc_tensor_type *t = &call->in[0];
+    gpuc_iter *axes[2];
+    gpuc_expr at[2];
+    for (int i = 0; i < 2; i++) {
+        axes[i] = gpuc_te_axis(ctx, gpuc_add(ctx, t->dims[i], gpuc_int(ctx, i ? 0 : more)), "i");
+        at[i] = i ? gpuc_iter_var(axes[i]) : gpuc_int(ctx, 0);
+    }
+    return gpuc_te_compute(ctx, "first", 2, axes, gpuc_cast(ctx, type, gpuc_te_read(ctx, x, 2, at)));
+}
+
+static void one_more(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    outs[0] = first_row(call, ins[0], 1, call->in[0].dtype);
+}
+
+static void of_integers(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    outs[0] = first_row(call, ins[0], 0, GPUC_INT32);
+}
+
+static void as_inferred(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    outs[0] = first_row(call, ins[0], 0, call->in[0].dtype);
+}
+
+static gpuc_schedule *no_schedule(gpuc_ctx *ctx, const gpuc_target *target, gpuc_knobs *knobs, int n,
+                                  gpuc_tensor *const *outputs)
+{
+    (void)ctx;
+    (void)target;
+    (void)knobs;
+    (void)n;
+    (void)outputs;
+    return NULL;
+}
+
+#define ROW(n, ...)                                                                                          \
+    {                                                                                                        \
+        .name = "test." n, .min_in = 1, .max_in = 1, .types = {GPUC_T_FLOATS}, .infer = infer_same,          \
+        .pattern = GPUC_FUSE_OPAQUE, .topi = "", .nnvm = "", .onnx = "", __VA_ARGS__                         \
+    }
+static const gpuc_op rows[] = {
+    ROW("nothing", .compute = give_nothing),
+    ROW("one_more", .compute = one_more),
+    ROW("integers", .compute = of_integers),
+    ROW("unscheduled", .compute = as_inferred, .schedule = no_schedule),
+    ROW("more_by_another", .compute = as_inferred),
+    ROW("unscheduled_by_another", .compute = as_inferred),
+    ROW("kept", .compute = as_inferred),
+};
+static const char *const complaints[] = {
+    "test.nothing: result 0 of its compute is not of the shape and type that its inference gives",
+    "test.one_more: result 0 of its compute is not of the shape",
+    "test.integers: result 0 of its compute is not of the shape",
+    "the schedule function of test.unscheduled gave NULL",
+    "result 0 of its implementation 'test.more' is not of the shape",
+    "the schedule function of implementation test.null gave NULL",
+    NULL,
+};
+static const gpuc_op_implementation broken[] = {
+    {.name = "test.more", .op = "test.more_by_another", .priority = 20, .compute = one_more},
+    {.name = "test.null", .op = "test.unscheduled_by_another", .priority = 20, .schedule = no_schedule},
+};
+
+typedef struct row_run {
+    const char *op;
+    bool open; /* its first extent */
+} row_run;
+
+static void lower_row(gpuc_ctx *ctx, void *arg)
+{
+    const row_run *run = arg;
+    gpuc_ctx_set_runtime(ctx, run_runtime());
+    gpuc_expr dims[] = {run->open ? gpuc_var(ctx, "n", GPUC_INDEX) : gpuc_int(ctx, 4), gpuc_int(ctx, 4)};
+    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 2, dims));
+    gpuc_rexpr *e = gpuc_relay_op(ctx, run->op, NULL, 1, &x);
+    gpuc_rfunction *f = (gpuc_rfunction *)gpuc_relay_function(ctx, 1, &x, e, NULL);
+    gpuc_lower_task task = {.target = run_target(ctx), .f = f, .name = "f", .label = "row"};
+    gpuc_compile_lower_function(ctx, &task);
+}
+
+static void lower_refused(gpuc_ctx *ctx, void *arg)
+{
+    const char *words = complaints[*(int *)arg];
+    for (int open = 0; open < 2; open++) {
+        row_run run = {.op = rows[*(int *)arg].name, .open = open};
+        gpuc_status s = gpuc_ctx_protect(ctx, lower_row, &run);
+        if (words)
+            run_refused(s, words);
+        else
+            ok(s);
+    }
+}
+
+static void what_is_given_must_be_what_was_said(void **unused)
+{
+    (void)unused;
+    int n = sizeof rows / sizeof *rows;
+    for (int i = 0; i < n; i++) ok(gpuc_op_register_in(run_runtime(), &rows[i]));
+    for (int i = 0; i < 2; i++) ok(gpuc_op_implement(run_runtime(), &broken[i]));
+    for (int i = 0; i < n; i++) run_in_ctx(lower_refused, &i);
 }
 
 static void look_up(gpuc_ctx *ctx, void *arg)
@@ -294,7 +422,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(they_are_listed),         cmocka_unit_test(the_first_that_applies),
         cmocka_unit_test(a_configuration_chooses), cmocka_unit_test(it_computes_the_same),
-        cmocka_unit_test(wrong_ones_are_refused),
+        cmocka_unit_test(wrong_ones_are_refused),  cmocka_unit_test(what_is_given_must_be_what_was_said),
     };
     return run_end(cmocka_run_group_tests(tests, NULL, NULL));
 }

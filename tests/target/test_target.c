@@ -111,6 +111,8 @@ static void overrides_follow_the_preset(void **state)
     assert_int_equal(t->max_threads_x, 32);
     assert_int_equal(t->max_threads_y, 8);
     assert_int_equal(t->max_threads_z, 32);
+    assert_int_equal(parse(ctx, "vulkan/llvmpipe -max_threads_x=8")->thread_warp_size, 8);
+    assert_int_equal(parse(ctx, "vulkan/llvmpipe -max_threads_x=4")->thread_warp_size, 1);
 }
 
 static void c_strings_are_quoted(void **state)

@@ -39,7 +39,7 @@ expect 0 '^ *A\[i\*3 \+ j\] = 1.5' opt f.tir
 expect 0 'stage target' opt --pass lower --target opencl f.tir
 expect 0 '^  storage_flatten$' opt --list
 expect 0 '^    -O0; a graph, a target: groups operators' opt --list
-expect 1 "no pass 'nothing'" opt --pass nothing f.tir
+expect 1 "no pass 'nothing'; those of loop IR are listed by" opt --pass nothing f.tir
 expect 1 'nothere.tir' opt nothere.tir
 expect 2 'file is missing' opt
 echo 'func f(' >bad.tir
@@ -48,6 +48,7 @@ printf 'def @main(%%x: int32) { let %%f = fn (%%y) { %%y + 1 }; %%f(%%x) }\n' > 
 expect 0 '^    add\(%y, 1\)$' opt p.rly
 expect 0 'add\(%y, 1\) /\* ty=int32 \*/$' opt --types p.rly
 expect 1 "no pass 'fold_constants'; did you mean 'fold_constant'" opt --pass fold_constants p.rly
+expect 1 "no pass 'simplify'; those of Relay are listed by" opt --pass simplify p.rly
 expect 1 "the pass winograd needs a target" opt --pass winograd p.rly
 expect 1 "the pass dead_code has no options, 'x' is none" opt --pass 'dead_code(x=1)' p.rly
 expect 1 "options of the pass dead_code have no" opt --pass 'dead_code(x=1' p.rly
@@ -74,6 +75,12 @@ done
 expect 1 "are for ONNX models" build g.rly --target c --shape x=2,3 -o bad.gpuc
 echo 'def @main(%x: int32) { if (%x < 1) { %x } else { 1 } }' > i.rly
 expect 1 'i.rly:1:24: graphs only can be built, but @main has an if' build i.rly --target c -o bad.gpuc
+echo 'def @main(%x: (int32, int32)) { %x.0 }' > i.rly
+expect 1 'i.rly:1:11: graphs only can be built, but @main has a parameter that is no tensor' build i.rly --target c -o bad.gpuc
+echo 'def @main(%x: Tensor[(4), float32]) { (topk(%x, k=1), %x) }' > i.rly
+expect 1 'graphs only can be built, but @main has a tuple in the tuple that is its result' build i.rly --target c -o bad.gpuc
+echo 'def @main(%x: Tensor[(?), float32], %y: Tensor[(?), float32]) { (%x, %y) }' > i.rly
+expect 1 "two symbolic dimensions are called '\?': give each a name" build i.rly --target c -o bad.gpuc
 expect 0 'def @main' opt sum.onnx
 cp out sum.rly
 expect 0 'sum.gpuc' build sum.onnx --target c -o sum.gpuc

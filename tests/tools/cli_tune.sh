@@ -69,6 +69,17 @@ expect 0 '' build "$model" --shape "$shape" --target c --tuning-log torn -o torn
 grep -q 'torn:3: no tuning record' err || complain 'garbage in a log'
 grep -q 'torn:4: the last line was cut off' err || complain 'a torn line'
 
+# A Relay program is tuned and built with its log, too.
+cat >prog.rly <<'E'
+def @twice(%x) { add(%x, %x) }
+def @main(%x: Tensor[(24, 40), float32], %w: Tensor[(9, 40), float32]) { let %y = nn.dense(%x, %w); @twice(%y) }
+E
+expect 0 '^3 trials, 0 of them failed' tune prog.rly --no-wait --target c --log program --trials 3
+expect 0 'tuned' build prog.rly --target c --tuning-log program -o program.gpuc -v
+expect 0 'from program' inspect program.gpuc
+echo 'def @main(%x: int32, %c: bool) { if (%c) { %x } else { %x + 1 } }' >branch.rly
+expect 1 '^gpuc: branch.rly:1:.*graphs only can be built, but @main has an if' tune branch.rly --target c --log program
+
 # The best of logs.
 expect 0 "best: $functions of [0-9]* records" tune --pick-best log --log best
 expect 0 '' build "$model" --shape "$shape" --target c --tuning-log best -o best.gpuc

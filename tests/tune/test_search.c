@@ -77,6 +77,47 @@ static void open_sizes(gpuc_ctx *ctx, void *arg)
     assert_int_equal(tasks.num_open, 1);
 }
 
+static void infer_same(gpuc_op_call *call)
+{
+    gpuc_topi_infer_same(call);
+}
+
+static void compute_nothing(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    (void)ins;
+    (void)outs;
+    gpuc_topi_fail(call, "there is no way");
+}
+
+static void extract_impossible(gpuc_ctx *ctx, void *arg)
+{
+    static const gpuc_op row = {.name = "test.impossible",
+                                .min_in = 1,
+                                .max_in = 1,
+                                .types = {GPUC_T_FLOATS},
+                                .infer = infer_same,
+                                .compute = compute_nothing,
+                                .pattern = GPUC_FUSE_OPAQUE,
+                                .topi = "",
+                                .nnvm = "",
+                                .onnx = ""};
+    (void)arg;
+    gpuc_op_register(ctx, &row);
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2, 4));
+    gpuc_tune_tasks tasks;
+    gpuc_build_options options = GPUC_BUILD_OPTIONS_INIT;
+    gpuc_tune_extract(ctx, fx_module(ctx, fx_op1(ctx, "test.impossible", NULL, x), 1, &x),
+                      gpuc_target_parse(ctx, "c", NULL), &options, &tasks);
+}
+
+/* What no schedule can be made for is told, and not taken for something without decisions. */
+static void what_cannot_be_scheduled(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "impossible: test.impossible: there is no way", extract_impossible,
+              NULL);
+}
+
 /* Every sample is offered again as a configuration, and is lowered. */
 static void samples(gpuc_ctx *ctx, void *arg)
 {
@@ -343,10 +384,18 @@ static void small_space(gpuc_ctx *ctx, void *arg)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        fx_test(extraction),        fx_test(names),           fx_test(open_sizes),
-        fx_test(samples_on_c),      fx_test(samples_on_pocl), fx_test(samples_on_llvmpipe),
-        fx_test(samples_on_vulkan), fx_test(misfits),         fx_test(searches),
-        fx_test(resumed),           fx_test(confirmed),       fx_test(small_space)};
+    const struct CMUnitTest tests[] = {fx_test(extraction),
+                                       fx_test(names),
+                                       fx_test(open_sizes),
+                                       fx_test(samples_on_c),
+                                       fx_test(samples_on_pocl),
+                                       fx_test(samples_on_llvmpipe),
+                                       fx_test(samples_on_vulkan),
+                                       fx_test(misfits),
+                                       fx_test(searches),
+                                       fx_test(resumed),
+                                       fx_test(confirmed),
+                                       fx_test(small_space),
+                                       fx_test(what_cannot_be_scheduled)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

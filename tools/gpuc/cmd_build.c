@@ -236,8 +236,9 @@ static int run(const cli_command *c, int argc, char **argv)
 const cli_command cli_build_command = {
     .name = "build",
     .operands = "MODEL --target T [--target T2]... [-o FILE.gpuc] [--emit DIR] [--shape NAME=DIMS]...",
-    .about = "compile an ONNX model to a package",
-    .details = "GPUC_DEBUG=help in the environment lists developer switches.\n",
+    .about = "compile an ONNX model or a Relay program to a package",
+    .details = "FILE.rly and FILE.relay hold a Relay program (docs/relay.md), whose main must be a graph.\n"
+               "GPUC_DEBUG=help in the environment lists developer switches.\n",
     .options = options,
     .num_options = CLI_COUNT(options),
     .run = run,

@@ -171,13 +171,24 @@ static void print_inputs(gpuc_ctx *ctx, const gpuc_op *op)
     printf("  fused as %s\n", patterns[op->pattern]);
 }
 
+/* Kinds of targets that nobody has registered, which may be misspelt. */
+static void print_unknown(gpuc_ctx *ctx, const char *targets)
+{
+    char kind[GPUC_OP_NAME];
+    while ((targets = gpuc_op_next_name(targets, kind)))
+        if (!gpuc_target_kind_find(ctx, kind)) printf(", no target '%s' here", kind);
+}
+
 static void print_implementations(gpuc_ctx *ctx, const gpuc_op *op)
 {
     const gpuc_op_implementation *m = gpuc_op_implementation_at(ctx, op->name, 0);
     if (m) printf("  implementations beside its own, of priority %d\n", GPUC_OP_OWN_PRIORITY);
-    for (size_t i = 0; (m = gpuc_op_implementation_at(ctx, op->name, i)); i++)
-        printf("    %-20s %s, priority %d%s\n", m->name, m->targets ? m->targets : "all targets", m->priority,
+    for (size_t i = 0; (m = gpuc_op_implementation_at(ctx, op->name, i)); i++) {
+        printf("    %-20s %s, priority %d%s", m->name, m->targets ? m->targets : "all targets", m->priority,
                m->applies ? ", for some calls" : "");
+        print_unknown(ctx, m->targets);
+        printf("\n");
+    }
 }
 
 /* ---- JSON ---- */

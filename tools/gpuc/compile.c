@@ -111,10 +111,9 @@ bool cli_is_relay(const char *path)
     return dot && (strcmp(dot, ".rly") == 0 || strcmp(dot, ".relay") == 0);
 }
 
-/* A program whose main is a graph, once lets and calls of functions are gone; the build says what else it has. */
-static gpuc_rmodule *load_relay(gpuc_ctx *ctx, const cli_compile *c)
+gpuc_rmodule *cli_relay_load(gpuc_ctx *ctx, const cli_text *program, const char *path)
 {
-    gpuc_rmodule *m = gpuc_relay_parse(ctx, cli_text_get(&c->program), c->model, NULL);
+    gpuc_rmodule *m = gpuc_relay_parse(ctx, cli_text_get(program), path, NULL);
     return gpuc_relay_run_passes(ctx, m, NULL, "inline(all=True),to_graph_normal_form,dead_code");
 }
 
@@ -135,7 +134,8 @@ static void compile_body(gpuc_ctx *ctx, void *arg)
     c->options.tuning = cli_tuning_load(ctx, c->tuning_logs);
     c->options.warning = cli_warn;
     double start = cli_now();
-    gpuc_rmodule *module = cli_is_relay(c->model) ? load_relay(ctx, c) : gpuc_onnx_load(ctx, c->model, &onnx);
+    gpuc_rmodule *module = cli_is_relay(c->model) ? cli_relay_load(ctx, &c->program, c->model)
+                                                  : gpuc_onnx_load(ctx, c->model, &onnx);
     double import = cli_now() - start;
     c->imported = true;
     cli_images_apply(ctx, module, c->images);

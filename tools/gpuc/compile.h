@@ -39,6 +39,8 @@ typedef struct cli_compile {
  * must outlive it. */
 GPUC_NODISCARD gpuc_status cli_ctx_create(cli_runtime *r, gpuc_ctx **out);
 bool cli_is_relay(const char *path); /* by its name: .rly, .relay */
+/* A program whose main is a graph, once lets and calls of functions are gone; the build says what else it has. Raises. */
+gpuc_rmodule *cli_relay_load(gpuc_ctx *ctx, const cli_text *program, const char *path);
 GPUC_NODISCARD gpuc_status cli_compile_run(gpuc_ctx *ctx, cli_compile *c);
 void cli_compile_deinit(cli_compile *c);
 /* Makes images of the inputs and outputs that the options name. Raises. */

@@ -2,7 +2,6 @@
 /* Has what graph passes share: counted uses, type checks against the target, casts, transpositions,
  * reshapes. */
 #include "relay_pass/common/util.h"
-#include "relay/infer.h"
 
 bool gpuc_relay_pass_is_generic(const gpuc_rtype *t)
 {
@@ -16,63 +15,6 @@ void gpuc_relay_pass_rewrite_module(gpuc_relay_pass_ctx *p, gpuc_relay_rewrite_f
     gpuc_map *functions = &p->module->functions.map;
     for (uint32_t i = 0; i < functions->count; i++)
         functions->entries[i].value = gpuc_relay_rewrite(p->ctx, functions->entries[i].value, fn, arg);
-}
-
-static bool has_tensors_only(const gpuc_rtype *t)
-{
-    for (int i = 0; t->kind == GPUC_RTYPE_TUPLE && i < t->n; i++)
-        if (!has_tensors_only(t->at[i])) return false;
-    return t->kind == GPUC_RTYPE_TENSOR || t->kind == GPUC_RTYPE_TUPLE;
-}
-
-bool gpuc_relay_pass_is_kernel(const gpuc_rexpr *e)
-{
-    const gpuc_attrs *attrs = e->kind == GPUC_REXPR_FUNCTION ? gpuc_as_rfunction(e)->attrs : NULL;
-    return gpuc_attrs_find(attrs, "primitive") || gpuc_attrs_find(attrs, "compiler");
-}
-
-static bool calls_operator(const gpuc_rexpr *callee)
-{
-    return callee->kind == GPUC_REXPR_OP || gpuc_relay_pass_is_kernel(callee);
-}
-
-/* What e has that no graph has; NULL: nothing. */
-static const char *beyond_graphs(const gpuc_rexpr *e)
-{
-    switch (e->kind) {
-    case GPUC_REXPR_CALL: return calls_operator(gpuc_as_rcall(e)->callee) ? NULL : "a call of a function";
-    case GPUC_REXPR_LET: return "a let";
-    case GPUC_REXPR_IF: return "an if";
-    case GPUC_REXPR_MATCH: return "a match";
-    case GPUC_REXPR_GLOBAL: return "a function as a value";
-    case GPUC_REXPR_CONSTRUCTOR: return "a constructor";
-    case GPUC_REXPR_VAR: return has_tensors_only(e->type) ? NULL : "a parameter that is no tensor";
-    case GPUC_REXPR_CONSTANT:
-    case GPUC_REXPR_OP:
-    case GPUC_REXPR_TUPLE:
-    case GPUC_REXPR_GET:
-    case GPUC_REXPR_FUNCTION: /* what a call calls comes below */
-    case GPUC_REXPR_KIND_COUNT: break;
-    }
-    return NULL;
-}
-
-void gpuc_relay_pass_need_graph(gpuc_relay_pass_ctx *p)
-{
-    gpuc_ptrs order = {0};
-    gpuc_map called;
-    gpuc_map_init(&called, p->ctx);
-    const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_rmodule_get(p->module, "main"));
-    gpuc_relay_post_order(p->ctx, f->body, false, &order);
-    for (size_t i = order.count; i-- > 0;) { /* what uses comes before what is used */
-        const gpuc_rexpr *e = order.at[i];
-        if (e->kind == GPUC_REXPR_CALL) gpuc_map_set(&called, gpuc_as_rcall(e)->callee, p);
-        const char *what = beyond_graphs(e);
-        if (e->kind == GPUC_REXPR_FUNCTION && !gpuc_map_has(&called, e)) what = "a function as a value";
-        if (!what) continue;
-        const char *text = gpuc_ctx_printf(p->ctx, "graphs only can be built, but @main has %s", what);
-        gpuc_raise(p->ctx, GPUC_UNSUPPORTED, "%s", gpuc_relay_located(p->ctx, e->span, text));
-    }
 }
 
 static void count(gpuc_map *uses, gpuc_rexpr *e)

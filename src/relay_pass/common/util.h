@@ -14,8 +14,11 @@ bool gpuc_relay_pass_is_kernel(const gpuc_rexpr *e);
 /* Drops functions that nothing reaches from these names. */
 void gpuc_relay_pass_keep_reachable(gpuc_relay_pass_ctx *p, const gpuc_ptrs *entries);
 /* Raises, with the place, where main is no graph: it has a let, if, match or function of its own, or calls something else
- * than operators and primitive functions. */
+ * than operators and primitive functions; or where one of these is more than operators on its parameters. */
 void gpuc_relay_pass_need_graph(gpuc_relay_pass_ctx *p);
+/* Raises, with the place, unless parameters are tensors, and the result is one or a tuple of them, as what is built has
+ * them; where is "@main". */
+void gpuc_relay_pass_need_tensors(gpuc_ctx *ctx, const gpuc_rfunction *f, const char *where);
 /* Number of uses of each expression below root, functions in it included: gpuc_map of expr -> (void
  * *)(uintptr_t)count. add_uses adds to a map that has been initialised. */
 void gpuc_relay_pass_count_uses(gpuc_ctx *ctx, gpuc_rexpr *root, gpuc_map *uses);

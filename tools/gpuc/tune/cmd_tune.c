@@ -68,6 +68,7 @@ static const cli_option options[] = {
 
 typedef struct tune_args {
     const char *model, *log; /* model NULL: templates */
+    cli_text program;        /* the text of a model that is Relay */
     cli_shapes shapes;
     cli_images images;
     cli_strings binds, picked, templates;
@@ -296,7 +297,8 @@ static void extract_model(gpuc_ctx *ctx, tune_body_arg *t)
     onnx.num_binds = t->fixed->binds.count;
     onnx.keep_symbolic = true;
     build.opt_level = a->level;
-    gpuc_rmodule *module = gpuc_onnx_load(ctx, a->model, &onnx);
+    gpuc_rmodule *module = cli_is_relay(a->model) ? cli_relay_load(ctx, &a->program, a->model)
+                                                  : gpuc_onnx_load(ctx, a->model, &onnx);
     cli_images_apply(ctx, module, &a->images);
     cli_progress_show(&t->run->line, "folding and fusing", 0, 0);
     gpuc_tune_extract(ctx, module, t->target, &build, &a->setup.tasks);
@@ -367,13 +369,15 @@ static gpuc_status tune_with(tune_args *a, tune_run *r, gpuc_ctx *ctx)
     cli_fixed fixed = {0};
     tune_body_arg t = {.args = a, .run = r, .fixed = &fixed};
     gpuc_status status = NULL;
-    if (a->model) status = cli_fix_inputs(r->runtime, a->model, &a->shapes, &a->binds, &fixed);
+    if (a->model && cli_is_relay(a->model)) status = cli_text_read(&a->program, a->model);
+    if (a->model && !status) status = cli_fix_inputs(r->runtime, a->model, &a->shapes, &a->binds, &fixed);
     if (!status) status = gpuc_tune_log_open(a->log, &r->log);
     if (!status) status = tune_worker_probe(r->pool.at[0]);
     a->setup.target = tune_worker_texts(r->pool.at[0])->target;
     if (!status) {
         status = gpuc_ctx_protect(ctx, body, &t);
-        if (a->model) status = gpuc_error_prefix(status, "'%s'", a->model);
+        bool named = !a->model || !status || strstr(gpuc_status_message(status), a->model);
+        if (!named) status = gpuc_error_prefix(status, "'%s'", a->model);
     }
     if (!status && r->status) {
         status = r->status;
@@ -383,6 +387,7 @@ static gpuc_status tune_with(tune_args *a, tune_run *r, gpuc_ctx *ctx)
     if (!status || (cli_interrupted && t.out.trials)) report(r, &t.out);
     if (a->setup.verbose) say_stages(r);
     cli_fixed_free(&fixed);
+    cli_text_free(&a->program);
     return status;
 }
 
@@ -441,7 +446,8 @@ const cli_command cli_tune_command = {
         "Each trial builds one function of the network with another configuration, checks its result and\n"
         "measures it, in a process of its own. The log is used by `gpuc build --tuning-log FILE`; a run "
         "that\n"
-        "was ended goes on where it was. Without MODEL it tunes the templates of plug-ins (--plugin).\n",
+        "was ended goes on where it was. MODEL is an ONNX model or a Relay program, as for `gpuc build`.\n"
+        "Without MODEL it tunes the templates of plug-ins (--plugin).\n",
     .options = options,
     .num_options = CLI_COUNT(options),
     .run = run,
