@@ -115,9 +115,9 @@ static void run_without_types(gpuc_relay_pass_ctx *p)
     gpuc_rmodule_replace_function(p->module, "main", gpuc_relay_function(p->ctx, 0, NULL, sum, NULL));
 }
 
-#define ROW(name)                                                                                            \
+#define ROW(what)                                                                                            \
     {                                                                                                        \
-#name, run_##name, 0, 0, "", ""                                                                      \
+        .name = #what, .run = run_##what, .options = "", .about = ""                                         \
     }
 static const gpuc_relay_pass passes[] = {
     ROW(without_let),
