@@ -277,7 +277,8 @@ int main(int argc, char **argv)
             continue;
         char *path = malloc(strlen(folder) + size + 2);
         sprintf(path, "%s/%s", folder, e->d_name);
-        tests[n++] = (struct CMUnitTest){.name = path, .test_func = run_file, .initial_state = path};
+        tests[n++] = (struct CMUnitTest){
+            .name = path + strlen(folder) + 1, .test_func = run_file, .initial_state = path};
     }
     closedir(dir);
     qsort(tests, n, sizeof *tests, by_name);
