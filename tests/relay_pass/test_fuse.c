@@ -233,8 +233,8 @@ static void diamonds_are_cut(gpuc_ctx *ctx, void *arg)
     for (int i = 0; i < DIAMONDS; i++) {
         gpuc_rexpr *a = e, *b = e;
         for (int k = 0; k < ARM; k++) {
-            a = fx_op1(ctx, "sin", NULL, a);
-            b = fx_op1(ctx, "cos", NULL, b);
+            a = fx_op1(ctx, "abs", NULL, a);
+            b = fx_op1(ctx, "negative", NULL, b);
         }
         e = fx_op2(ctx, "add", a, b);
     }
