@@ -88,8 +88,8 @@ static gpuc_rexpr *convert(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
 {
     (void)old;
     converter *k = arg;
-    if (!gpuc_relay_call_op(e) || gpuc_as_rcall(e)->n == 0 || e->type->kind != GPUC_RTYPE_TENSOR) return e;
-    gpuc_rexpr *out = converted(k, e);
+    if (!gpuc_relay_call_op(e) || gpuc_as_rcall(e)->n == 0) return e;
+    gpuc_rexpr *out = e->type->kind == GPUC_RTYPE_TENSOR ? converted(k, e) : NULL;
     bool stays = gpuc_strmap_has(&k->wanted, gpuc_relay_call_op(e)->name);
     for (int last = 0; last < 2 && !stays; last++)
         if (!out && k->sinks[last]) out = gpuc_relay_pass_sink(ctx, last, e);
