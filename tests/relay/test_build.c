@@ -739,6 +739,16 @@ static void parameters_by_name(gpuc_ctx *ctx, void *arg)
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "a function is expected, not a constant", bind, &b);
 }
 
+static void two_parameters_of_a_name(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rexpr *params[] = {gpuc_relay_var(ctx, "a", scalar(ctx, GPUC_INT32)),
+                            gpuc_relay_var(ctx, "a", scalar(ctx, GPUC_INT32))};
+    gpuc_rexpr *f = gpuc_relay_function(ctx, 2, params, gpuc_relay_apply(ctx, "add", NULL, 2, params), NULL);
+    bound b = {f, number(ctx, 5), "a"};
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "two parameters of the function are 'a'", bind, &b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -756,6 +766,7 @@ int main(void)
         fx_test(whole_programs_are_rebuilt),
         fx_test(what_rewrites_break),
         fx_test(parameters_by_name),
+        fx_test(two_parameters_of_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
