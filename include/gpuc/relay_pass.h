@@ -28,6 +28,21 @@ GPUC_API bool gpuc_relay_pass_at(int i, gpuc_relay_pass_info *out);
 GPUC_API gpuc_rmodule *gpuc_relay_run_passes(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
                                              const char *passes);
 
+/* What is called around each pass, also around those that `optimize` stands for; each function may be NULL. They may
+ * raise: then no more passes run. */
+typedef struct gpuc_relay_pass_watch {
+    bool (*before)(void *arg, const gpuc_relay_pass_info *pass,
+                   const gpuc_rmodule *m); /* false: the pass is left out */
+    void (*after)(void *arg, const gpuc_relay_pass_info *pass,
+                  const gpuc_rmodule *m); /* of a pass that ran: m is what it made */
+    void *arg;                            /* for both */
+} gpuc_relay_pass_watch;
+
+/* The same with n watches, in this order. Those behind one that leaves a pass out are not asked about it. */
+GPUC_API gpuc_rmodule *gpuc_relay_run_passes_watched(gpuc_ctx *ctx, const gpuc_rmodule *m,
+                                                     const gpuc_target *target, const char *passes, int n,
+                                                     const gpuc_relay_pass_watch *watches);
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,6 +3,8 @@
 #ifndef GPUC_RELAY_PASS_PASSES_H
 #define GPUC_RELAY_PASS_PASSES_H
 
+#include <gpuc/relay_pass.h>
+
 #include "relay/evaluate.h"
 #include "target/target.h"
 #include "tir/rules.h"
@@ -18,6 +20,8 @@ typedef struct gpuc_relay_pass_ctx {
     int64_t fold_limit;       /* bytes that constants computed by folding may take */
     gpuc_relay_budget budget; /* what is left of it, since the first folding */
     bool keep_constants;      /* another target still needs them: folding frees none */
+    int num_watches;
+    const gpuc_relay_pass_watch *watches; /* called around each pass */
 } gpuc_relay_pass_ctx;
 
 /* What fold_limit is unless somebody says more. */
@@ -60,6 +64,9 @@ const gpuc_relay_pass *gpuc_relay_pass_need(gpuc_ctx *ctx, const char *name);
 /* Runs one with these options (NULL: the defaults), and checks the program after it where programs are checked
  * (gpuc_ctx_validates). Raises where it lacks what it needs, or has no such option. */
 void gpuc_relay_pass_run(gpuc_relay_pass_ctx *p, const gpuc_relay_pass *pass, const gpuc_attrs *options);
+/* What watches say before a pass: whether it runs; and calls them after it. */
+bool gpuc_relay_pass_watched_before(const gpuc_relay_pass_ctx *p, const gpuc_relay_pass *pass);
+void gpuc_relay_pass_watched_after(const gpuc_relay_pass_ctx *p, const gpuc_relay_pass *pass);
 /* Runs those of a text, "fold_constant,NAME(option=1, other=float16)", in this order, whatever the level. `optimize` and
  * `optimize_for_target` there are the parts of a build. */
 void gpuc_relay_pass_run_text(gpuc_relay_pass_ctx *p, const char *passes);

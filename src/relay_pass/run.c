@@ -122,6 +122,7 @@ static bool changed(const gpuc_relay_pass_ctx *p, const gpuc_map_entry *before, 
 void gpuc_relay_pass_run(gpuc_relay_pass_ctx *p, const gpuc_relay_pass *pass, const gpuc_attrs *options)
 {
     gpuc_ctx *ctx = p->ctx;
+    if (!gpuc_relay_pass_watched_before(p, pass)) return;
     uint32_t count = p->module->functions.map.count;
     const gpuc_map_entry *before = functions_of(p);
     p->options = complete(ctx, pass, options);
@@ -135,6 +136,7 @@ void gpuc_relay_pass_run(gpuc_relay_pass_ctx *p, const gpuc_relay_pass *pass, co
     p->options = NULL;
     if (ctx->debug & GPUC_DEBUG_RELAY && changed(p, before, count)) dump(p, pass->name);
     if (gpuc_ctx_validates(ctx)) gpuc_relay_validate(ctx, p->module, pass->name);
+    gpuc_relay_pass_watched_after(p, pass);
 }
 
 /* ---- Running some, by name ---- */

@@ -256,6 +256,114 @@ static void a_pass_that_fails(gpuc_ctx *ctx, void *arg)
     free(c.text);
 }
 
+/* ---- Watches ---- */
+
+typedef struct watcher {
+    gpuc_ctx *ctx;
+    const char *name, *skip, *fails_before, *fails_after; /* passes */
+    char *events;
+} watcher;
+
+static void note(const watcher *w, const char *what, const char *pass)
+{
+    sprintf(w->events + strlen(w->events), "%s%s%s %s", *w->events ? "|" : "", w->name, what, pass);
+}
+
+static bool watch_before(void *arg, const gpuc_relay_pass_info *pass, const gpuc_rmodule *m)
+{
+    const watcher *w = arg;
+    assert_non_null(gpuc_rmodule_get(m, "main"));
+    note(w, " before", pass->name);
+    if (w->fails_before && !strcmp(w->fails_before, pass->name))
+        gpuc_raise(w->ctx, GPUC_CANCELLED, "%s does not want %s", w->name, pass->name);
+    return !w->skip || strcmp(w->skip, pass->name) != 0;
+}
+
+static void watch_after(void *arg, const gpuc_relay_pass_info *pass, const gpuc_rmodule *m)
+{
+    const watcher *w = arg;
+    assert_non_null(gpuc_rmodule_get(m, "main"));
+    note(w, " after", pass->name);
+    if (w->fails_after && !strcmp(w->fails_after, pass->name))
+        gpuc_raise(w->ctx, GPUC_CANCELLED, "%s does not like what %s made", w->name, pass->name);
+}
+
+typedef struct watched {
+    gpuc_rmodule *m;
+    const char *passes;
+    int n;
+    watcher watchers[2];
+    char events[2000];
+    gpuc_rmodule *after;
+} watched;
+
+static void run_watched(gpuc_ctx *ctx, void *arg)
+{
+    watched *w = arg;
+    gpuc_relay_pass_watch all[2];
+    for (int i = 0; i < w->n; i++) {
+        all[i] = (gpuc_relay_pass_watch){watch_before, watch_after, &w->watchers[i]};
+        w->watchers[i].ctx = ctx;
+        w->watchers[i].events = w->events;
+    }
+    *w->events = 0;
+    w->after = gpuc_relay_run_passes_watched(ctx, w->m, NULL, w->passes, w->n, all);
+}
+
+static void a_watch(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    watched w = {.m = parse(ctx, two_functions),
+                 .passes = "fold_constant,dead_code",
+                 .n = 1,
+                 .watchers = {{.name = "a"}}};
+    run_watched(ctx, &w);
+    assert_string_equal(w.events,
+                        "a before fold_constant|a after fold_constant|a before dead_code|a after dead_code");
+    w.passes = "optimize";
+    run_watched(ctx, &w);
+    assert_true(times(w.events, "before") > 9 && times(w.events, "before") == times(w.events, "after"));
+    gpuc_relay_pass_watch none = {0}; /* functions may be left out */
+    gpuc_relay_run_passes_watched(ctx, w.m, NULL, "dead_code", 1, &none);
+}
+
+/* Each may leave passes out. */
+static void several_watches(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    watched w = {.m = parse(ctx, two_functions),
+                 .passes = "fold_constant,infer_type,dead_code",
+                 .n = 2,
+                 .watchers = {{.name = "a", .skip = "fold_constant"}, {.name = "b", .skip = "dead_code"}}};
+    run_watched(ctx, &w);
+    assert_string_equal(w.events,
+                        "a before fold_constant|"
+                        "a before infer_type|b before infer_type|a after infer_type|b after infer_type|"
+                        "a before dead_code|b before dead_code");
+    assert_string_equal(gpuc_relay_text(ctx, w.after, PRINT), gpuc_relay_text(ctx, w.m, PRINT));
+}
+
+/* No more passes run; the program is as it was. */
+static void watches_that_fail(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    watched w = {.m = parse(ctx, two_functions), .passes = "fold_constant,dead_code,simplify_expr", .n = 2};
+    const char *before = gpuc_relay_text(ctx, w.m, PRINT);
+    w.watchers[0] = (watcher){.name = "a", .fails_before = "dead_code"};
+    w.watchers[1] = (watcher){.name = "b"};
+    fx_expect(ctx, GPUC_CANCELLED, "a does not want dead_code", run_watched, &w);
+    assert_string_equal(w.events,
+                        "a before fold_constant|b before fold_constant|a after fold_constant|b after "
+                        "fold_constant|a before dead_code");
+    w.watchers[0] = (watcher){.name = "a", .fails_after = "fold_constant"};
+    fx_expect(ctx, GPUC_CANCELLED, "a does not like what fold_constant made", run_watched, &w);
+    assert_string_equal(w.events, "a before fold_constant|b before fold_constant|a after fold_constant");
+    assert_string_equal(gpuc_relay_text(ctx, w.m, PRINT), before);
+    w.watchers[0] = (watcher){.name = "a"};
+    run_watched(ctx, &w);
+    assert_int_equal(times(w.events, "after"), 6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +377,9 @@ int main(void)
         fx_test(programs_are_printed),
         fx_test(passes_are_timed),
         fx_test(a_pass_that_fails),
+        fx_test(a_watch),
+        fx_test(several_watches),
+        fx_test(watches_that_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
