@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is the same but for names: of pairs of programs, and of nodes that are built. */
+/* What is the same but for names: of pairs of programs, and of nodes that are built. And how many multiply-adds programs
+ * have. */
 #include <gpuc/relay_ir.h>
 
 #include "fixture.h"
@@ -167,8 +168,62 @@ static void free_variables(gpuc_ctx *ctx, void *arg)
     assert_false(equal(ctx, a, gpuc_relay_apply(ctx, "exp", NULL, 1, &b)));
 }
 
+static void multiply_adds(gpuc_ctx *ctx, void *arg)
+{
+    static const struct {
+        const char *what, *text;
+        int64_t n;
+    } rows[] = {
+        {"a matrix product",
+         "def @main(%x: Tensor[(5, 7), float32], %w: Tensor[(3, 7), float32]) { (nn.dense(%x, %w),) }",
+         5 * 7 * 3},
+        {"a transposed one",
+         "def @main(%x: Tensor[(7, 5), float32], %w: Tensor[(7, 3), float32]) { nn.matmul(%x, %w, "
+         "transpose_a=True) }",
+         5 * 7 * 3},
+        {"a batch of them",
+         "def @main(%x: Tensor[(2, 5, 7), int8], %w: Tensor[(2, 7, 3), int8]) { nn.batch_matmul(%x, %w, "
+         "out_dtype=\"int32\") }",
+         2 * 5 * 7 * 3},
+        {"a convolution",
+         "def @main(%x: Tensor[(2, 3, 8, 9), float32], %w: Tensor[(4, 3, 3, 5), float32]) { nn.conv2d(%x, "
+         "%w, padding=[1, 0]) }",
+         2 * 4 * 8 * 5 * 3 * 3 * 5},
+        {"two convolutions and a product",
+         "def @main(%x: Tensor[(1, 3, 8, 9), float32], %w: Tensor[(4, 3, 3, 3), float32], %v: Tensor[(5, 4), "
+         "float32]) {\n"
+         "  %0 = nn.relu(nn.conv2d(%x, %w)) + nn.conv2d(%x, %w); "
+         "nn.dense(nn.batch_flatten(nn.global_avg_pool2d(%0)), %v) }",
+         2 * 4 * 6 * 7 * 27 + 20},
+        {"one window per channel",
+         "def @main(%x: Tensor[(1, 4, 8, 9), float32], %w: Tensor[(8, 1, 3, 3), float32]) { nn.conv2d(%x, "
+         "%w, groups=4, channels=8, kernel_size=[3, 3]) }",
+         8 * 6 * 7 * 9},
+        {"a transposed convolution",
+         "def @main(%x: Tensor[(1, 4, 5, 6), float32], %w: Tensor[(4, 3, 2, 2), float32]) { "
+         "nn.conv2d_transpose(%x, %w, strides=[2, 2], channels=3, kernel_size=[2, 2]) }",
+         4 * 5 * 6 * 3 * 4},
+        {"a quantized product",
+         "def @main(%x: Tensor[(5, 7), int8], %w: Tensor[(3, 7), int8]) { qnn.dense(%x, %w, 0, 0, 1f, 1f, "
+         "units=3) }",
+         5 * 7 * 3},
+        {"a shared node",
+         "def @main(%x: Tensor[(5, 7), float32], %w: Tensor[(3, 7), float32]) { %0 = nn.dense(%x, %w); %0 + "
+         "%0 }",
+         5 * 7 * 3},
+        {"no product", "def @main(%x: Tensor[(5, 7), float32]) { exp(%x) * 2f }", 0},
+        {"an extent that is not known",
+         "def @main(%x: Tensor[(n, 7), float32], %w: Tensor[(3, 7), float32]) { nn.dense(%x, %w) }", -1},
+    };
+    (void)arg;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int64_t n = gpuc_relay_multiply_adds(ctx, main_of(ctx, rows[i].text));
+        if (n != rows[i].n) fail_msg("%s: %lld, not %lld", rows[i].what, (long long)n, (long long)rows[i].n);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {fx_test(pairs), fx_test(free_variables)};
+    const struct CMUnitTest tests[] = {fx_test(pairs), fx_test(free_variables), fx_test(multiply_adds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
