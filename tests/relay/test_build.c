@@ -796,6 +796,24 @@ static void parameters_by_name(gpuc_ctx *ctx, void *arg)
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "a function is expected, not a constant", bind, &b);
 }
 
+static void names_that_no_text_has(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rexpr *params[] = {gpuc_relay_var(ctx, "base/x", scalar(ctx, GPUC_INT32)),
+                            gpuc_relay_var(ctx, "base_x", scalar(ctx, GPUC_INT32)),
+                            gpuc_relay_var(ctx, "7 up", scalar(ctx, GPUC_INT32))};
+    gpuc_rexpr *two[] = {gpuc_relay_apply(ctx, "subtract", NULL, 2, params), params[2]};
+    gpuc_rmodule *m = gpuc_rmodule_create(ctx);
+    gpuc_rmodule_add_function(
+        m, "main", gpuc_relay_function(ctx, 3, params, gpuc_relay_apply(ctx, "add", NULL, 2, two), NULL));
+    gpuc_relay_infer_module(ctx, m);
+    const char *text = gpuc_relay_text(ctx, m, 0);
+    if (strchr(text, '/') || !strstr(text, "%base_x")) fail_msg("%s", text);
+    gpuc_rmodule *again = gpuc_relay_parse(ctx, text, "printed", NULL);
+    assert_string_equal(gpuc_relay_text(ctx, again, 0), text);
+    assert_true(gpuc_relay_equal(ctx, gpuc_rmodule_get(again, "main"), gpuc_rmodule_get(m, "main")));
+}
+
 static void two_parameters_of_a_name(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -825,6 +843,7 @@ int main(void)
         fx_test(what_rewrites_break),
         fx_test(parameters_by_name),
         fx_test(two_parameters_of_a_name),
+        fx_test(names_that_no_text_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -335,6 +335,9 @@ static void operators(gpuc_ctx *ctx, void *arg)
         {"{ let %y = scatter_nd(zeros(shape=[3000, 1000]), cast(" X ", dtype=\"int64\") * 190i64, sum(" X
          ", axis=[1])); (sum(%y), take(take(%y, 760i64, axis=0), 950i64)) }",
          "[15, 9]"},
+        {"{ let %y = broadcast_to(reshape(" X ", newshape=[1, 1, 3, 2]), shape=[2, 1, 3, 2]); "
+         "%y - nn.max_pool2d(%y, pool_size=[3, 3], padding=[1, 1]) }",
+         "[[[[-3, -2], [-3, -2], [-1, 0]]], [[[-3, -2], [-3, -2], [-1, 0]]]]"},
         /* numbers drawn one after the other differ */
         {"{ let %a = random.threefry_generate(zeros(shape=[10], dtype=\"uint64\"), out_shape=[4]); let %b = "
          "random.threefry_generate(%a.0, out_shape=[4]); all(not_equal(%a.1, %b.1)) }",
