@@ -49,6 +49,7 @@ libpng-dev pc:libpng
 libonnx-testdata -
 oclgrind cmd:oclgrind optional
 ccache cmd:ccache optional
+mold cmd:mold optional
 python3 cmd:python3
 "
 

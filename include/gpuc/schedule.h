@@ -247,7 +247,8 @@ GPUC_API gpuc_tensor *gpuc_cache_write(gpuc_schedule *s, gpuc_tensor *t, const c
 GPUC_API gpuc_tensor *gpuc_rfactor(gpuc_schedule *s, gpuc_tensor *t, gpuc_iter *iter);
 
 /* Lowers the schedule to loop IR, a function with one buffer parameter per argument (placeholders and
- * outputs, in the given order); symbols of shapes become scalar parameters. */
+ * outputs, in the given order); a placeholder that nothing reads is one, too. Symbols of shapes become scalar
+ * parameters. */
 GPUC_API gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_args,
                                             gpuc_tensor *const *args);
 /* The schedule as text for people: a line per stage and loop. */

@@ -17,6 +17,21 @@ static bool is_device_memory(const gpuc_tir_buffer *b)
     return gpuc_scope_is_global(b->scope);
 }
 
+static void note_launch_loop(gpuc_stmt s, void *arg)
+{
+    if (s->kind != GPUC_STMT_FOR) return;
+    if (gpuc_is_thread_tag(gpuc_as_for(s)->tag)) *(uint32_t *)arg |= 1;
+    if (gpuc_is_block_tag(gpuc_as_for(s)->tag)) *(uint32_t *)arg |= 2;
+}
+
+/* One kernel of one group has threads inside of the memory: they share it. */
+static bool is_of_one_group(gpuc_ctx *ctx, gpuc_stmt s)
+{
+    uint32_t loops = 0; /* 1: of threads, 2: of groups */
+    gpuc_tir_visit_stmt(ctx, s, note_launch_loop, NULL, &loops);
+    return loops == 1;
+}
+
 static void peel(splitter *t, gpuc_stmt s)
 {
     gpuc_ctx *ctx = t->p->ctx;
@@ -24,8 +39,14 @@ static void peel(splitter *t, gpuc_stmt s)
     if (s->kind == GPUC_STMT_SEQ) {
         for (int i = 0; i < gpuc_as_seq(s)->n; i++) peel(t, gpuc_as_seq(s)->at[i]);
     } else if (s->kind == GPUC_STMT_ALLOC && is_device_memory(gpuc_as_alloc(s)->buffer)) {
-        gpuc_ptrs_push(ctx, &t->workspaces, gpuc_as_alloc(s)->buffer);
+        size_t root = t->roots.count, at = t->workspaces.count;
+        const gpuc_tir_buffer *b = gpuc_as_alloc(s)->buffer;
+        gpuc_ptrs_push(ctx, &t->workspaces, (void *)b);
         peel(t, gpuc_as_alloc(s)->body);
+        if (t->roots.count != root + 1 || !is_of_one_group(ctx, t->roots.at[root])) return;
+        t->roots.at[root] = (void *)gpuc_tir_alloc(ctx, b, t->roots.at[root]);
+        t->workspaces.count--;
+        for (size_t i = at; i < t->workspaces.count; i++) t->workspaces.at[i] = t->workspaces.at[i + 1];
     } else if (s->kind == GPUC_STMT_LET && !(gpuc_as_let(s)->value->flags & GPUC_TIR_HAS_LOAD)) {
         const gpuc_tir_let_node *n = gpuc_as_let(s);
         peel(t, gpuc_tir_substitute_stmt(ctx, n->body, 1, &n->var, &n->value));

@@ -13,7 +13,7 @@ static void check_arguments(gpuc_lowering *l, int n, gpuc_tensor *const *args)
     const gpuc_schedule *s = l->schedule;
     for (int i = 0; i < n; i++) {
         const gpuc_stage *st = gpuc_schedule_find(s, args[i]->op);
-        if (st->op->kind == GPUC_TE_PLACEHOLDER) continue;
+        if (args[i]->op->kind == GPUC_TE_PLACEHOLDER) continue;
         gpuc_nest *nest = nest_of(l, args[i]);
         if (!nest) gpuc_stage_fail(st, "it is an argument of the function, so it cannot be inlined");
         if (st->has_scope && st->scope != GPUC_SCOPE_GLOBAL && st->scope != GPUC_SCOPE_TEXTURE)
@@ -98,8 +98,8 @@ static void make_places(gpuc_lowering *l, const gpuc_te_params *params, int n, g
 {
     for (int i = 0; i < n; i++) {
         const gpuc_stage *st = gpuc_schedule_find(l->schedule, args[i]->op);
-        if (st->has_scope) params->buffers[i]->scope = st->scope;
-        params->buffers[i]->non_temporal = st->non_temporal;
+        if (st && st->has_scope) params->buffers[i]->scope = st->scope;
+        params->buffers[i]->non_temporal = st && st->non_temporal;
         gpuc_te_place *place = gpuc_new(l->ctx, gpuc_te_place);
         place->buffer = params->buffers[i];
         place->view = args[i]->view;
@@ -139,7 +139,10 @@ gpuc_tir_func *gpuc_schedule_lower(gpuc_schedule *s, const char *name, int num_a
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "lowering '%s': %s", name ? name : "",
                    num_args < 0 ? "the number of arguments is negative" : "the list of arguments is NULL");
     gpuc_tensor **current = gpuc_new_array(ctx, gpuc_tensor *, num_args);
-    for (int i = 0; i < num_args; i++) current[i] = gpuc_schedule_current(s, args[i]);
+    for (int i = 0; i < num_args; i++) {
+        bool unread = args[i] && args[i]->op->kind == GPUC_TE_PLACEHOLDER && !gpuc_schedule_find(s, args[i]->op);
+        current[i] = unread ? args[i] : gpuc_schedule_current(s, args[i]);
+    }
     gpuc_ptrs ops = {0};
     for (size_t i = 0; i < s->stages.count; i++)
         gpuc_ptrs_push(ctx, &ops, ((gpuc_stage *)s->stages.at[i])->op);

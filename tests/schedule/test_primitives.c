@@ -969,10 +969,30 @@ static void test_lowering_refusals(void **state)
     run_error("stage 'T'|argument of the function|inlined", inlined_argument_body, NULL);
 }
 
+static void unread_argument_body(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    sched x;
+    make(ctx, "stencils", &x);
+    gpuc_expr extent = gpuc_int(ctx, 7);
+    gpuc_tensor *args[3] = {x.g.args[0], gpuc_te_placeholder(ctx, "U", 1, &extent, GPUC_FLOAT16), x.g.args[1]};
+    const gpuc_tir_func *f = gpuc_schedule_lower(x.s, "f", 3, args);
+    assert_int_equal(f->num_buffers, 3);
+    assert_string_equal(f->buffers[1]->name, "U");
+}
+
+/* A function may have a parameter that it does not read. */
+static void test_unread_argument(void **state)
+{
+    (void)state;
+    run_ok(unread_argument_body, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_effects),
+        cmocka_unit_test(test_unread_argument),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_lowering_refusals),
     };
