@@ -253,6 +253,20 @@ GPUC_API const gpuc_constructor *gpuc_relay_pattern_get_constructor(const gpuc_r
 /* Pattern i inside of a constructor or of a tuple; NULL after the last. */
 GPUC_API const gpuc_rpattern *gpuc_relay_pattern_part(const gpuc_rpattern *p, int i);
 
+/* ---- Comparison and cost --------------------------------------------------------------------------------------- */
+
+/* Whether two expressions are the same but for the names of variables and of type parameters that are bound in them:
+ * kinds, attributes, elements of constants, types that were written, and which nodes are shared. Variables that are
+ * bound elsewhere, or nowhere, are the same only as the same node. Both are before inference, or both after it, which
+ * completes attributes. */
+GPUC_API bool gpuc_relay_equal(gpuc_ctx *ctx, const gpuc_rexpr *a, const gpuc_rexpr *b);
+/* A hash that equal expressions share. */
+GPUC_API uint64_t gpuc_relay_hash(gpuc_ctx *ctx, const gpuc_rexpr *e);
+
+/* Multiply-adds of the matrix products and convolutions below an expression whose types were inferred, each node once,
+ * whether branches are taken or not; padding counts. -1: an extent is not known, or there are too many. */
+GPUC_API int64_t gpuc_relay_multiply_adds(gpuc_ctx *ctx, gpuc_rexpr *root);
+
 /* ---- Walks ------------------------------------------------------------------------------------------- */
 
 /* Looks at a node. */

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Computes operators on images in the layouts that the option `layouts` asks for, "nn.conv2d=NHWC, nn.max_pool2d=NCHW"; a
- * second layout, "NHWC OIHW", is that of weights, of which there is one. What is behind them follows. */
+ * second layout, "NHWC OIHW", is that of weights, of which there is one. What is behind them follows. The option `skip` has
+ * numbers of calls that stay, in the order of the program. */
 #include <string.h>
 
 #include "relay_pass/common/layout.h"
 
 typedef struct converter {
     gpuc_ctx *ctx;
-    gpuc_strmap wanted; /* operator -> "NCHW" or "NHWC" */
-    bool sinks[2];      /* some are computed with channels first, last */
+    gpuc_strmap wanted;    /* operator -> "NCHW" or "NHWC" */
+    bool sinks[2];         /* some are computed with channels first, last */
+    const gpuc_attr *skip; /* numbers of calls that stay, of those whose layouts are asked for */
+    int64_t calls;         /* how many there were */
 } converter;
 
 /* Takes the next word of the text. */
@@ -67,12 +70,20 @@ static void read_layouts(converter *k, const char *text)
     }
 }
 
+static bool is_skipped(const converter *k, int64_t number)
+{
+    for (int i = 0; k->skip && i < k->skip->n; i++)
+        if (k->skip->ints[i] == number) return true;
+    return false;
+}
+
 /* The operator itself; NULL: it is as it should be. */
 static gpuc_rexpr *converted(converter *k, gpuc_rexpr *e)
 {
     const gpuc_rcall *c = gpuc_as_rcall(e);
     const char *name = gpuc_relay_call_op(e)->name, *layout = gpuc_strmap_get(&k->wanted, name);
     const char *kernel = gpuc_attrs_get_string(c->attrs, "kernel_layout", "OIHW");
+    if (layout && is_skipped(k, k->calls++)) return NULL;
     if (!layout || !strcmp(layout, gpuc_attrs_get_string(c->attrs, "data_layout", ""))) return NULL;
     int ndim = gpuc_relay_tensor_type(c->args[0])->ndim;
     if (gpuc_relay_pass_channel_of(c) < 0 || ndim > GPUC_RELAY_PASS_IMAGE_RANK || strcmp(kernel, "OIHW"))
@@ -88,8 +99,8 @@ static gpuc_rexpr *convert(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
 {
     (void)old;
     converter *k = arg;
-    if (!gpuc_relay_call_op(e) || gpuc_as_rcall(e)->n == 0 || e->type->kind != GPUC_RTYPE_TENSOR) return e;
-    gpuc_rexpr *out = converted(k, e);
+    if (!gpuc_relay_call_op(e) || gpuc_as_rcall(e)->n == 0) return e;
+    gpuc_rexpr *out = e->type->kind == GPUC_RTYPE_TENSOR ? converted(k, e) : NULL;
     bool stays = gpuc_strmap_has(&k->wanted, gpuc_relay_call_op(e)->name);
     for (int last = 0; last < 2 && !stays; last++)
         if (!out && k->sinks[last]) out = gpuc_relay_pass_sink(ctx, last, e);
@@ -100,6 +111,7 @@ void gpuc_relay_pass_convert_layout(gpuc_relay_pass_ctx *p)
 {
     converter k = {.ctx = p->ctx};
     gpuc_strmap_init(&k.wanted, p->ctx);
+    k.skip = gpuc_attrs_find(p->options, "skip");
     read_layouts(&k, gpuc_attrs_get_string(p->options, "layouts", ""));
     gpuc_relay_pass_rewrite_module(p, convert, &k);
     gpuc_relay_pass_tidy_transposes(p);

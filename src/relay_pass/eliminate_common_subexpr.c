@@ -10,6 +10,7 @@ enum { SMALL_CONSTANT = 256 }; /* bytes */
 
 typedef struct merger {
     gpuc_ctx *ctx;
+    const char *keep;   /* operators that stay, "add,exp" */
     gpuc_map class_of;  /* node -> the first node that is equal to it, wherever that stands */
     gpuc_map leader_of; /* node -> the outermost one of the equal ones whose scope is around it */
     gpuc_map made;      /* leader -> what stands for all that it leads */
@@ -26,8 +27,9 @@ static bool is_small(const gpuc_rexpr *e)
     return e->kind == GPUC_REXPR_CONSTANT && gpuc_as_rconstant(e)->data->size <= SMALL_CONSTANT;
 }
 
-static bool is_mergeable(const gpuc_rexpr *e)
+static bool is_mergeable(const merger *m, const gpuc_rexpr *e)
 {
+    if (gpuc_relay_call_op(e) && gpuc_op_lists(m->keep, gpuc_relay_call_op(e)->name)) return false;
     return is_small(e) || gpuc_relay_call_op(e) || e->kind == GPUC_REXPR_GET || e->kind == GPUC_REXPR_TUPLE;
 }
 
@@ -81,7 +83,7 @@ static void find_classes(merger *m, const gpuc_ptrs *order)
     gpuc_intern_init(&table, m->ctx, equal);
     for (size_t i = 0; i < order->count; i++) {
         key *k, asked = {m, order->at[i]};
-        if (!is_mergeable(asked.e)) continue;
+        if (!is_mergeable(m, asked.e)) continue;
         uint32_t h = hash(m, asked.e);
         const key *found = gpuc_intern_find(&table, &asked, h);
         if (found) {
@@ -136,7 +138,8 @@ static void find_leaders(merger *m, const gpuc_relay_scopes *s)
     inner = gpuc_new_array(ctx, gpuc_ptrs, s->all.count);
     for (size_t i = 0; i < s->order.count; i++) {
         const gpuc_relay_scope *scope = gpuc_map_get(&s->of, s->order.at[i]);
-        if (scope && is_mergeable(s->order.at[i])) gpuc_ptrs_push(ctx, &nodes[scope->number], s->order.at[i]);
+        if (scope && is_mergeable(m, s->order.at[i]))
+            gpuc_ptrs_push(ctx, &nodes[scope->number], s->order.at[i]);
     }
     for (size_t i = 1; i < s->all.count; i++) {
         const gpuc_relay_scope *scope = s->all.at[i];
@@ -179,7 +182,7 @@ void gpuc_relay_pass_eliminate_common_subexpr(gpuc_relay_pass_ctx *p)
 {
     gpuc_map *functions = &p->module->functions.map;
     for (uint32_t i = 0; i < functions->count; i++) {
-        merger m = {.ctx = p->ctx};
+        merger m = {.ctx = p->ctx, .keep = gpuc_attrs_get_string(p->options, "keep", "")};
         gpuc_relay_scopes scopes;
         gpuc_map_init(&m.class_of, p->ctx);
         gpuc_map_init(&m.leader_of, p->ctx);

@@ -6,21 +6,34 @@
 
 #include "relay_pass/common/layout.h"
 #include "relay_pass/common/util.h"
+#include "tir/tir.h"
 
 enum { MAX_SPACE = GPUC_OP_MAX_DIMS };
+
+static bool scalar_value(gpuc_ctx *ctx, const gpuc_rexpr *e, double *value)
+{
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
+    if (e->kind != GPUC_REXPR_CONSTANT || t->ndim > 1 || (t->ndim && !gpuc_tir_is_const(t->dims[0], 1)))
+        return false;
+    gpuc_expr v = gpuc_relay_const_element(ctx, gpuc_as_rconstant((gpuc_rexpr *)e), 0);
+    int64_t i;
+    if (gpuc_expr_is_int(v, &i)) *value = (double)i;
+    return gpuc_expr_is_int(v, &i) ||
+           (v->kind == GPUC_EXPR_FLOAT && (*value = gpuc_as_float(v)->value, true));
+}
 
 /* The value that nn.pad fills in. */
 static bool padded_value(gpuc_ctx *ctx, const gpuc_rcall *pad, double *value)
 {
     if (strcmp(gpuc_attrs_get_string(pad->attrs, "mode", "constant"), "constant")) return false;
     *value = gpuc_attrs_get_float(pad->attrs, "value", 0);
-    if (pad->n == 1) return true;
-    if (pad->args[1]->kind != GPUC_REXPR_CONSTANT) return false;
-    gpuc_expr v = gpuc_relay_const_element(ctx, gpuc_as_rconstant(pad->args[1]), 0);
-    int64_t i;
-    if (gpuc_expr_is_int(v, &i)) *value = (double)i;
-    return gpuc_expr_is_int(v, &i) ||
-           (v->kind == GPUC_EXPR_FLOAT && (*value = gpuc_as_float(v)->value, true));
+    return pad->n == 1 || scalar_value(ctx, pad->args[1], value);
+}
+
+/* What a pooling for the greatest has where it pads. */
+static double lowest(gpuc_dtype t)
+{
+    return gpuc_is_float(t) ? -INFINITY : t.code == GPUC_DTYPE_UINT ? 0 : -ldexp(1, t.bits - 1);
 }
 
 /* The attributes of an operator that pads with this value itself; NULL: it does not. */
@@ -30,9 +43,12 @@ static const gpuc_attrs *padding_itself(gpuc_ctx *ctx, const gpuc_rcall *c, doub
     const gpuc_attr *own = gpuc_attrs_find(c->attrs, "padding");
     if (!strcmp(name, "nn.conv1d") || !strcmp(name, "nn.conv2d") || !strcmp(name, "nn.conv3d"))
         return value == 0 ? c->attrs : NULL;
+    double zero;
+    if (!strcmp(name, "qnn.conv2d"))
+        return scalar_value(ctx, c->args[2], &zero) && zero == value ? c->attrs : NULL;
     bool max = !strncmp(name, "nn.max_pool", 11), average = !strncmp(name, "nn.avg_pool", 11);
     if ((!max && !average) || c->n != 1 || !own || gpuc_attrs_get_int(c->attrs, "ceil_mode", 0)) return NULL;
-    if (max) return isinf(value) && value < 0 ? c->attrs : NULL;
+    if (max) return value == lowest(gpuc_relay_tensor_type(&c->base)->dtype) ? c->attrs : NULL;
     bool pads = false, counts = gpuc_attrs_get_int(c->attrs, "count_include_pad", 0);
     for (int i = 0; i < own->n; i++) pads |= own->ints[i] != 0;
     if (value != 0 || (pads && !counts)) return NULL;

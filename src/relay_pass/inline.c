@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts the bodies of functions with the attribute inline=1 in the place of their calls, those that they call first. Calls
- * inside of a cycle of calls stay, and those of functions with type parameters, or whose body names their sizes. */
+ * inside of a cycle of calls stay, and those of functions that call themselves, that have type parameters, or whose body
+ * names their sizes. Functions that went are dropped, but not those that nothing called. */
 #include <string.h>
 
 #include "relay/infer.h"
@@ -8,11 +9,12 @@
 
 typedef struct inliner {
     gpuc_relay_pass_ctx *p;
-    gpuc_strmap begun; /* name of a function -> it, as it was */
-    gpuc_strmap ready; /* name of a function whose calls go -> it, as it is now */
-    gpuc_map args;     /* of the call that goes: parameter -> argument */
-    gpuc_map sizes;    /* function that is ready -> number of its nodes */
-    size_t made;       /* nodes that took the places of calls */
+    gpuc_strmap begun;  /* name of a function -> it, as it was */
+    gpuc_strmap called; /* name of a function -> one of those that name it */
+    gpuc_strmap ready;  /* name of a function whose calls go -> it, as it is now */
+    gpuc_map args;      /* of the call that goes: parameter -> argument */
+    gpuc_map sizes;     /* function that is ready -> number of its nodes */
+    size_t made;        /* nodes that took the places of calls */
 } inliner;
 
 static bool names_sizes(const gpuc_rtype *t)
@@ -24,7 +26,7 @@ static bool names_sizes(const gpuc_rtype *t)
     return found || (t->kind == GPUC_RTYPE_FUNC && names_sizes(t->ret));
 }
 
-static bool may_go(inliner *in, const gpuc_rexpr *function)
+static bool may_go(inliner *in, const char *name, const gpuc_rexpr *function)
 {
     const gpuc_rfunction *f = gpuc_as_rfunction(function);
     gpuc_ptrs order = {0};
@@ -37,6 +39,7 @@ static bool may_go(inliner *in, const gpuc_rexpr *function)
         const gpuc_rtype *written = gpuc_relay_get_annotation(e);
         bool is_param = false;
         for (int k = 0; e->kind == GPUC_REXPR_VAR && k < f->n; k++) is_param |= f->params[k] == e;
+        if (e->kind == GPUC_REXPR_GLOBAL && strcmp(gpuc_as_rglobal(e)->name, name) == 0) return false;
         if (gpuc_attrs_symbolic(gpuc_relay_get_attrs(e)) || (written && !is_param && names_sizes(written)))
             return false;
     }
@@ -121,7 +124,10 @@ static visit *begin(inliner *in, const char *name)
     gpuc_relay_post_order(in->p->ctx, f, true, &order);
     for (size_t i = 0; i < order.count; i++) {
         const gpuc_rexpr *e = order.at[i];
-        if (e->kind == GPUC_REXPR_GLOBAL) gpuc_ptrs_push(in->p->ctx, &v->callees, gpuc_as_rglobal(e)->name);
+        if (e->kind != GPUC_REXPR_GLOBAL) continue;
+        const char *callee = gpuc_as_rglobal(e)->name;
+        gpuc_ptrs_push(in->p->ctx, &v->callees, callee);
+        if (strcmp(callee, name) != 0) gpuc_strmap_set(&in->called, callee, f);
     }
     return v;
 }
@@ -133,7 +139,7 @@ static void end(inliner *in, const char *name)
     gpuc_strmap *functions = &in->p->module->functions;
     gpuc_rexpr *f = gpuc_strmap_get(functions, name), *now = gpuc_relay_mutate(ctx, f, inline_call, in);
     if (now != f) gpuc_strmap_set(functions, name, now);
-    if (!strcmp(name, "main") || !may_go(in, now)) return;
+    if (!strcmp(name, "main") || !may_go(in, name, now)) return;
     gpuc_ptrs order = {0};
     gpuc_relay_post_order(ctx, now, true, &order);
     gpuc_map_set(&in->sizes, now, (void *)(uintptr_t)order.count);
@@ -163,13 +169,15 @@ void gpuc_relay_pass_inline(gpuc_relay_pass_ctx *p)
     inliner in = {.p = p};
     gpuc_strmap_init(&in.begun, ctx);
     gpuc_map_init(&in.sizes, ctx);
+    gpuc_strmap_init(&in.called, ctx);
     gpuc_strmap_init(&in.ready, ctx);
     gpuc_ptrs names = {0}, entries = {0};
     for (uint32_t i = 0; i < p->module->functions.map.count; i++)
         gpuc_ptrs_push(ctx, &names, p->module->functions.map.entries[i].key);
     for (size_t i = 0; i < names.count; i++) visit_all(&in, names.at[i]);
     gpuc_relay_infer_module(ctx, p->module);
-    for (size_t i = 0; i < names.count; i++) /* others than those that went */
-        if (!gpuc_strmap_has(&in.ready, names.at[i])) gpuc_ptrs_push(ctx, &entries, names.at[i]);
+    for (size_t i = 0; i < names.count; i++)
+        if (!gpuc_strmap_has(&in.ready, names.at[i]) || !gpuc_strmap_has(&in.called, names.at[i]))
+            gpuc_ptrs_push(ctx, &entries, names.at[i]);
     gpuc_relay_pass_keep_reachable(p, &entries);
 }

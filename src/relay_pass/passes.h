@@ -3,6 +3,8 @@
 #ifndef GPUC_RELAY_PASS_PASSES_H
 #define GPUC_RELAY_PASS_PASSES_H
 
+#include <gpuc/relay_pass.h>
+
 #include "relay/evaluate.h"
 #include "target/target.h"
 #include "tir/rules.h"

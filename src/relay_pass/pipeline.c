@@ -11,6 +11,7 @@ static const gpuc_relay_pass_id shared_passes[] = {
     PASS(fold_constant),            /* folds weights that the graph computes, and shapes */
     PASS(simplify_inference),       /* later passes know arithmetic only */
     PASS(simplify_expr),
+    PASS(flatten_atrous_conv),      /* after: quantised convolutions are known by now */
     PASS(fold_scale_axis),          /* wants folded operands beside the products */
     PASS(fold_constant),            /* scaled weights, which are constants for what follows */
     PASS(fourier),

@@ -2,7 +2,7 @@
 /* Drops operators that change nothing, and replaces others by cheaper ones. */
 #include <string.h>
 
-#include "relay_pass/common/util.h"
+#include "relay_pass/common/rules.h"
 #include "tir/tir.h"
 
 static bool all_equal(const gpuc_attr *a, int64_t value)
@@ -11,8 +11,6 @@ static bool all_equal(const gpuc_attr *a, int64_t value)
         if (a->ints[i] != value) return false;
     return true;
 }
-
-/* Each gets a call of its operator, and returns what stands for it; NULL: it does not fit. */
 
 /* The tensor whose bytes an alias operator, or several on each other, give another shape. */
 static gpuc_rexpr *aliased(gpuc_rexpr *e)
@@ -188,11 +186,7 @@ static gpuc_rexpr *scatter_slices(gpuc_ctx *ctx, gpuc_rexpr *e)
     return gpuc_relay_op(ctx, "scatter_nd", gpuc_attrs_string(ctx, NULL, "reduction", reduction), 3, args);
 }
 
-static const struct {
-    const char *name;
-    const char *op; /* NULL: any that is an alias */
-    gpuc_rexpr *(*apply)(gpuc_ctx *ctx, gpuc_rexpr *e);
-} rules[] = {
+static const gpuc_relay_pass_rule rules[] = {
     {"reshape_to_same", NULL, drop_alias},
     {"reshape_of_reshape", NULL, join_aliases},
     {"transpose_to_same", "transpose", drop_transpose},
@@ -211,22 +205,40 @@ static const struct {
 
 const gpuc_rule_table *const *gpuc_relay_pass_simplify_rules(void)
 {
-    static const gpuc_rule_table table = GPUC_RULE_TABLE(rules);
-    static const gpuc_rule_table *const tables[] = {&table, NULL};
+    static const gpuc_rule_table here = GPUC_RULE_TABLE(rules);
+    static const gpuc_rule_table *const tables[] = {&here, &gpuc_relay_pass_rules_of_arithmetic,
+                                                    &gpuc_relay_pass_rules_of_casts,
+                                                    &gpuc_relay_pass_rules_of_shapes, NULL};
     return tables;
 }
 
+static gpuc_rexpr *apply_one(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    const gpuc_op *op = gpuc_relay_call_op(e);
+    if (!op) return NULL;
+    for (const gpuc_rule_table *const *t = gpuc_relay_pass_simplify_rules(); *t; t++) {
+        const gpuc_relay_pass_rule *all = (*t)->rows;
+        for (size_t i = 0; i < (*t)->count; i++) {
+            if (all[i].op ? op->alias || strcmp(op->name, all[i].op) != 0 : !op->alias) continue;
+            gpuc_rexpr *better = all[i].apply(ctx, e);
+            if (!better || better == e) continue;
+            gpuc_rule_fired(ctx, all[i].name);
+            return better;
+        }
+    }
+    return NULL;
+}
+
+/* What a rule makes of an operator may be another one's. */
 static gpuc_rexpr *simplify(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
+    enum { MOST_STEPS = 16 };
     (void)old;
     (void)arg;
-    const gpuc_op *op = gpuc_relay_call_op(e);
-    for (size_t i = 0; op && i < sizeof rules / sizeof rules[0]; i++) {
-        if (rules[i].op ? op->alias || strcmp(op->name, rules[i].op) != 0 : !op->alias) continue;
-        gpuc_rexpr *better = rules[i].apply(ctx, e);
-        if (!better || better == e) continue;
-        gpuc_rule_fired(ctx, rules[i].name);
-        return better;
+    for (int i = 0; i < MOST_STEPS; i++) {
+        gpuc_rexpr *better = apply_one(ctx, e);
+        if (!better) break;
+        e = better;
     }
     return e;
 }

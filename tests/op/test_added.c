@@ -139,12 +139,115 @@ static void functions_of_others_are_none(gpuc_ctx *ctx, void *arg)
     gpuc_runtime_release(rt);
 }
 
+/* ---- In programs ---- */
+
+static void infer_sum(gpuc_op_call *call)
+{
+    gpuc_topi_broadcast_types(call, 0, 2, &call->out[0]);
+}
+
+/* Rows of as many columns as an attribute says. */
+static void infer_rows(gpuc_op_call *call)
+{
+    int64_t columns = gpuc_attrs_find(call->attrs, "columns")->i;
+    const gpuc_expr dims[] = {call->in[0].dims[0], gpuc_int(call->ctx, columns)};
+    gpuc_topi_set_out(call, 0, GPUC_FLOAT16, 2, dims);
+}
+
+static void infer_never(gpuc_op_call *call)
+{
+    gpuc_raise(call->ctx, GPUC_INVALID_ARGUMENT, "takes two inputs, not %d", call->num_in);
+}
+
+static const gpuc_attr_spec rows_attrs[] = {{.name = "columns", .kind = GPUC_ATTR_INT, .i = 3}, {0}};
+static const gpuc_op own_sum = {.name = "own.sum",
+                                .min_in = 2,
+                                .max_in = 2,
+                                .infer = infer_sum,
+                                .compute = compute,
+                                .topi = "",
+                                .nnvm = ""};
+static const gpuc_op own_rows = {.name = "own.rows",
+                                 .min_in = 1,
+                                 .max_in = 1,
+                                 .attrs = rows_attrs,
+                                 .infer = infer_rows,
+                                 .compute = compute,
+                                 .topi = "",
+                                 .nnvm = ""};
+static const gpuc_op own_never = {.name = "own.never",
+                                  .min_in = 1,
+                                  .max_in = 1,
+                                  .infer = infer_never,
+                                  .compute = compute,
+                                  .topi = "",
+                                  .nnvm = ""};
+
+static const char *type_of_main(gpuc_ctx *ctx, const char *text)
+{
+    gpuc_rmodule *m = gpuc_relay_parse(ctx, text, "text", NULL);
+    gpuc_relay_validate_given(ctx, m);
+    const char *printed = gpuc_relay_text(ctx, m, 0);
+    assert_string_equal(gpuc_relay_text(ctx, gpuc_relay_parse(ctx, printed, "printed", NULL), 0), printed);
+    return gpuc_rmodule_function_type(ctx, m, "main");
+}
+
+static void its_result_has_the_type_of_its_input(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_op_register(ctx, &mine);
+    assert_string_equal(
+        type_of_main(ctx, "def @main(%x: Tensor[(7, n), float32]) { let %y = mine(%x); %y * %x }"),
+        "fn (Tensor[(7, n), float32]) -> Tensor[(7, n), float32]");
+}
+
+static void it_broadcasts(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_op_register(ctx, &own_sum);
+    assert_string_equal(
+        type_of_main(ctx,
+                     "def @main(%x: Tensor[(7, 2), int8], %y: Tensor[(3, 7, 1), int8]) { own.sum(%x, %y) }"),
+        "fn (Tensor[(7, 2), int8], Tensor[(3, 7, 1), int8]) -> Tensor[(3, 7, 2), int8]");
+}
+
+static void its_type_follows_from_an_attribute(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_op_register(ctx, &own_rows);
+    assert_string_equal(
+        type_of_main(ctx,
+                     "def @main(%x: Tensor[(5, 2), float32]) { (own.rows(%x), own.rows(%x, columns=9)) }"),
+        "fn (Tensor[(5, 2), float32]) -> (Tensor[(5, 3), float16], Tensor[(5, 9), float16])");
+}
+
+static void parse(gpuc_ctx *ctx, void *text)
+{
+    gpuc_relay_parse(ctx, text, "text", NULL);
+}
+
+static void what_its_inference_refuses(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_op_register(ctx, &own_never);
+    gpuc_op_register(ctx, &own_sum);
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "text:1:33: takes two inputs, not 1", parse,
+              "def @main(%x: int32) { let %y = own.never(%x); %y + %x }");
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "own.sum", parse, "def @main(%x: int32) { own.sum(%x) }");
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "own.sum", parse,
+              "def @main(%x: Tensor[(2), int8], %y: Tensor[(3), int8]) { own.sum(%x, %y) }");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         fx_test(contexts_of_the_runtime_find_it),
         fx_test(names_are_taken_once),
         fx_test(functions_of_others_are_none),
+        fx_test(its_result_has_the_type_of_its_input),
+        fx_test(it_broadcasts),
+        fx_test(its_type_follows_from_an_attribute),
+        fx_test(what_its_inference_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -535,6 +535,63 @@ static void visits_see_every_scope_once(gpuc_ctx *ctx, void *arg)
     assert_int_equal(gpuc_relay_num_operands(e), 3);
 }
 
+typedef struct type_vars {
+    int all, bound;
+    const gpuc_rtype *at[8], *params[8];
+} type_vars;
+
+static bool is_among(const gpuc_rtype *t, int n, const gpuc_rtype *const *at)
+{
+    for (int i = 0; i < n; i++)
+        if (at[i] == t) return true;
+    return false;
+}
+
+static void note_type_vars(type_vars *v, const gpuc_rtype *t)
+{
+    gpuc_rtype_kind kind = t ? gpuc_relay_rtype_get_kind(t) : GPUC_RTYPE_HOLE;
+    if (kind == GPUC_RTYPE_VAR && !is_among(t, v->all, v->at)) v->at[v->all++] = t;
+    if (kind == GPUC_RTYPE_FUNC) note_type_vars(v, gpuc_relay_rtype_result(t));
+    if (kind != GPUC_RTYPE_TUPLE && kind != GPUC_RTYPE_FUNC && kind != GPUC_RTYPE_ADT) return;
+    for (int i = 0; i < gpuc_relay_rtype_count(t); i++) note_type_vars(v, gpuc_relay_rtype_part(t, i));
+}
+
+static void note_types(gpuc_rexpr *e, void *arg)
+{
+    type_vars *v = arg;
+    const gpuc_rtype *param;
+    note_type_vars(v, gpuc_relay_get_annotation(e));
+    for (int i = 0; (param = gpuc_relay_get_type_param(e, i)); i++) {
+        v->params[v->bound++] = param;
+        note_type_vars(v, param);
+    }
+}
+
+/* Which type variables there are, which are parameters, and which are free. */
+static void a_walk_finds_type_variables(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    const gpuc_rtype *a = gpuc_relay_rtype_var(ctx, "A"), *b = gpuc_relay_rtype_var(ctx, "B"),
+                     *c = gpuc_relay_rtype_var(ctx, "C"), *both[] = {a, b},
+                     *pair[] = {c, scalar(ctx, GPUC_INT32)};
+    gpuc_rexpr *x = gpuc_relay_var(ctx, "x", a),
+               *f = gpuc_relay_var(ctx, "f",
+                                   gpuc_relay_rtype_func(ctx, 1, &b, gpuc_relay_rtype_tuple(ctx, 2, pair))),
+               *y = gpuc_relay_var(ctx, "y", gpuc_relay_rtype_tuple(ctx, 2, pair)), *params[] = {x, f};
+    gpuc_rexpr *let = gpuc_relay_let(ctx, y, gpuc_relay_var(ctx, "free", NULL), y);
+    type_vars v = {0};
+    gpuc_relay_visit(ctx, let, note_types, &v);
+    assert_true(v.all == 1 && v.at[0] == c && v.bound == 0);
+    v = (type_vars){0};
+    gpuc_relay_visit(ctx, gpuc_relay_generic_function(ctx, 2, both, 2, params, a, let, NULL), note_types, &v);
+    assert_true(v.all == 3 && v.bound == 2);
+    assert_true(v.params[0] == a && v.params[1] == b && is_among(c, v.all, v.at) &&
+                !is_among(c, 2, v.params));
+    v = (type_vars){0};
+    gpuc_relay_visit(ctx, gpuc_relay_function(ctx, 1, &x, x, NULL), note_types, &v);
+    assert_true(v.all == 1 && v.bound == 0); /* no function has it as a parameter */
+}
+
 /* A chain of lets, each in the scope of all before: scopes are checked in a time that grows with its length. */
 static void long_chains_of_lets(gpuc_ctx *ctx, void *arg)
 {
@@ -739,6 +796,34 @@ static void parameters_by_name(gpuc_ctx *ctx, void *arg)
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "a function is expected, not a constant", bind, &b);
 }
 
+static void names_that_no_text_has(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rexpr *params[] = {gpuc_relay_var(ctx, "base/x", scalar(ctx, GPUC_INT32)),
+                            gpuc_relay_var(ctx, "base_x", scalar(ctx, GPUC_INT32)),
+                            gpuc_relay_var(ctx, "7 up", scalar(ctx, GPUC_INT32))};
+    gpuc_rexpr *two[] = {gpuc_relay_apply(ctx, "subtract", NULL, 2, params), params[2]};
+    gpuc_rmodule *m = gpuc_rmodule_create(ctx);
+    gpuc_rmodule_add_function(
+        m, "main", gpuc_relay_function(ctx, 3, params, gpuc_relay_apply(ctx, "add", NULL, 2, two), NULL));
+    gpuc_relay_infer_module(ctx, m);
+    const char *text = gpuc_relay_text(ctx, m, 0);
+    if (strchr(text, '/') || !strstr(text, "%base_x")) fail_msg("%s", text);
+    gpuc_rmodule *again = gpuc_relay_parse(ctx, text, "printed", NULL);
+    assert_string_equal(gpuc_relay_text(ctx, again, 0), text);
+    assert_true(gpuc_relay_equal(ctx, gpuc_rmodule_get(again, "main"), gpuc_rmodule_get(m, "main")));
+}
+
+static void two_parameters_of_a_name(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_rexpr *params[] = {gpuc_relay_var(ctx, "a", scalar(ctx, GPUC_INT32)),
+                            gpuc_relay_var(ctx, "a", scalar(ctx, GPUC_INT32))};
+    gpuc_rexpr *f = gpuc_relay_function(ctx, 2, params, gpuc_relay_apply(ctx, "add", NULL, 2, params), NULL);
+    bound b = {f, number(ctx, 5), "a"};
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "two parameters of the function are 'a'", bind, &b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -749,6 +834,7 @@ int main(void)
         fx_test(refused_types_leave_nothing),
         fx_test(type_parameters_of_one_name),
         fx_test(visits_see_every_scope_once),
+        fx_test(a_walk_finds_type_variables),
         fx_test(long_chains_of_lets),
         fx_test(rewrites_of_nothing),
         fx_test(an_operator_in_all_scopes),
@@ -756,6 +842,8 @@ int main(void)
         fx_test(whole_programs_are_rebuilt),
         fx_test(what_rewrites_break),
         fx_test(parameters_by_name),
+        fx_test(two_parameters_of_a_name),
+        fx_test(names_that_no_text_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -305,6 +305,48 @@ static void operators(gpuc_ctx *ctx, void *arg)
         {"where(1 < 2, 3i64, 4i64)", "3"},
         {"clip(5f, a_min=0f, a_max=2f)", "2"},
         {"full(3f, shape=[2])", "[3, 3]"},
+        {"qnn.requantize(-57, 1f, 0i8)", "-57"},
+        {"qnn.requantize(cast(" X ", dtype=\"int32\") * 20000 - 50000, 1f, cast(0, dtype=\"int16\"))",
+         "[[-32768, -30000], [-10000, 10000], [30000, 32767]]"},
+        /* broadcasts behind quantized convolutions with channels last and first */
+        {"qnn.conv2d(cast(reshape(" X
+         ", newshape=[1, 3, 1, 2]), dtype=\"int8\"), cast(reshape(strided_slice(" X
+         ", begin=[0, 0], end=[2, 2]), newshape=[2, 2, 1, 1]), dtype=\"int8\"), 0, 0, 1f, 1f, channels=2, "
+         "kernel_size=[1, 1], data_layout=\"NHWC\") + cast(" B ", dtype=\"int32\")",
+         "[[[[2, 5]], [[4, 15]], [[6, 25]]]]"},
+        {"qnn.conv2d_transpose(cast(reshape(transpose(" X "), newshape=[1, 2, 3, 1]), dtype=\"int8\"), "
+         "cast(reshape(strided_slice(" X
+         ", begin=[0, 0], end=[2, 2]), newshape=[2, 2, 1, 1]), dtype=\"int8\"), 0, "
+         "0, 1f, 1f, channels=2, kernel_size=[1, 1]) + cast(reshape(" B
+         ", newshape=[2, 1, 1]), dtype=\"int32\")",
+         "[[[[3], [7], [11]], [[5], [13], [21]]]]"},
+        /* scales and zero points of one element */
+        {"qnn.conv2d_transpose(cast(reshape(transpose(" X "), newshape=[1, 2, 3, 1]), dtype=\"int8\"), "
+         "cast(reshape(strided_slice(" X
+         ", begin=[0, 0], end=[2, 2]), newshape=[2, 2, 1, 1]), dtype=\"int8\"), "
+         "full(1, shape=[1]), full(0, shape=[1]), full(1f, shape=[1]), full(1f, shape=[1]), channels=2, "
+         "kernel_size=[1, 1])",
+         "[[[[0], [4], [8]], [[-1], [7], [15]]]]"},
+        {"fn (%d: Tensor[(?, ?), float32], %i: Tensor[(?, ?), int64], %u: Tensor[(?, ?), float32]) { "
+         "scatter_elements(%d, %i, %u, axis=0) }(" X ", cast(reshape(" B
+         ", newshape=[1, 2]), dtype=\"int64\"), "
+         "reshape(" B ", newshape=[1, 2]) * 10f)",
+         "[[0, 1], [10, 3], [4, 20]]"},
+        {"{ let %y = scatter_nd(zeros(shape=[3000, 1000]), cast(" X ", dtype=\"int64\") * 190i64, sum(" X
+         ", axis=[1])); (sum(%y), take(take(%y, 760i64, axis=0), 950i64)) }",
+         "[15, 9]"},
+        {"{ let %y = broadcast_to(reshape(" X ", newshape=[1, 1, 3, 2]), shape=[2, 1, 3, 2]); "
+         "%y - nn.max_pool2d(%y, pool_size=[3, 3], padding=[1, 1]) }",
+         "[[[[-3, -2], [-3, -2], [-1, 0]]], [[[-3, -2], [-3, -2], [-1, 0]]]]"},
+        /* numbers drawn one after the other differ */
+        {"{ let %a = random.threefry_generate(zeros(shape=[10], dtype=\"uint64\"), out_shape=[4]); let %b = "
+         "random.threefry_generate(%a.0, out_shape=[4]); all(not_equal(%a.1, %b.1)) }",
+         "true"},
+        {"{ let %a = random.threefry_generate(zeros(shape=[10], dtype=\"uint64\"), out_shape=[7]); let %b = "
+         "random.threefry_generate(%a.0, out_shape=[7]); all(not_equal(strided_slice(%a.1, begin=[4], "
+         "end=[7]), "
+         "strided_slice(%b.1, begin=[4], end=[7]))) }",
+         "true"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         gpuc_relay_value *v =

@@ -224,6 +224,29 @@ static void large_groups_are_cut(gpuc_ctx *ctx, void *arg)
     interp_expect_equal(ctx, m, after, 3, 0);
 }
 
+/* Branches that meet again, again and again. */
+static void diamonds_are_cut(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    enum { DIAMONDS = 9, ARM = 20 };
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(5)), *e = x;
+    for (int i = 0; i < DIAMONDS; i++) {
+        gpuc_rexpr *a = e, *b = e;
+        for (int k = 0; k < ARM; k++) {
+            a = fx_op1(ctx, "abs", NULL, a);
+            b = fx_op1(ctx, "negative", NULL, b);
+        }
+        e = fx_op2(ctx, "add", a, b);
+    }
+    gpuc_rmodule *m = fx_module(ctx, e, 1, &x), *after = run_pass(ctx, m, gpuc_relay_pass_fuse_ops, "vulkan");
+    gpuc_ptrs order = {0};
+    int calls = 0;
+    gpuc_relay_post_order(ctx, body_of(after), false, &order);
+    for (size_t i = 0; i < order.count; i++) calls += ((gpuc_rexpr *)order.at[i])->kind == GPUC_REXPR_CALL;
+    assert_in_range(calls, 3, DIAMONDS); /* of 369 operators */
+    interp_expect_equal(ctx, m, after, 3, 0);
+}
+
 /* Long arms of a diamond, deep chains and many nodes: no recursion, no quadratic time. */
 static void large_graphs(gpuc_ctx *ctx, void *arg)
 {
@@ -381,6 +404,7 @@ int main(void)
         fx_test(constants_of_one_element_are_immediates),
         fx_test(bindings_are_counted),
         fx_test(large_groups_are_cut),
+        fx_test(diamonds_are_cut),
         fx_test(large_graphs),
         fx_test(at_level_0_nothing_joins),
         fx_test(sources_are_joined),

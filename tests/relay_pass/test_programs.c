@@ -101,6 +101,34 @@ static void outputs(gpuc_ctx *ctx, void *arg)
         gpuc_relay_pass_copy_outputs);
 }
 
+/* Blocks of parallel branches behind each other, as of a large network: nothing is dead in them, but in the lets around. */
+static void a_large_graph(gpuc_ctx *ctx, void *arg)
+{
+    enum { BLOCKS = 3000 };
+    gpuc_buf text, lets;
+    (void)arg;
+    gpuc_buf_init(&text, ctx->allocator);
+    gpuc_buf_init(&lets, ctx->allocator);
+    gpuc_buf_printf(&text, "def @main(%%x: Tensor[(1, 4), float32]) {\n  %%0 = exp(%%x);\n");
+    for (int i = 0, n = 0; i < BLOCKS; i++, n += 3)
+        gpuc_buf_printf(&text,
+                        "  %%%d = tanh(%%%d);\n  %%%d = multiply(%%%d, %%%d);\n  %%%d = add(%%%d, %%%d);\n",
+                        n + 1, n, n + 2, n, n + 1, n + 3, n + 1, n + 2);
+    gpuc_buf_printf(&text, "  abs(%%%d)\n}\n", 3 * BLOCKS);
+    gpuc_rmodule *m = gpuc_relay_parse(ctx, text.data, "text", NULL);
+    assert_string_equal(gpuc_relay_text(ctx, run_pass(ctx, m, gpuc_relay_pass_dead_code, NULL), 0),
+                        text.data);
+    gpuc_buf_printf(&lets, "def @main(%%x: int32) { let %%v0 = %%x;\n");
+    for (int i = 0; i < 3 * BLOCKS; i++)
+        gpuc_buf_printf(&lets, "let %%v%d = %%v%d + %%v%d;\n", i + 1, i, i / 2);
+    gpuc_buf_printf(&lets, "%%x }");
+    m = gpuc_relay_parse(ctx, lets.data, "text", NULL);
+    assert_string_equal(gpuc_relay_text(ctx, run_pass(ctx, m, gpuc_relay_pass_dead_code, NULL), 0),
+                        "def @main(%x: int32) {\n  %x\n}\n");
+    gpuc_buf_deinit(&text);
+    gpuc_buf_deinit(&lets);
+}
+
 typedef struct job {
     gpuc_rmodule *m;
     const char *passes;
@@ -142,9 +170,8 @@ static void graphs_only(gpuc_ctx *ctx, void *arg)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(what_is_rebuilt),
-        fx_test(nodes_that_closures_share),
-        fx_test(outputs),
+        fx_test(what_is_rebuilt), fx_test(nodes_that_closures_share),
+        fx_test(outputs),         fx_test(a_large_graph),
         fx_test(graphs_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

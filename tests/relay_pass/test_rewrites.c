@@ -480,6 +480,43 @@ static void casts_of_the_model_stay(gpuc_ctx *ctx, void *arg)
     assert_string_equal(widened(ctx, bits, 1, &x, "c"), fx_text(ctx, bits));
 }
 
+/* simplify_expr.rly has what comes of these. */
+static void rules_of_texts(gpuc_ctx *ctx, void *arg)
+{
+    static const char text[] =
+        "def @main(%x: Tensor[(2, 4, 3, 5), float32], %y: Tensor[(5), float32], %i: Tensor[(2, 3), int8]) {\n"
+        "  %0 = (0f + %x, %x - zeros_like(%x), %x * ones_like(%x), %x / 1f, 1f / sqrt(%y), %y + %y, (%y + "
+        "1f) + 2f, (%y * 2f) * 3f);\n"
+        "  %1 = (((%y * 2f) + 1f) * 3f, ((%y + 1f) * 2f) + 3f, %y + full(2f, shape=[5]), full(2f, shape=[5]) "
+        "- %y);\n"
+        "  %2 = (%y * full_like(%y, 2f), full(2f, shape=[5]) / %y, reshape_like(%x, reshape(%x, newshape=[8, "
+        "15])));\n"
+        "  %3 = (broadcast_to_like(%y, %x), collapse_sum_like(%x, %y), cast_like(%x, %i), cast(cast(%i, "
+        "dtype=\"int16\"), dtype=\"int32\"));\n"
+        "  %4 = (cast(cast(clip(%y, a_min=0f, a_max=9f), dtype=\"int8\"), dtype=\"int32\"), clip(%i, "
+        "a_min=-128f, a_max=127f));\n"
+        "  %5 = qnn.dequantize(%i, 2f, 0);\n"
+        "  %6 = (argmax(%5, axis=[1]), argmin(%5, axis=[1]), argsort(%5, axis=1));\n"
+        "  %7 = layout_transform(%x, src_layout=\"NCHW\", dst_layout=\"NCHW2c\");\n"
+        "  %8 = layout_transform(%7, src_layout=\"NCHW2c\", dst_layout=\"NCHW4c\");\n"
+        "  %9 = transpose(layout_transform(%7, src_layout=\"NCHW2c\", dst_layout=\"NCHW\"), axes=[0, 2, 3, "
+        "1]);\n"
+        "  %10 = layout_transform(transpose(%x, axes=[0, 2, 3, 1]), src_layout=\"NHWC\", "
+        "dst_layout=\"NCHW2c\");\n"
+        "  %11 = transpose(layout_transform(nn.relu(%7), src_layout=\"NCHW2c\", dst_layout=\"NCHW\"), "
+        "axes=[0, 2, 3, 1]);\n"
+        "  (%0, %1, %2, %3, %4, %6, %8, %9, %10, %11, layout_transform(%x, src_layout=\"NCHW\", "
+        "dst_layout=\"NHWC\"))\n"
+        "}\n";
+    (void)arg;
+    gpuc_rmodule *m = gpuc_relay_parse(ctx, text, "text", NULL);
+    gpuc_rmodule *after = run_pass(ctx, m, gpuc_relay_pass_simplify_expr, NULL);
+    static const char *const gone[] = {"_like", "full", "subtract(%x", " sqrt", "int16", "dequantize"};
+    const char *printed = gpuc_relay_text(ctx, after, 0);
+    for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
+        if (strstr(printed, gone[i])) fail_msg("%s is still there:\n%s", gone[i], printed);
+}
+
 static void every_rule_fires(gpuc_ctx *ctx, void *arg)
 {
     rule_totals rules = {0};
@@ -489,6 +526,7 @@ static void every_rule_fires(gpuc_ctx *ctx, void *arg)
     transposes(ctx, arg);
     neutral_operators(ctx, arg);
     scattered_slices(ctx, arg);
+    rules_of_texts(ctx, arg);
     rule_totals_add(&rules, ctx);
     assert_int_equal(rule_totals_print(&rules, "the tests of simplify_expr"), 0);
 }
@@ -503,6 +541,7 @@ int main(void)
         fx_test(transposes),
         fx_test(neutral_operators),
         fx_test(scattered_slices),
+        fx_test(rules_of_texts),
         fx_test(every_rule_fires),
         fx_test(common_subexpressions),
         fx_test(dead_lets_and_functions),

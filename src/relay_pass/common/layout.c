@@ -86,12 +86,16 @@ static gpuc_rexpr *operand(gpuc_ctx *ctx, bool last, gpuc_rexpr *e, int n)
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
     gpuc_expr dims[MAX_RANK] = {0}, moved[MAX_RANK];
     int64_t size, wide = 0;
+    bool one = true;
     if (t->ndim == n && gpuc_relay_pass_inside(last, e)) return gpuc_relay_pass_inside(last, e);
     if (t->ndim > n) return NULL;
     for (int i = 0; i < n; i++) {
         dims[i] = i < n - t->ndim ? gpuc_int(ctx, 1) : t->dims[i - (n - t->ndim)];
-        wide += i > 0 && !(gpuc_expr_is_int(dims[i], &size) && size == 1);
+        bool is_wide = !(gpuc_expr_is_int(dims[i], &size) && size == 1);
+        wide += i > 0 && is_wide;
+        one &= !is_wide;
     }
+    if (one) return e;
     bool one_channel = gpuc_expr_is_int(dims[channel_axis(last, n)], &size) && size == 1;
     if (wide > 1 && !one_channel) return NULL;
     for (int i = 0; i < n; i++) moved[i] = dims[program_axis(last, n, i)];
@@ -124,26 +128,171 @@ static gpuc_rexpr *pool(gpuc_ctx *ctx, bool last, gpuc_rexpr *e)
     return gpuc_relay_pass_outside(ctx, last, gpuc_relay_op1(ctx, gpuc_relay_call_op(e)->name, attrs, x));
 }
 
-/* A reduction of space. */
+/* Reads the attribute `axis`, a number or a list, of an operator on rank n; the number of entries, -1: there is none. */
+static int read_axes(const gpuc_rcall *c, int n, int *axes)
+{
+    const gpuc_attr *a = gpuc_attrs_find(c->attrs, "axis");
+    int count = !a ? -1 : a->kind == GPUC_ATTR_INT ? 1 : a->n;
+    for (int i = 0; i < count; i++) {
+        int64_t axis = a->kind == GPUC_ATTR_INT ? a->i : a->ints[i];
+        axes[i] = (int)(axis < 0 ? axis + n : axis);
+    }
+    return count;
+}
+
+/* The attributes with `axis` as it is computed. */
+static const gpuc_attrs *with_axes(gpuc_ctx *ctx, bool last, const gpuc_rcall *c, int n, int count,
+                                   const int *axes)
+{
+    int64_t moved[MAX_RANK];
+    for (int i = 0; i < count; i++) moved[i] = computed_axis(last, n, axes[i]);
+    if (gpuc_attrs_find(c->attrs, "axis")->kind == GPUC_ATTR_INT)
+        return gpuc_attrs_int(ctx, c->attrs, "axis", moved[0]);
+    return gpuc_attrs_ints(ctx, c->attrs, "axis", count, moved);
+}
+
+/* y, that is computed without some axes of the program, as the program has it: the others in their order. */
+static gpuc_rexpr *without(gpuc_ctx *ctx, bool last, gpuc_rexpr *y, int n, const bool *gone)
+{
+    int64_t perm[MAX_RANK];
+    bool moves = false;
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        if (gone[i]) continue;
+        int64_t axis = computed_axis(last, n, i), at = 0;
+        for (int k = 0; k < n; k++) at += !gone[k] && computed_axis(last, n, k) < axis;
+        moves |= at != count;
+        perm[count++] = at;
+    }
+    return moves ? gpuc_relay_pass_transpose(ctx, y, perm) : y;
+}
+
+static bool is_one_of(gpuc_rexpr *e, size_t count, const char *const *ops)
+{
+    for (size_t i = 0; i < count; i++)
+        if (gpuc_relay_is_op(e, ops[i])) return true;
+    return false;
+}
+
+/* A reduction. Where the greatest is, is counted along the axes in their order. */
 static gpuc_rexpr *reduction(gpuc_ctx *ctx, bool last, gpuc_rexpr *e)
 {
-    static const char *const ops[] = {"sum", "mean", "max", "min", "prod"};
+    static const char *const ops[] = {"sum", "mean", "max", "min", "prod", "argmax", "argmin"};
     const gpuc_rcall *c = gpuc_as_rcall(e);
-    const gpuc_attr *axes = gpuc_attrs_find(c->attrs, "axis");
     gpuc_rexpr *x = gpuc_relay_pass_inside(last, c->args[0]);
-    int64_t moved[MAX_RANK];
-    bool known = false;
-    for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) known |= gpuc_relay_is_op(e, ops[i]);
-    if (!x || !known || axes->n == 0) return NULL;
+    int axes[MAX_RANK];
+    bool gone[MAX_RANK] = {false};
+    if (!x || !is_one_of(e, sizeof ops / sizeof ops[0], ops)) return NULL;
+    int n = gpuc_relay_tensor_type(x)->ndim, count = read_axes(c, n, axes);
+    bool arg = !strncmp(gpuc_relay_call_op(e)->name, "arg", 3);
+    if (count < 0 || count > n || (arg && count != 1)) return NULL;
+    for (int i = 0; i < count; i++) gone[axes[i]] = true;
+    const gpuc_attrs *attrs = with_axes(ctx, last, c, n, count, axes);
+    gpuc_rexpr *y = gpuc_relay_op1(ctx, gpuc_relay_call_op(e)->name, attrs, x);
+    int rank = gpuc_relay_tensor_type(y)->ndim;
+    if (rank == 0) return y;
+    return rank == n ? gpuc_relay_pass_outside(ctx, last, y) : without(ctx, last, y, n, gone);
+}
+
+/* What works along axes, and has results of the rank of its first operand. */
+static gpuc_rexpr *along_axes(gpuc_ctx *ctx, bool last, gpuc_rexpr *e)
+{
+    static const char *const ops[] = {"nn.l2_normalize", "nn.lrn",       "nn.softmax",    "nn.log_softmax",
+                                      "nn.prelu",        "topk",         "split",         "slice_like",
+                                      "reverse",         "qnn.quantize", "qnn.dequantize"};
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    gpuc_rexpr *x = gpuc_relay_pass_inside(last, c->args[0]);
+    int axes[MAX_RANK];
+    if (!x || !is_one_of(e, sizeof ops / sizeof ops[0], ops)) return NULL;
+    int n = gpuc_relay_tensor_type(x)->ndim, count = read_axes(c, n, axes);
+    gpuc_rexpr **args = gpuc_ctx_memdup(ctx, c->args, sizeof *args * (size_t)c->n);
+    args[0] = x;
+    if (gpuc_relay_is_op(e, "slice_like") && !(args[1] = gpuc_relay_pass_inside(last, args[1]))) return NULL;
+    if (count < 1 || count > n) return NULL;
+    gpuc_rexpr *y =
+        gpuc_relay_op(ctx, gpuc_relay_call_op(e)->name, with_axes(ctx, last, c, n, count, axes), c->n, args);
+    if (y->type->kind == GPUC_RTYPE_TENSOR) return gpuc_relay_pass_outside(ctx, last, y);
+    gpuc_rexpr **fields = gpuc_new_array(ctx, gpuc_rexpr *, y->type->n);
+    for (int i = 0; i < y->type->n; i++)
+        fields[i] = gpuc_relay_pass_outside(ctx, last, gpuc_relay_get(ctx, y, i));
+    return gpuc_relay_tuple(ctx, y->type->n, fields);
+}
+
+/* A transposition of the program's. */
+static gpuc_rexpr *turned(gpuc_ctx *ctx, bool last, gpuc_rexpr *e)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    int64_t perm[MAX_RANK];
+    gpuc_rexpr *x = gpuc_relay_pass_inside(last, c->args[0]);
+    if (!x || !gpuc_relay_is_op(e, "transpose")) return NULL;
+    const gpuc_attr *axes = gpuc_attrs_find(c->attrs, "axes");
     int n = gpuc_relay_tensor_type(x)->ndim;
-    for (int i = 0; i < axes->n; i++) {
-        int axis = (int)(axes->ints[i] < 0 ? axes->ints[i] + n : axes->ints[i]);
-        if (axis == 0 || axis == channel_axis(last, n)) return NULL;
-        moved[i] = computed_axis(last, n, axis);
+    bool moves = false;
+    for (int i = 0; i < n; i++) {
+        int64_t axis = axes->n ? axes->ints[i] : n - 1 - i;
+        perm[i] = computed_axis(last, n, (int)(axis < 0 ? axis + n : axis));
+        moves |= perm[i] != i;
     }
-    gpuc_rexpr *y = gpuc_relay_op1(ctx, gpuc_relay_call_op(e)->name,
-                                   gpuc_attrs_ints(ctx, c->attrs, "axis", axes->n, moved), x);
-    return gpuc_relay_tensor_type(y)->ndim < 3 ? y : gpuc_relay_pass_outside(ctx, last, y);
+    return moves ? gpuc_relay_pass_transpose(ctx, x, perm) : x;
+}
+
+/* The same without dimensions of one element. */
+static gpuc_rexpr *squeezed(gpuc_ctx *ctx, bool last, gpuc_rexpr *e)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    gpuc_rexpr *x = gpuc_relay_pass_inside(last, c->args[0]);
+    int axes[MAX_RANK];
+    bool gone[MAX_RANK] = {false};
+    if (!x || !gpuc_relay_is_op(e, "squeeze")) return NULL;
+    int n = gpuc_relay_tensor_type(x)->ndim, count = read_axes(c, n, axes);
+    if (count < 1 || count > n) return NULL;
+    for (int i = 0; i < count; i++) gone[axes[i]] = true;
+    return without(ctx, last, gpuc_relay_op1(ctx, "squeeze", with_axes(ctx, last, c, n, count, axes), x), n,
+                   gone);
+}
+
+/* The attributes with lists of a number for each dimension, a NULL-terminated list of names, as they are computed. */
+static const gpuc_attrs *with_lists(gpuc_ctx *ctx, bool last, const gpuc_attrs *attrs, int n,
+                                    const char *const *names)
+{
+    for (; *names; names++) {
+        const gpuc_attr *old = gpuc_attrs_find(attrs, *names);
+        gpuc_expr sizes[MAX_RANK];
+        double floats[MAX_RANK];
+        if (!old || old->n != n) return NULL;
+        for (int i = 0; i < n; i++) {
+            int from = (int)program_axis(last, n, i);
+            if (old->kind == GPUC_ATTR_FLOATS)
+                floats[i] = old->floats[from];
+            else
+                sizes[i] = gpuc_attr_size(ctx, old, from);
+        }
+        attrs = old->kind == GPUC_ATTR_FLOATS ? gpuc_attrs_floats(ctx, attrs, *names, n, floats)
+                                              : gpuc_attrs_sizes(ctx, attrs, *names, n, sizes);
+    }
+    return attrs;
+}
+
+/* What has lists of a number for each dimension. */
+static gpuc_rexpr *by_dimensions(gpuc_ctx *ctx, bool last, gpuc_rexpr *e)
+{
+    static const struct {
+        const char *op, *lists[4];
+    } rows[] = {{"nn.pad", {"pad_before", "pad_after"}},
+                {"strided_slice", {"begin", "sizes", "strides"}},
+                {"image.resize", {"sizes", "scales"}},
+                {"tile", {"reps"}}};
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    gpuc_rexpr *x = gpuc_relay_pass_inside(last, c->args[0]);
+    for (size_t i = 0; x && c->n == 1 && i < sizeof rows / sizeof rows[0]; i++) {
+        if (!gpuc_relay_is_op(e, rows[i].op)) continue;
+        const gpuc_attr *roi = gpuc_attrs_find(c->attrs, "roi");
+        const gpuc_attrs *attrs =
+            with_lists(ctx, last, c->attrs, gpuc_relay_tensor_type(x)->ndim, rows[i].lists);
+        if (!attrs || (roi && roi->n)) return NULL;
+        return gpuc_relay_pass_outside(ctx, last, gpuc_relay_op1(ctx, rows[i].op, attrs, x));
+    }
+    return NULL;
 }
 
 static gpuc_rexpr *concatenation(gpuc_ctx *ctx, bool last, gpuc_rexpr *e)
@@ -158,24 +307,6 @@ static gpuc_rexpr *concatenation(gpuc_ctx *ctx, bool last, gpuc_rexpr *e)
     if (axis < 0) axis += n;
     const gpuc_attrs *attrs = gpuc_attrs_int(ctx, c->attrs, "axis", computed_axis(last, n, (int)axis));
     return gpuc_relay_pass_outside(ctx, last, gpuc_relay_op(ctx, "concatenate", attrs, c->n, args));
-}
-
-static gpuc_rexpr *padded(gpuc_ctx *ctx, bool last, gpuc_rexpr *e)
-{
-    static const char *const names[] = {"pad_before", "pad_after"};
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    const gpuc_attrs *attrs = c->attrs;
-    gpuc_rexpr *x = gpuc_relay_pass_inside(last, c->args[0]);
-    if (!x || c->n != 1 || !gpuc_relay_is_op(e, "nn.pad")) return NULL;
-    int n = gpuc_relay_tensor_type(x)->ndim;
-    for (int k = 0; k < 2; k++) {
-        const gpuc_attr *old = gpuc_attrs_find(attrs, names[k]);
-        gpuc_expr moved[MAX_RANK];
-        if (old->n != n) return NULL;
-        for (int i = 0; i < n; i++) moved[i] = gpuc_attr_size(ctx, old, (int)program_axis(last, n, i));
-        attrs = gpuc_attrs_sizes(ctx, attrs, names[k], n, moved);
-    }
-    return gpuc_relay_pass_outside(ctx, last, gpuc_relay_op1(ctx, "nn.pad", attrs, x));
 }
 
 /* [N, C, space] to [N, C, space of another shape]. */
@@ -195,10 +326,12 @@ static gpuc_rexpr *reshaped(gpuc_ctx *ctx, bool last, gpuc_rexpr *e)
 
 gpuc_rexpr *gpuc_relay_pass_sink(gpuc_ctx *ctx, bool last, gpuc_rexpr *e)
 {
-    static gpuc_rexpr *(*const sink[])(gpuc_ctx *, bool, gpuc_rexpr *) = {elementwise,   pool,   reduction,
-                                                                          concatenation, padded, reshaped};
+    static gpuc_rexpr *(*const sink[])(gpuc_ctx *, bool, gpuc_rexpr *) = {
+        along_axes, elementwise, pool, reduction, concatenation, by_dimensions, reshaped, turned, squeezed};
     gpuc_rexpr *out = NULL;
-    for (size_t i = 0; i < sizeof sink / sizeof sink[0] && !out; i++) out = sink[i](ctx, last, e);
+    size_t count =
+        e->type->kind == GPUC_RTYPE_TENSOR ? sizeof sink / sizeof sink[0] : 1; /* others have one result */
+    for (size_t i = 0; i < count && !out; i++) out = sink[i](ctx, last, e);
     return out;
 }
 

@@ -11,11 +11,12 @@ static gpuc_expr parameter_at(const gpuc_op_call *call, gpuc_tensor *t, const gp
     int n = gpuc_te_ndim(t);
     gpuc_expr index[GPUC_TOPI_MAX_DIMS];
     int64_t block = gpuc_attrs_get_int(call->attrs, "block_size", 0), d;
-    int axis = call->in[0].ndim ? gpuc_topi_axis(call, "axis", call->in[0].ndim) : 0;
     for (int k = 0; k < n; k++) {
-        bool one = gpuc_expr_is_int(gpuc_te_shape(t)[k], &d) && d == 1;
-        index[k] = one ? gpuc_int(ctx, 0) : block > 0 ? vars[k] : vars[axis];
-        if (block > 0 && k == axis && !one) index[k] = gpuc_floordiv_(ctx, vars[k], gpuc_int(ctx, block));
+        index[k] = gpuc_int(ctx, 0);
+        if (gpuc_expr_is_int(gpuc_te_shape(t)[k], &d) && d == 1) continue; /* data may be without the axis */
+        int axis = gpuc_topi_axis(call, "axis", call->in[0].ndim);
+        index[k] = block > 0 ? vars[k] : vars[axis];
+        if (block > 0 && k == axis) index[k] = gpuc_floordiv_(ctx, vars[k], gpuc_int(ctx, block));
     }
     return gpuc_te_read(ctx, t, n, index);
 }
