@@ -92,17 +92,30 @@ typedef struct entry64 {
     char name[];
 } entry64;
 
-void gpuc_folder_remove(const char *path)
+/* The C compiler may make folders in its folder for temporary files, as ccache does, and one below them. */
+enum { MAX_DEPTH = 4 };
+
+static void empty_folder(int dir, int depth)
 {
     _Alignas(entry64) char bytes[1024];
-    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-    if (dir < 0) return;
     for (long n; (n = syscall(SYS_getdents64, dir, bytes, sizeof bytes)) > 0;)
         for (long at = 0; at < n;) {
             const entry64 *e = (const entry64 *)(bytes + at);
-            if (strcmp(e->name, ".") != 0 && strcmp(e->name, "..") != 0) unlinkat(dir, e->name, 0);
             at += e->length;
+            if (!strcmp(e->name, ".") || !strcmp(e->name, "..") || !unlinkat(dir, e->name, 0)) continue;
+            int below = openat(dir, e->name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+            if (below < 0) continue;
+            if (depth < MAX_DEPTH) empty_folder(below, depth + 1);
+            close(below);
+            unlinkat(dir, e->name, AT_REMOVEDIR);
         }
+}
+
+void gpuc_folder_remove(const char *path)
+{
+    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    if (dir < 0) return;
+    empty_folder(dir, 0);
     close(dir);
     rmdir(path);
 }

@@ -34,7 +34,7 @@ gpuc_pending_folder *gpuc_pending_take_folder(gpuc_pending *p, gpuc_pending_fold
 void gpuc_pending_set(gpuc_pending_entry *e, bool exists);
 void gpuc_pending_give(gpuc_pending_entry *e);
 
-/* Removes a folder and the files in it, but no folders below. Async-signal-safe. */
+/* Removes a folder with the files in it and in up to four levels of folders below. Async-signal-safe. */
 void gpuc_folder_remove(const char *path);
 
 #endif

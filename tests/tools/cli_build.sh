@@ -102,6 +102,9 @@ expect 1 "'$PWD' cannot be run: Permission denied" build sum.onnx --target "c -c
 expect 1 "'false' failed with exit code 1" build sum.onnx --target 'c -cc=false' -o bad.gpuc
 expect 1 "was killed by signal 9" build sum.onnx --target "c -cc=$PWD/killed" -o bad.gpuc
 grep -qx 'some words' err || complain 'the words of a killed compiler are missing'
+printf '#!/bin/sh\nmkdir -p "$TMPDIR/a/b" && : >"$TMPDIR/a/b/left" && exec cc "$@"\n' >leaving && chmod +x leaving
+expect 0 'left.gpuc' build sum.onnx --target "c -cc=$PWD/leaving" -o left.gpuc # folders of the compiler, such as ccache's
+nothing_left
 expect 1 "did you mean 'vulkan'" build sum.onnx --target vulcan -o bad.gpuc
 expect 1 "did you mean 'max_num_threads'" build sum.onnx --target 'vulkan -max_num_thread=1' -o bad.gpuc
 expect 1 'nothere.onnx' build nothere.onnx --target c -o bad.gpuc
