@@ -52,8 +52,7 @@ GPUC_API void gpuc_ctx_pop_cleanup(gpuc_ctx *ctx, bool run);
 /* Developer switches: a comma-separated list such as "print,time"; "help" lists them in the message of the
  * status. A list adds to those that are on. Libraries read no environment; tools pass GPUC_DEBUG here. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_ctx_set_debug(gpuc_ctx *ctx, const char *flags);
-/* Where a C compiler's files go while it runs: an absolute path, copied. Without it, /tmp. Tools pass TMPDIR.
- */
+/* Where a C compiler's files go while it runs: an absolute path, copied. Without it, /tmp. Tools pass TMPDIR. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_ctx_set_temporary(gpuc_ctx *ctx, const char *folder);
 /* Where packages that are being written, and a C compiler's files, are noted while they are there. Borrowed;
  * it must outlive the context. Without it an interrupt leaves them behind. */

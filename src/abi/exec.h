@@ -47,8 +47,7 @@ typedef struct gpuc_exec_tensor_ref {
 typedef enum gpuc_step_kind {
     GPUC_STEP_LAUNCH,
     GPUC_STEP_COPY, /* tensors[0] to tensors[1]; devices may differ */
-    GPUC_STEP_READ, /* the host reads tensors[0], the value of a symbol; steps before it know its bound only
-                     */
+    GPUC_STEP_READ, /* the host reads tensors[0], the value of a symbol; steps before it know its bound only */
     GPUC_STEP_KIND_COUNT
 } gpuc_step_kind;
 

@@ -9,8 +9,7 @@
 /* The number of symbols of a window's expressions that follow the scalars: the first group in x, y, z, then
  * the last one. */
 #define GPUC_WINDOW_SYMBOLS 6
-/* Bytes that a storage binding of every Vulkan device holds. Tensors known to be no larger have no windows.
- */
+/* Bytes that a storage binding of every Vulkan device holds. Tensors known to be no larger have no windows. */
 #define GPUC_MIN_BINDING (INT64_C(1) << 27)
 
 typedef struct gpuc_groups {

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sums of products of small integers: some of them at a time, where the target has an instruction for that.
- */
+/* Sums of products of small integers: some of them at a time, where the target has an instruction for that. */
 #include "autoschedule/rules.h"
 
 typedef struct find_operands {

@@ -9,8 +9,7 @@ enum {
     MAX_READS = 32,
 };
 
-/* ---- How reads move with the axes of the output ----------------------------------------------------------
- */
+/* ---- How reads move with the axes of the output ------------------------------------------------------- */
 
 /* One read of what lies in memory. stride[i]: elements from one index of axis i to the next; NULL: not the
  * same everywhere. */

@@ -89,8 +89,7 @@ typedef struct gpuc_version {
  * the first is used. */
 int gpuc_rules_versions(gpuc_ctx *ctx, int num_outputs, gpuc_tensor *const *outputs, gpuc_version *out);
 
-/* Code of an operation's bodies as they are, in operators of the IR, those that become many counted as such.
- */
+/* Code of an operation's bodies as they are, in operators of the IR, those that become many counted as such. */
 int64_t gpuc_rules_code_size(gpuc_ctx *ctx, int n, gpuc_tensor *const *outputs);
 /* Whether the code of the function stays about as long as that of its operations when schedules inline them.
  * It does not where values that are read several times read others several times. */

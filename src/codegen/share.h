@@ -5,8 +5,7 @@
 
 #include "base/ctx.h"
 
-/* A kernel's form: what is equal in all kernels that may be shared, and its own numbers in the form's holes.
- */
+/* A kernel's form: what is equal in all kernels that may be shared, and its own numbers in the form's holes. */
 typedef struct gpuc_kernel_form {
     int kernel;
     const void *bytes;

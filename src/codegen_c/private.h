@@ -27,8 +27,7 @@ void gpuc_c_end_streams(gpuc_clike *p);
 /* parallel.c: prints the outermost parallel loop as a body function and a call. */
 bool gpuc_c_loop(gpuc_clike *p, gpuc_stmt s);
 
-/* isa.c: a text in generated code that names the instruction sets that it is compiled for, and what it said.
- */
+/* isa.c: a text in generated code that names the instruction sets that it is compiled for, and what it said. */
 void gpuc_c_write_isa(gpuc_buf *out);
 void gpuc_c_read_isa(gpuc_ctx *ctx, const void *code, size_t size, gpuc_linked *out);
 

@@ -243,8 +243,7 @@ static const gpuc_rtype *whole_type(gpuc_ctx *ctx, const gpuc_rtype *t, const gp
     return gpuc_relay_rtype_tensor(ctx, t->tensor.dtype, t->tensor.ndim, dims);
 }
 
-/* A call that moves no bytes: its arguments are its result, one of another shape or several in their places.
- */
+/* A call that moves no bytes: its arguments are its result, one of another shape or several in their places. */
 static void add_alias(builder *b, gpuc_graph_node *n, const gpuc_rcall *c, gpuc_rexpr *e)
 {
     n->function = GPUC_NO_INDEX;

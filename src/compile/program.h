@@ -14,8 +14,8 @@ typedef struct gpuc_built_program {
     gpuc_graph *graph;
 } gpuc_built_program;
 
-/* A module is first optimised by gpuc_relay_pass_optimize, then for each target by gpuc_relay_pass_optimize_for_target.
- */
+/* A module is first optimised by gpuc_relay_pass_optimize, then for each target by
+ * gpuc_relay_pass_optimize_for_target. */
 gpuc_relay_pass_ctx gpuc_build_passes(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_build_options *options);
 /* The target of the fallback device: the first C target of the build that computes in float64, in the plainest of its
  * levels, else plain C. */

@@ -50,8 +50,7 @@ static gpuc_stmt move(gpuc_ctx *ctx, gpuc_stmt s, const gpuc_tir_buffer *from, g
     return gpuc_tir_map_stmt(&d.m, s);
 }
 
-/* ---- What may move
- * ------------------------------------------------------------------------------------------ */
+/* ---- What may move --------------------------------------------------------------------------------------- */
 
 typedef struct fill_check {
     gpuc_ctx *ctx;
@@ -101,8 +100,7 @@ static bool becomes_shared(gpuc_ctx *ctx, const gpuc_tir_buffer *b, gpuc_stmt bo
     return bound;
 }
 
-/* ---- The loop
- * ------------------------------------------------------------------------------------------------- */
+/* ---- The loop -------------------------------------------------------------------------------------------- */
 
 /* The allocations at the head of a loop's body, as far as they are nested directly. */
 static gpuc_stmt below_allocs(gpuc_stmt s, gpuc_ctx *ctx, gpuc_ptrs *allocs)

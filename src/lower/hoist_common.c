@@ -48,8 +48,7 @@ static info *info_of(survey *v, gpuc_expr e)
     return i;
 }
 
-/* ---- What may have a name
- * ---------------------------------------------------------------------------------- */
+/* ---- What may have a name -------------------------------------------------------------------------------- */
 
 static int weight(gpuc_expr e)
 {
@@ -142,8 +141,7 @@ static bool is_legal(survey *v, gpuc_expr e)
     return l.ok && gpuc_tir_visit(v->ctx, e, check_legal, &l);
 }
 
-/* ---- Counting
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Counting -------------------------------------------------------------------------------------------- */
 
 static void count(survey *v, gpuc_expr e, bool sure)
 {
@@ -219,8 +217,7 @@ static void start(survey *v, hoister *h)
     gpuc_map_init(&v->written, h->ctx);
 }
 
-/* ---- Naming
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Naming ---------------------------------------------------------------------------------------------- */
 
 /* Sorts by depth; expressions of one depth stay in the order of the text. */
 static void shallow_first(gpuc_ctx *ctx, gpuc_ptrs *list)
@@ -345,8 +342,7 @@ static gpuc_stmt wrap(gpuc_ctx *ctx, const binding *b, size_t n, gpuc_stmt s)
     return s;
 }
 
-/* ---- Runs of stores
- * ---------------------------------------------------------------------------------------- */
+/* ---- Runs of stores -------------------------------------------------------------------------------------- */
 
 typedef struct run_walk {
     gpuc_tir_mapper m;
@@ -412,8 +408,7 @@ static gpuc_stmt hoist_runs(gpuc_tir_mapper *m, gpuc_stmt s)
     return gpuc_tir_seq(m->ctx, filled, out);
 }
 
-/* ---- Statements
- * ----------------------------------------------------------------------------------------------- */
+/* ---- Statements ------------------------------------------------------------------------------------------ */
 
 static gpuc_stmt hoist(hoister *h, gpuc_stmt s);
 static gpuc_stmt hoist_rest(hoister *h, gpuc_stmt s, bool uses);

@@ -16,9 +16,7 @@ typedef struct legalizer {
     gpuc_map vars;    /* let variable -> the one of legal type */
 } legalizer;
 
-/* ---- Types
- * ---------------------------------------------------------------------------------------------------------
- */
+/* ---- Types ----------------------------------------------------------------------------------------------- */
 
 static bool is_small_int(gpuc_dtype t)
 {
@@ -93,9 +91,7 @@ static gpuc_tir_buffer *legal_buffer(legalizer *l, const gpuc_tir_buffer *b)
     return r;
 }
 
-/* ---- Memory
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- Memory ---------------------------------------------------------------------------------------------- */
 
 static gpuc_expr num_like(gpuc_ctx *ctx, gpuc_expr e, int64_t v)
 {
@@ -222,8 +218,7 @@ static gpuc_stmt legal_store(legalizer *l, gpuc_stmt s)
     return gpuc_tir_store1(l->m.ctx, to, index, memory_value(l, n->buffer->dtype, to, value));
 }
 
-/* ---- Expressions
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Expressions ----------------------------------------------------------------------------------------- */
 
 static gpuc_expr legal_op(legalizer *l, gpuc_expr e)
 {

@@ -59,8 +59,7 @@ gpuc_tir_func *gpuc_lower_unroll(gpuc_pass_ctx *p, gpuc_tir_func *f);
 /* Simplifies all expressions under the ranges of loops and the conditions of ifs; dead branches go. */
 gpuc_tir_func *gpuc_lower_simplify(gpuc_pass_ctx *p, gpuc_tir_func *f);
 const gpuc_rule_table *const *gpuc_lower_simplify_rules(void); /* of statements, for gpuc_tir_rule_name */
-/* Root loop nests become kernels; thread loops become launch dimensions; host-level allocations workspaces.
- */
+/* Root loop nests become kernels; thread loops become launch dimensions; host-level allocations workspaces. */
 gpuc_tir_program *gpuc_lower_split_kernels(gpuc_pass_ctx *p, gpuc_tir_func *f);
 
 /* ---- The passes of a kernel ------------------------------------------------------------------------ */

@@ -219,8 +219,7 @@ static gpuc_expr narrow_expr(gpuc_tir_mapper *m, gpuc_expr e)
     return x && y ? gpuc_tir_make(ctx, n->op, x, y, NULL) : gpuc_tir_map_children(m, e);
 }
 
-/* ---- Variables
- * ---------------------------------------------------------------------------------------------- */
+/* ---- Variables ------------------------------------------------------------------------------------------- */
 
 static gpuc_expr narrow_var(narrower *t, gpuc_expr var)
 {
@@ -299,8 +298,7 @@ static gpuc_stmt narrow_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     return gpuc_tir_if_(ctx, cond, then_body, gpuc_tir_map_stmt(m, n->else_body));
 }
 
-/* ---- Kernels
- * -------------------------------------------------------------------------------------------------- */
+/* ---- Kernels --------------------------------------------------------------------------------------------- */
 
 /* Indices of threads and tiles may exceed the last element by less than this. What no limit says more of leaves MAX_ROOM. */
 enum { ROUNDED_UP = 1 << 24, MAX_ROOM = 1 << 30 };

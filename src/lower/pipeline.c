@@ -77,8 +77,7 @@ const char *gpuc_lower_pass_name(int i)
     return i < (int)COUNT(kernel_passes) ? kernel_passes[i].name : NULL;
 }
 
-/* ---- Running one ----------------------------------------------------------------------------------------
- */
+/* ---- Running one ------------------------------------------------------------------------------------- */
 
 static void dump(gpuc_ctx *ctx, const char *name, const gpuc_tir_func *f, bool changed)
 {
@@ -140,8 +139,7 @@ gpuc_tir_program *gpuc_lower(gpuc_ctx *ctx, const gpuc_tir_func *func, const gpu
     return program;
 }
 
-/* ---- Running some, by name --------------------------------------------------------------------------------
- */
+/* ---- Running some, by name ----------------------------------------------------------------------------- */
 
 static void run_named(gpuc_pass_ctx *p, const char *name, gpuc_ptrs *funcs)
 {

@@ -31,8 +31,7 @@ static bool has_barrier(gpuc_ctx *ctx, gpuc_stmt s)
     return found;
 }
 
-/* ---- Storage
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Storage --------------------------------------------------------------------------------------------- */
 
 typedef struct mover {
     gpuc_tir_mapper m;
@@ -98,8 +97,7 @@ static gpuc_stmt move_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     return to ? gpuc_tir_store1(ctx, to, index, n->value) : s;
 }
 
-/* ---- Loops over threads
- * --------------------------------------------------------------------------------------------- */
+/* ---- Loops over threads ---------------------------------------------------------------------------------- */
 
 static gpuc_stmt over_threads(serializer *t, gpuc_stmt s)
 {
@@ -190,9 +188,7 @@ static gpuc_stmt serialize(serializer *t, gpuc_stmt s)
     return s;
 }
 
-/* ---- Groups
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- Groups ---------------------------------------------------------------------------------------------- */
 
 static gpuc_stmt over_groups(gpuc_ctx *ctx, const gpuc_tir_func *f, gpuc_stmt s)
 {

@@ -116,8 +116,7 @@ static void plan(planner *p, gpuc_stmt s)
     }
 }
 
-/* ---- Groups: large buffers first, each joins the first group that it does not meet
- * ---------------------------- */
+/* ---- Groups: large buffers first, each joins the first group that it does not meet ----------------------- */
 
 static int larger_first(const void *pa, const void *pb)
 {
@@ -152,8 +151,7 @@ static int make_groups(gpuc_ptrs *list)
     return groups;
 }
 
-/* ---- Rewriting
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Rewriting ------------------------------------------------------------------------------------------- */
 
 typedef struct renamer {
     gpuc_tir_mapper m;

@@ -23,8 +23,7 @@ typedef struct reducer_pass {
     uint32_t subgroup_size;
 } reducer_pass;
 
-/* ---- Which threads
- * ------------------------------------------------------------------------------------------- */
+/* ---- Which threads --------------------------------------------------------------------------------------- */
 
 typedef struct group {
     int64_t reduced, others, extent_x; /* numbers of threads */
@@ -58,8 +57,7 @@ static group split_group(reducer_pass *r, const gpuc_tir_attr_node *n)
     return g;
 }
 
-/* ---- Subgroups
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Subgroups ------------------------------------------------------------------------------------------- */
 
 static bool subgroup_intrin(const gpuc_tir_reducer *r, gpuc_tir_intrin *out)
 {
@@ -97,8 +95,7 @@ static gpuc_expr subgroup_total(reducer_pass *r, const gpuc_tir_reducer *red, gp
                        gpuc_imm(ctx, value->dtype, NAN), best);
 }
 
-/* ---- The tree
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- The tree -------------------------------------------------------------------------------------------- */
 
 static gpuc_stmt put(reduction *d, gpuc_expr at, const gpuc_expr *values)
 {
@@ -144,11 +141,9 @@ static gpuc_stmt tree(reduction *d)
     return s;
 }
 
-/* ---- The statement
- * ------------------------------------------------------------------------------------------------ */
+/* ---- The statement --------------------------------------------------------------------------------------- */
 
-/* The stores of the results: to local memory by every thread, elsewhere by the first of those reduced over.
- */
+/* The stores of the results: to local memory by every thread, elsewhere by the first of those reduced over. */
 static gpuc_stmt store_results(reducer_pass *r, const gpuc_lower_allreduce *a, const gpuc_expr *values)
 {
     gpuc_ctx *ctx = r->m.ctx;

@@ -30,8 +30,7 @@ static bool is_barrier(gpuc_stmt s)
     return e->kind == GPUC_EXPR_CALL && gpuc_as_call(e)->fn == GPUC_TIR_CALL_BARRIER;
 }
 
-/* ---- Divergence -----------------------------------------------------------------------------------------
- */
+/* ---- Divergence -------------------------------------------------------------------------------------- */
 
 static bool same_in_group(gpuc_expr e, void *arg)
 {
@@ -49,8 +48,7 @@ static bool is_uniform(syncer *t, gpuc_expr e)
     return gpuc_tir_visit(t->c.ctx, e, same_in_group, t);
 }
 
-/* ---- Accesses -------------------------------------------------------------------------------------------
- */
+/* ---- Accesses ---------------------------------------------------------------------------------------- */
 
 typedef struct collector {
     syncer *t;
@@ -115,8 +113,7 @@ static void note_bounds(syncer *t, const gpuc_tir_for_node *n)
     gpuc_map_set(&t->c.bounds, n->var, b);
 }
 
-/* ---- The walk -------------------------------------------------------------------------------------------
- */
+/* ---- The walk ---------------------------------------------------------------------------------------- */
 
 /* The region since the last barrier, and what a statement adds: head is what it accesses before
  * its first barrier, tail after its last one; without a barrier in it, both are all that it accesses. */

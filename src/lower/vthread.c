@@ -83,8 +83,7 @@ static void find_own(expander *t, gpuc_stmt s, bool differ)
     }
 }
 
-/* ---- Storage of each virtual thread: element i of number k is at k * size + i -----------------------------
- */
+/* ---- Storage of each virtual thread: element i of number k is at k * size + i -------------------------- */
 
 static gpuc_expr slot(expander *t, const gpuc_tir_buffer *b, gpuc_expr index)
 {
@@ -129,8 +128,7 @@ static gpuc_stmt widen_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
     return wide ? gpuc_tir_store1(ctx, wide, slot(t, n->buffer, n->index[0]), n->value) : s;
 }
 
-/* ---- Copies
- * ------------------------------------------------------------------------------------------------ */
+/* ---- Copies ---------------------------------------------------------------------------------------------- */
 
 static gpuc_stmt copies(expander *t, gpuc_stmt s)
 {

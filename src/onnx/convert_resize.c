@@ -61,8 +61,7 @@ static const char *method_of(gpuc_onnx_node *n)
     return !strcmp(mode, "bilinear") || !strcmp(mode, "trilinear") ? "linear" : mode;
 }
 
-/* Resize-10 and Upsample know one coordinate rule; nearest takes the floor, or the ceiling to make smaller.
- */
+/* Resize-10 and Upsample know one coordinate rule; nearest takes the floor, or the ceiling to make smaller. */
 static void resize_plain(gpuc_onnx_node *n, int count, const double *scales)
 {
     resize_spec s = {

@@ -106,8 +106,7 @@ bool gpuc_onnx_stays_open(const gpuc_onnx *m, const Onnx__GraphProto *g, const c
 
 /* ---- graph.c ---- */
 gpuc_rmodule *gpuc_onnx_graph(gpuc_onnx *m, const Onnx__GraphProto *g);
-/* For the end of a message: "; fix the model's open sizes, such as with --shape x=1,3"; "" if none is open.
- */
+/* For the end of a message: "; fix the model's open sizes, such as with --shape x=1,3"; "" if none is open. */
 const char *gpuc_onnx_shape_hint(const gpuc_onnx *m);
 /* Gives a value its name; raises if the name is taken. */
 void gpuc_onnx_define(gpuc_onnx *m, const char *name, gpuc_rexpr *value, const char *what);

@@ -5,8 +5,7 @@
 #include "relay_pass/common/pack.h"
 #include "relay_pass/common/util.h"
 
-/* [O, I, kernel] -> [I, kernel, O] where invocations hold several output channels and load them as a vector.
- */
+/* [O, I, kernel] -> [I, kernel, O] where invocations hold several output channels and load them as a vector. */
 static gpuc_rexpr *convolution(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
     const gpuc_rcall *c = gpuc_as_rcall(e);

@@ -76,8 +76,7 @@ struct gpuc_schedule {
 };
 
 GPUC_NORETURN void gpuc_stage_fail(const gpuc_stage *st, const char *fmt, ...) GPUC_PRINTF(2, 3);
-/* Fails if a factor or a number of parts is beyond what indices are computed with: sizes are less than 2^31.
- */
+/* Fails if a factor or a number of parts is beyond what indices are computed with: sizes are less than 2^31. */
 void gpuc_stage_need_factor(const gpuc_stage *st, int64_t factor, const char *primitive);
 const char *gpuc_schedule_iter_name(const gpuc_iter *iter);
 /* Fails if what a primitive was given is NULL. what: "thread axis". */

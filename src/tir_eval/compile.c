@@ -192,8 +192,7 @@ static void compile_planned(ev_compiler *c, void *arg)
     compile_serial(c, loop, compile_planned, p);
 }
 
-/* ---- Groups of threads -----------------------------------------------------------------------------------
- */
+/* ---- Groups of threads -------------------------------------------------------------------------------- */
 
 typedef struct launch {
     ev_compiler *c;
@@ -329,8 +328,7 @@ static void compile_for(ev_compiler *c, const gpuc_tir_for_node *n)
     compile_planned(c, &p);
 }
 
-/* ---- Others ---------------------------------------------------------------------------------------------
- */
+/* ---- Others ------------------------------------------------------------------------------------------ */
 
 static void compile_if(ev_compiler *c, const gpuc_tir_if_node *n)
 {
@@ -527,8 +525,7 @@ void gpuc_ev_stmt(ev_compiler *c, gpuc_stmt s)
     c->stmt = around;
 }
 
-/* ---- A function ------------------------------------------------------------------------------------------
- */
+/* ---- A function --------------------------------------------------------------------------------------- */
 
 /* The loops over the blocks of a kernel, then its body. */
 typedef struct kernel {

@@ -63,8 +63,7 @@ static void run_atomic(ev_machine *m, const ev_ins *ins)
     }
 }
 
-/* ---- Subgroups --------------------------------------------------------------------------------------------
- */
+/* ---- Subgroups ----------------------------------------------------------------------------------------- */
 
 static int subgroup_size(const ev_machine *m)
 {
@@ -166,8 +165,7 @@ void gpuc_ev_call(ev_machine *m, const ev_ins *ins)
     gpuc_ev_fail(m, ins->stmt, "a call that the evaluator does not know");
 }
 
-/* ---- Cross-thread reductions
- * -------------------------------------------------------------------------------- */
+/* ---- Cross-thread reductions ----------------------------------------------------------------------------- */
 
 /* Member number s of the threads that lane is combined with: its reduced coordinates become s's digits. */
 static int member(const ev_lanes *l, const bool *over, int lane, int64_t s)

@@ -3,8 +3,7 @@
  * and need no checks per element. */
 #include "tir_eval/eval.h"
 
-/* ---- Element numbers -------------------------------------------------------------------------------------
- */
+/* ---- Element numbers ---------------------------------------------------------------------------------- */
 
 static int64_t index_at(const ev_machine *m, const ev_index *x, int64_t sum, int lane, int component)
 {
@@ -62,8 +61,7 @@ void gpuc_ev_indices(ev_machine *m, const ev_access *a)
         }
 }
 
-/* ---- Elements in memory
- * ------------------------------------------------------------------------------------ */
+/* ---- Elements in memory ---------------------------------------------------------------------------------- */
 
 #define COPY_LOOP(T, to, from)                                                                               \
     for (size_t i = 0; i < n; i++) ((T *)d)[to] = ((const T *)s)[from];                                      \
@@ -214,8 +212,7 @@ void gpuc_ev_load(ev_machine *m, const ev_access *a, ev_reg *d)
     }
 }
 
-/* ---- Stores
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Stores ---------------------------------------------------------------------------------------------- */
 
 /* Component k of v in memory's form, for every lane. */
 static const void *in_memory_form(const ev_machine *m, const ev_reg *v, ev_type t, int k, void *scratch)
@@ -306,8 +303,7 @@ void gpuc_ev_accumulate(ev_machine *m, const ev_ins *ins)
     }
 }
 
-/* ---- Allocation
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Allocation ------------------------------------------------------------------------------------------ */
 
 void gpuc_ev_allocate(ev_machine *m, const ev_ins *ins)
 {

@@ -50,8 +50,7 @@ bool gpuc_ev_is_update(const gpuc_tir_store_node *s, gpuc_tir_op *op, gpuc_expr 
     return false;
 }
 
-/* ---- What a region touches ------------------------------------------------------------------------------
- */
+/* ---- What a region touches --------------------------------------------------------------------------- */
 
 static void touch_buffer(survey *s, const gpuc_tir_buffer *b, int n, const gpuc_expr *index, bool store,
                          const gpuc_tir_store_node *update)
@@ -153,8 +152,7 @@ static void visit_stmt(survey *s, gpuc_stmt st)
     }
 }
 
-/* ---- Independence -----------------------------------------------------------------------------------------
- */
+/* ---- Independence -------------------------------------------------------------------------------------- */
 
 static bool uses_inside(gpuc_expr e, void *arg)
 {
@@ -319,8 +317,7 @@ static bool independent(survey *s, int n, const gpuc_expr *axes, const int64_t *
     return true;
 }
 
-/* ---- Estimates: nanoseconds
- * ---------------------------------------------------------------------------------- */
+/* ---- Estimates: nanoseconds ------------------------------------------------------------------------------ */
 
 static double trip(ev_compiler *c, const gpuc_tir_for_node *n)
 {
@@ -449,8 +446,7 @@ static double serial_cost(ev_compiler *c, gpuc_stmt s)
     return 0;
 }
 
-/* ---- Choice
- * ------------------------------------------------------------------------------------------------- */
+/* ---- Choice ---------------------------------------------------------------------------------------------- */
 
 static const gpuc_tir_for_node *plain_loop(gpuc_stmt s)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the cost model knows of a configuration: the values of its knobs and products of neighbouring ones, in
- * columns that tasks share, so that what is learned of one helps with the others; and the size of the work.
- */
+ * columns that tasks share, so that what is learned of one helps with the others; and the size of the work. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -186,8 +186,7 @@ static void ask_first(tuner *t, int task)
     if (p && !gpuc_tune_tried(s, p)) ask(t, task, p);
 }
 
-/* The luckiest of many measurements may be no better than the first: both again, one right after the other.
- */
+/* The luckiest of many measurements may be no better than the first: both again, one right after the other. */
 static void confirm(tuner *t, int task)
 {
     const gpuc_tune_state *s = &t->states[task];

@@ -44,8 +44,7 @@ const gpuc_target *run_target(gpuc_ctx *ctx);
 void run_validate(const gpuc_model *model);
 /* Cuts vectors to what the language has, and emits; SPIR-V goes through spirv-val. */
 gpuc_kernel_code run_emit(gpuc_ctx *ctx, const gpuc_target *t, const gpuc_tir_func *kernel);
-/* Emits and runs one kernel (stage TARGET); buffers are read and written back in the order of its parameters.
- */
+/* Emits and runs one kernel (stage TARGET); buffers are read and written back in the order of its parameters. */
 void run_kernel(gpuc_ctx *ctx, const gpuc_tir_func *kernel, const run_buffer *buffers,
                 const int64_t *scalars);
 /* The same with n kernels in one module, of which one is launched. Returns how many files the module has. */

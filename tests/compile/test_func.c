@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of this process: what they make of their arguments, and intermediates whose size a call decides.
- */
+/* Functions of this process: what they make of their arguments, and intermediates whose size a call decides. */
 #include "../codegen/run.h"
 
 #include <math.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Products and convolutions that store into their part of a concatenation, against the same that store alone.
- */
+/* Products and convolutions that store into their part of a concatenation, against the same that store alone. */
 #include "run.h"
 
 #include "executor/model.h"

@@ -583,8 +583,7 @@ static void inputs_that_change_between_operators(void **state)
     cts_close(&c);
 }
 
-/* A run that fails leaves no output of the one before; a session that has failed steps on from the beginning.
- */
+/* A run that fails leaves no output of the one before; a session that has failed steps on from the beginning. */
 static void a_failed_run_has_no_output(void **state)
 {
     (void)state;

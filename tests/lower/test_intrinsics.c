@@ -67,8 +67,7 @@ static void run(gpuc_ctx *ctx, const gpuc_tir_func *f, void *a, void *b, void *c
     GPUC_RAISE_IF(ctx, gpuc_ev_run(ctx, f, args, NULL, true));
 }
 
-/* ---- Floats
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- Floats ---------------------------------------------------------------------------------------------- */
 
 typedef struct float_row {
     gpuc_tir_op op;
@@ -248,8 +247,7 @@ static void doubles_are_close(void **unused)
         in_ctx(check_double, (void *)&double_rows[i]);
 }
 
-/* ---- What must be exact
- * ------------------------------------------------------------------------------------------ */
+/* ---- What must be exact ---------------------------------------------------------------------------------- */
 
 typedef struct exact_row {
     gpuc_tir_op op;
@@ -409,9 +407,7 @@ static void quotients_of_pairs_are_exact(void **unused)
             }
 }
 
-/* ---- Casts
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- Casts ----------------------------------------------------------------------------------------------- */
 
 typedef struct cast_row {
     gpuc_dtype from, to;

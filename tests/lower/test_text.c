@@ -41,8 +41,7 @@ static const char *const targets[] = {
     "vulkan/llvmpipe",
     "vulkan -int8=1 -int16=1 -storage8=1 -storage16=1 -float16=1 -int64=1 -float64=1"};
 
-/* ---- Reading
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- Reading --------------------------------------------------------------------------------------------- */
 
 static char *read_text(const char *path)
 {
@@ -95,8 +94,7 @@ static void parse_file(text_test *t)
     if (!expect && !error && !update) fail_msg("%s expects nothing", t->path);
 }
 
-/* ---- Comparing
- * --------------------------------------------------------------------------------------------------- */
+/* ---- Comparing ------------------------------------------------------------------------------------------- */
 
 static bool same_text(const char *a, const char *b)
 {

@@ -25,8 +25,7 @@ void wr_begin(wr_model *m, int opset);
 /* The finished file; frees the model. */
 void wr_end(wr_model *m, gpuc_buf *out);
 
-/* dims: "1,3,N,?" ; a letter makes a symbolic dimension of that name, ? one without; NULL: no shape at all.
- */
+/* dims: "1,3,N,?" ; a letter makes a symbolic dimension of that name, ? one without; NULL: no shape at all. */
 void wr_input(wr_model *m, const char *name, int elem_type, const char *dims);
 void wr_output(wr_model *m, const char *name); /* of no declared type */
 void wr_output_as(wr_model *m, const char *name, int elem_type, const char *dims);

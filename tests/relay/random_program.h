@@ -7,8 +7,7 @@
  *   program_shrink.c   makes programs that fail smaller
  *   program_text.c     prints them; what inference can find may be left out
  *   program_value.c    evaluates them, by the rules of the language over this tree
- *   program_ops.c      operators on tensors: what makes them, their text and their values
- */
+ *   program_ops.c      operators on tensors: what makes them, their text and their values */
 #ifndef GPUC_TESTS_RELAY_RANDOM_PROGRAM_H
 #define GPUC_TESTS_RELAY_RANDOM_PROGRAM_H
 

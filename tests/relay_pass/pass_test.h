@@ -32,8 +32,7 @@ static inline gpuc_rexpr *body_of(const gpuc_rmodule *m)
     return gpuc_as_rfunction(gpuc_rmodule_get(m, "main"))->body;
 }
 
-/* main of one expression over the given variables; runs the pass, compares values, returns the text after it.
- */
+/* main of one expression over the given variables; runs the pass, compares values, returns the text after it. */
 static inline const char *after_pass(gpuc_ctx *ctx, gpuc_rexpr *body, int n, gpuc_rexpr *const *params,
                                      void (*pass)(gpuc_relay_pass_ctx *p), const char *target)
 {

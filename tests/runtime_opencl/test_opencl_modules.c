@@ -62,8 +62,7 @@ static void forget_entries(void)
 }
 
 /* Loads the module in a runtime of its own and checks that it works. is_pocl: the driver keeps what it
- * compiled.
- */
+ * compiled. */
 static void load_and_run_on(bool is_pocl, const char *fail_name)
 {
     gpuc_runtime_desc desc = cl_desc();

@@ -37,8 +37,7 @@ static void share_out(const coopmat_product *p, gpuc_stage *st, gpuc_iter *y, gp
     gpuc_stage_bind(st, lane, "threadIdx.x");
 }
 
-/* Blocks of 16 x 16, one after the other. Returns the first loop inside of a block, in *outer those around.
- */
+/* Blocks of 16 x 16, one after the other. Returns the first loop inside of a block, in *outer those around. */
 static gpuc_iter *in_blocks(gpuc_stage *st, gpuc_iter **outer)
 {
     gpuc_iter *yi, *xi;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A primitive that runs out of memory leaves the schedule as it was, wherever in the primitive that happens.
- */
+/* A primitive that runs out of memory leaves the schedule as it was, wherever in the primitive that happens. */
 #include "../base/test_heap.h"
 
 #include "base/ctx.h"

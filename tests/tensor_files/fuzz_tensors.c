@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a .npz archive, a .npy array, or a TensorProto, by how they begin. Seeds: files of each kind.
- */
+/* Any bytes as a .npz archive, a .npy array, or a TensorProto, by how they begin. Seeds: files of each kind. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -449,8 +449,7 @@ static void random_trees(gpuc_ctx *ctx, void *arg)
     rule_totals_add(&totals, ctx);
 }
 
-/* ---- Two operators on edges -------------------------------------------------------------------------------
- */
+/* ---- Two operators on edges ---------------------------------------------------------------------------- */
 
 #define NUM_EDGES 8
 

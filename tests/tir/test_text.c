@@ -15,8 +15,7 @@ static const char *canonical(gpuc_ctx *ctx, const gpuc_tir_func *f)
     return text;
 }
 
-/* ---- Numbers --------------------------------------------------------------------------------------------
- */
+/* ---- Numbers ----------------------------------------------------------------------------------------- */
 
 static const char *float_text(gpuc_ctx *ctx, gpuc_dtype t, double v)
 {

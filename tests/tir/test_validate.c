@@ -13,8 +13,7 @@ static void expect_complaint(gpuc_ctx *ctx, const gpuc_tir_func *f, const char *
     expect_raise(ctx, validate, (void *)f, GPUC_INTERNAL, part);
 }
 
-/* ---- Faults that text can show ---------------------------------------------------------------------------
- */
+/* ---- Faults that text can show ------------------------------------------------------------------------ */
 
 #define P "(A: float32[64] global, I: int32[64] global, n: int64) "
 #define MATRICES                                                                                             \
@@ -148,8 +147,7 @@ static void good_texts(gpuc_ctx *ctx, void *arg)
         gpuc_tir_validate(ctx, gpuc_tir_parse(ctx, texts[i], "good"), NULL);
 }
 
-/* ---- Faults that only builders can make ------------------------------------------------------------------
- */
+/* ---- Faults that only builders can make --------------------------------------------------------------- */
 
 typedef struct parts {
     gpuc_expr i, j, n;

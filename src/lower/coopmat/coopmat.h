@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cooperative matrices of a kernel: what each buffer of that scope holds, and where operations find theirs.
- */
+/* Cooperative matrices of a kernel: what each buffer of that scope holds, and where operations find theirs. */
 #ifndef GPUC_LOWER_COOPMAT_COOPMAT_H
 #define GPUC_LOWER_COOPMAT_COOPMAT_H
 

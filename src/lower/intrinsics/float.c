@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of one or two floats where the target promises too little: Vulkan leaves sin and cos beyond
  * [-pi, pi], sqrt outside of its domain and the ends of the hyperbolic ones open, is coarse in most others,
- * and has no erf. Polynomials are those of S. Moshier's Cephes library (single precision), erf is N. Juffa's.
- */
+ * and has no erf. Polynomials are those of S. Moshier's Cephes library (single precision), erf is N. Juffa's. */
 #include <math.h>
 
 #include "lower/intrinsics/math.h"
@@ -18,8 +17,7 @@ static gpuc_expr odd(gpuc_intrin *x, gpuc_expr a, int n, const double *c)
 }
 #define ODD(x, a, c) odd((x), (a), (int)(sizeof(c) / sizeof(c)[0]), (c))
 
-/* ---- Bits
- * ------------------------------------------------------------------------------------------------------ */
+/* ---- Bits ------------------------------------------------------------------------------------------------ */
 
 static gpuc_expr bits_of(gpuc_intrin *x, gpuc_expr a)
 {
@@ -66,8 +64,7 @@ gpuc_expr gpuc_lower_intrin_isinf(gpuc_intrin *x, gpuc_expr a)
     return gpuc_eq(x->ctx, infinity_bits(x, a->dtype), magnitude_bits(x, a));
 }
 
-/* ---- min and max
- * ----------------------------------------------------------------------------------------------- */
+/* ---- min and max ----------------------------------------------------------------------------------------- */
 
 static bool never_nan(gpuc_expr e)
 {
@@ -97,17 +94,14 @@ gpuc_expr gpuc_lower_intrin_minmax(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, 
     return gpuc_select(ctx, first, a, b);
 }
 
-/* ---- Roots, logarithms, powers
- * ------------------------------------------------------------------------------------- */
+/* ---- Roots, logarithms, powers --------------------------------------------------------------------------- */
 
 static gpuc_expr safe_sqrt(gpuc_intrin *x, gpuc_expr a)
 {
     return gpuc_select(x->ctx, gpuc_lt(x->ctx, a, num(x, 0)), num(x, NAN), op1(x, GPUC_TIR_SQRT, a));
 }
 
-/* ---- Circular
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- Circular -------------------------------------------------------------------------------------------- */
 
 static const double atan_coeffs[] = {8.05374449538e-2, -1.38776856032e-1, 1.99777106478e-1,
                                      -3.33329491539e-1};
@@ -162,9 +156,7 @@ static gpuc_expr arc_sine(gpuc_intrin *x, gpuc_expr a, bool cosine)
     return gpuc_select(ctx, valid, gpuc_select(ctx, far, outer, gpuc_sub(ctx, quarter, sine)), nan);
 }
 
-/* ---- Hyperbolic
- * ----------------------------------------------------------------------------------------------------------
- */
+/* ---- Hyperbolic ------------------------------------------------------------------------------------------ */
 
 static gpuc_expr hyperbolic_tangent(gpuc_intrin *x, gpuc_expr a)
 {
@@ -234,9 +226,7 @@ static gpuc_expr error_function(gpuc_intrin *x, gpuc_expr a)
     return with_sign(x, gpuc_select(ctx, gpuc_lt(ctx, num(x, 0.921875), size), tail, middle), a);
 }
 
-/* ---- The table
- * -----------------------------------------------------------------------------------------------------------
- */
+/* ---- The table ------------------------------------------------------------------------------------------- */
 
 static gpuc_expr single(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
 {

@@ -192,8 +192,7 @@ typedef struct pair {
     gpuc_expr high, low;
 } pair;
 
-/* log2 of a finite positive number: s = (m - 1) / (m + 1) and a series in its square. high has twelve bits.
- */
+/* log2 of a finite positive number: s = (m - 1) / (m + 1) and a series in its square. high has twelve bits. */
 static pair logarithm2(gpuc_intrin *x, gpuc_expr bits)
 {
     static const double l[] = {2.0697501302e-01, 2.3066075146e-01, 2.7272811532e-01,

@@ -7,8 +7,7 @@
 
 /* The type that the target computes t in (lanes kept). */
 gpuc_dtype gpuc_lower_legal_compute(const gpuc_target *target, gpuc_dtype t);
-/* The type of the elements of memory that holds t: itself, uint8 or uint16 of the same size, or uint32 words.
- */
+/* The type of the elements of memory that holds t: itself, uint8 or uint16 of the same size, or uint32 words. */
 gpuc_dtype gpuc_lower_legal_memory(const gpuc_target *target, gpuc_dtype t, gpuc_scope scope);
 
 /* bits.c: bits (in the low end of uint32) and the value in the compute type. */

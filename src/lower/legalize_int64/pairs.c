@@ -44,8 +44,7 @@ static gpuc_pair choose(gpuc_ctx *ctx, gpuc_expr cond, gpuc_pair a, gpuc_pair b)
     return gpuc_lower_pair_select(ctx, GPUC_TIR_SELECT, cond, a, b);
 }
 
-/* ---- Sums and products
- * --------------------------------------------------------------------------------------- */
+/* ---- Sums and products ----------------------------------------------------------------------------------- */
 
 static gpuc_pair add(gpuc_ctx *ctx, gpuc_pair a, gpuc_pair b)
 {
@@ -88,8 +87,7 @@ static gpuc_pair mul(gpuc_ctx *ctx, gpuc_pair a, gpuc_pair b)
     return (gpuc_pair){gpuc_mul(ctx, a.lo, b.lo), gpuc_add(ctx, high_product(ctx, a.lo, b.lo), cross)};
 }
 
-/* ---- Shifts
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- Shifts ---------------------------------------------------------------------------------------------- */
 
 /* The bits that enter a word from the other one in a shift by 0 <= n < 32. */
 static gpuc_expr spill(gpuc_ctx *ctx, gpuc_tir_op back, gpuc_expr from, gpuc_expr n)
@@ -123,8 +121,7 @@ static gpuc_pair shift(gpuc_ctx *ctx, bool left, bool is_signed, gpuc_pair a, gp
     return choose(ctx, outside, (gpuc_pair){sign, sign}, choose(ctx, far, beyond, near));
 }
 
-/* ---- Division
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- Division -------------------------------------------------------------------------------------------- */
 
 /* Of a word that is not 0. */
 static gpuc_expr leading_zeros(gpuc_ctx *ctx, gpuc_expr x)
@@ -226,9 +223,7 @@ static gpuc_pair divide(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_pair
     return choose(ctx, by_zero, zero, quotient ? q : r);
 }
 
-/* ---- All
- * ------------------------------------------------------------------------------------------------------------
- */
+/* ---- All ------------------------------------------------------------------------------------------------- */
 
 gpuc_expr gpuc_lower_pair_compare(gpuc_ctx *ctx, gpuc_tir_op op, bool is_signed, gpuc_pair a, gpuc_pair b)
 {

@@ -155,8 +155,7 @@ static bool is_single(const threads *t, int tag)
     return !t->extent[tag] || gpuc_tir_is_const(t->extent[tag], 1);
 }
 
-/* ---- Rewriting ------------------------------------------------------------------------------------------
- */
+/* ---- Rewriting --------------------------------------------------------------------------------------- */
 
 typedef struct open_search {
     gpuc_thread_tag tag;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Softmax, local response normalisation, and the normalisations that simplify_inference writes as arithmetic.
- */
+/* Softmax, local response normalisation, and the normalisations that simplify_inference writes as arithmetic. */
 #include <string.h>
 
 #include "topi/accumulate.h"

@@ -174,8 +174,7 @@ static gpuc_status save_part(const comparison *c, int part, int *num_inputs)
     return compare_save_kernels(c->test.model, part, c->o->output);
 }
 
-/* What an earlier operator read may be gone: the program runs again, with the reference's numbers as before.
- */
+/* What an earlier operator read may be gone: the program runs again, with the reference's numbers as before. */
 static gpuc_status save_earlier_parts(const comparison *c, int node)
 {
     int num_inputs = 0, part = compare_next_part(c->test.model, node, -1);

@@ -2,8 +2,7 @@
 /* Threads of drivers on their processors. llvmpipe starts N rasterizer threads, named llvmpipe-0 to N-1, and
  * after them N threads for compute, which keep the name of the program. The scheduler often puts two of them
  * on one processor, which halves the speed of kernels of a few milliseconds; there is no switch for it, so
- * they are put in their places from outside.
- */
+ * they are put in their places from outside. */
 #include <dirent.h>
 #include <sched.h>
 #include <stdio.h>

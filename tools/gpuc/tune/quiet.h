@@ -8,8 +8,7 @@
 /* Holds how fast this machine is when nobody else uses it. */
 typedef struct cli_quiet cli_quiet;
 
-/* Runs a piece of arithmetic on so many threads for some seconds, and notes its best speed. NULL: no memory.
- */
+/* Runs a piece of arithmetic on so many threads for some seconds, and notes its best speed. NULL: no memory. */
 cli_quiet *cli_quiet_create(int threads, double seconds);
 void cli_quiet_destroy(cli_quiet *q);
 /* Is the machine as quick as it was at its best? Waits a little for threads that still spin, and up to so

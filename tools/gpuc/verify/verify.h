@@ -79,8 +79,7 @@ typedef struct verify_result {
 verify_result *verify_result_create(int num_outputs);
 void verify_result_free(verify_result *r);
 
-/* Finds the device and fills device, driver and target, or reason. In a child: drivers and forks do not mix.
- */
+/* Finds the device and fills device, driver and target, or reason. In a child: drivers and forks do not mix. */
 void verify_probe(const verify_options *o, verify_result *r);
 /* Runs the test; packages and what is emitted go to the folder. */
 void verify_run(const verify_options *o, const verify_test *t, const char *folder, verify_result *r);
