@@ -42,7 +42,7 @@ static void say_who(int number)
 static void watch_crashes(void)
 {
 #ifndef GPUC_SANITIZED
-    static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    static const int numbers[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
     struct sigaction action = {.sa_handler = say_who, .sa_flags = (int)SA_RESETHAND};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) sigaction(numbers[i], &action, NULL);
 #else
