@@ -6,6 +6,7 @@
 #include "relay/infer.h"
 #include "relay/lexer.h"
 #include "relay/parse.h"
+#include "tir/intern.h"
 
 /* ---- Patterns ---- */
 
@@ -227,7 +228,8 @@ const gpuc_attrs *gpuc_relay_attrs(gpuc_ctx *ctx, const char *text)
 /* ---- Parameters ---- */
 
 typedef struct binding {
-    gpuc_map by; /* parameter -> constant */
+    gpuc_map by;    /* parameter -> constant */
+    gpuc_map sizes; /* symbol of a type -> the constant's extent in its place */
 } binding;
 
 static gpuc_rexpr *bind(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg)
@@ -264,12 +266,31 @@ static void check_constant(gpuc_ctx *ctx, const char *name, const gpuc_rexpr *pa
                gpuc_relay_rtype_text(ctx, param->type), gpuc_relay_rtype_text(ctx, c->type));
 }
 
+/* A size with a name is one number in all constants that are bound. */
+static void bind_sizes(gpuc_ctx *ctx, binding *b, const char *name, const gpuc_rexpr *param,
+                       const gpuc_rexpr *c)
+{
+    if (!param->type || param->type->kind != GPUC_RTYPE_TENSOR) return;
+    for (int i = 0; i < param->type->tensor.ndim; i++) {
+        gpuc_expr size = param->type->tensor.dims[i], extent = c->type->tensor.dims[i];
+        if (!size || size->kind != GPUC_EXPR_VAR || gpuc_relay_is_any_dim(size)) continue;
+        gpuc_expr before = gpuc_map_get(&b->sizes, size);
+        if (before && before != extent)
+            gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
+                       "parameter '%s': '%s' is %s in its constant, and %s in that of a parameter before it",
+                       name, gpuc_as_var(size)->name, gpuc_tir_short_text(ctx, extent),
+                       gpuc_tir_short_text(ctx, before));
+        gpuc_map_set(&b->sizes, size, (void *)extent);
+    }
+}
+
 gpuc_rexpr *gpuc_relay_bind_params(gpuc_ctx *ctx, gpuc_rexpr *function, int n, const char *const *names,
                                    gpuc_rexpr *const *constants)
 {
     binding b;
     gpuc_ptrs left = {0};
     gpuc_map_init(&b.by, ctx);
+    gpuc_map_init(&b.sizes, ctx);
     gpuc_relay_need(ctx, "binding parameters", "function", function);
     if (function->kind != GPUC_REXPR_FUNCTION)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "binding parameters: a function is expected, not %s",
@@ -282,6 +303,7 @@ gpuc_rexpr *gpuc_relay_bind_params(gpuc_ctx *ctx, gpuc_rexpr *function, int n, c
         check_constant(ctx, names[i], param, constants[i]);
         if (gpuc_map_has(&b.by, param))
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "parameter '%s' is bound twice", names[i]);
+        bind_sizes(ctx, &b, names[i], param, constants[i]);
         gpuc_map_set(&b.by, param, constants[i]);
     }
     for (int i = 0; i < f->n; i++)

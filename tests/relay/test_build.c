@@ -814,6 +814,29 @@ static void names_that_no_text_has(gpuc_ctx *ctx, void *arg)
     assert_true(gpuc_relay_equal(ctx, gpuc_rmodule_get(again, "main"), gpuc_rmodule_get(m, "main")));
 }
 
+static void bind_two(gpuc_ctx *ctx, void *arg)
+{
+    static const char *const names[] = {"v", "w"};
+    gpuc_rmodule *m = gpuc_relay_parse(ctx,
+                                       "def @main(%x: Tensor[(n,), int64], %v: Tensor[(n,), int64], %w: "
+                                       "Tensor[(n,), int64]) { %x + %v * %w }",
+                                       "text", NULL);
+    gpuc_rexpr *values[] = {gpuc_relay_const_ints(ctx, 2, (const int64_t[]){5, 6}),
+                            gpuc_relay_const_ints(ctx, *(const int *)arg, (const int64_t[]){7, 8, 9})};
+    gpuc_rexpr *f = gpuc_relay_bind_params(ctx, gpuc_rmodule_get(m, "main"), 2, names, values);
+    gpuc_rmodule_replace_function(m, "main", f);
+    gpuc_relay_infer_module(ctx, m);
+    assert_int_equal(gpuc_as_rfunction(gpuc_rmodule_get(m, "main"))->n, 1);
+}
+
+static void parameters_of_named_sizes(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    bind_two(ctx, &(int){2});
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "parameter 'w': 'n' is 3 in its constant, and 2 in that of",
+              bind_two, &(int){3});
+}
+
 static void two_parameters_of_a_name(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -842,6 +865,7 @@ int main(void)
         fx_test(whole_programs_are_rebuilt),
         fx_test(what_rewrites_break),
         fx_test(parameters_by_name),
+        fx_test(parameters_of_named_sizes),
         fx_test(two_parameters_of_a_name),
         fx_test(names_that_no_text_has),
     };
