@@ -128,7 +128,7 @@ struct gpuc_relay_eval_code {
     gpuc_rexpr *e;    /* the FUNCTION */
     bool compiled;
     int num_params, num_held, num_regs; /* registers: parameters, what the closure holds, itself, others */
-    int self;                           /* the register of the closure itself; -1: none */
+    int self; /* the register of the closure itself, the only way to call it then; -1: none */
     gpuc_rexpr *self_var;
     gpuc_ptrs held; /* the variables of num_held */
     gpuc_relay_eval_ins *ins;

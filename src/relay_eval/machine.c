@@ -140,7 +140,7 @@ static void call(gpuc_relay_interpreter *i, gpuc_relay_eval_code *code, const gp
     for (int k = 0; k < n; k++) regs[k] = gpuc_relay_eval_retain(i->regs[caller + (size_t)ins->at[skip + k]]);
     for (int k = 0; closure && k < closure->n; k++)
         regs[n + k] = gpuc_relay_eval_retain(closure->at.fields[k]);
-    if (code->self >= 0 && closure) regs[code->self] = gpuc_relay_eval_retain(closure);
+    if (code->self >= 0) regs[code->self] = gpuc_relay_eval_retain(closure);
     if (code->num_checked) check_extents(i, code, regs, ins->e);
     if (ins->tail) replace_caller(i);
 }

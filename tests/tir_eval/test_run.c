@@ -95,6 +95,32 @@ static void speed(gpuc_ctx *c, void *arg)
     for (int d = 0; d < 3; d++) free(data[d]);
 }
 
+/* Each difference is of the two before it, so that the 60th has 10^12 terms when all are opened: they are not. Six make
+ * a period. */
+static void shared_differences(gpuc_ctx *c, void *arg)
+{
+    (void)arg;
+    int64_t a[16] = {0};
+    gpuc_tir_buffer *b = buffer1(c, "A", GPUC_INT64, 16, 0);
+    gpuc_expr i = gpuc_var(c, "i", GPUC_INT64), j = gpuc_var(c, "j", GPUC_INT64), x = i, y = j;
+    for (int k = 0; k < 60; k++) {
+        gpuc_expr difference = gpuc_sub(c, x, y);
+        y = x;
+        x = difference;
+    }
+    gpuc_expr zero = gpuc_imm_int(c, GPUC_INT64, 0);
+    gpuc_stmt body = gpuc_tir_store1(c, b, x, gpuc_add(c, gpuc_tir_load1(c, b, x), i));
+    body =
+        gpuc_tir_for_(c, i, zero, gpuc_imm_int(c, GPUC_INT64, 16), GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, body);
+    body =
+        gpuc_tir_for_(c, j, zero, gpuc_imm_int(c, GPUC_INT64, 3), GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, body);
+    for (int check = 0; check < 2; check++) {
+        gpuc_tir_func f = {0};
+        assert_null(run_with(c, &f, body, 1, &b, (void *[]){a}, check));
+    }
+    for (int k = 0; k < 16; k++) assert_int_equal(a[k], 6 * k);
+}
+
 /* Thousands of small runs leave little in the context. */
 static void memory(gpuc_ctx *c, void *arg)
 {
@@ -201,6 +227,12 @@ static void test_speed(void **state)
     (void)state;
     with_context(speed, NULL);
 }
+static void test_shared_differences(void **state)
+{
+    (void)state;
+    with_context(shared_differences, NULL);
+}
+
 static void test_memory(void **state)
 {
     (void)state;
@@ -214,8 +246,9 @@ static void test_bad_arguments(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_speed), cmocka_unit_test(test_memory),
-                                       cmocka_unit_test(test_allocation_failures),
-                                       cmocka_unit_test(test_bad_arguments)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_speed), cmocka_unit_test(test_shared_differences),
+        cmocka_unit_test(test_memory), cmocka_unit_test(test_allocation_failures),
+        cmocka_unit_test(test_bad_arguments)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
