@@ -221,6 +221,22 @@ static void *look_at_current(void *arg)
     return gpuc_runtime_current_device(((fixture *)arg)->rt);
 }
 
+/* A thread keeps what it found lately of a few runtimes: what it set in others is still there. */
+static void current_devices_of_many_runtimes(void **state)
+{
+    enum { N = 20 };
+    (void)state;
+    fixture f[N];
+    gpuc_device *devices[N];
+    for (int i = 0; i < N; i++) {
+        fixture_init(&f[i]);
+        devices[i] = fixture_device(&f[i], GPUC_DEVICE_VULKAN, i % 2);
+        expect_success(gpuc_runtime_set_device(devices[i]));
+    }
+    for (int i = 0; i < N; i++) assert_ptr_equal(gpuc_runtime_current_device(f[i].rt), devices[i]);
+    for (int i = 0; i < N; i++) fixture_deinit(&f[i]);
+}
+
 static void current_device_and_stream(void **state)
 {
     (void)state;
@@ -429,6 +445,7 @@ int main(void)
         cmocka_unit_test(opening_from_many_threads),
         cmocka_unit_test(two_runtimes_are_apart),
         cmocka_unit_test(current_device_and_stream),
+        cmocka_unit_test(current_devices_of_many_runtimes),
         cmocka_unit_test(current_streams_of_many),
         cmocka_unit_test(failing_at_every_allocation),
         cmocka_unit_test(null_objects_are_refused),
