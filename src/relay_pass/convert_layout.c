@@ -4,6 +4,7 @@
  * numbers of calls that stay, in the order of the program. */
 #include <string.h>
 
+#include "op/takes.h"
 #include "relay_pass/common/layout.h"
 
 typedef struct converter {
@@ -33,6 +34,14 @@ static bool has_layouts(const gpuc_op *op)
     return false;
 }
 
+/* The layout in which the row has its weights; that of calls is another spelling of it. */
+static const char *weights_of(const gpuc_op *op)
+{
+    for (const gpuc_attr_spec *a = op->attrs; a->name; a++)
+        if (!strcmp(a->name, "kernel_layout") && a->take == gpuc_op_take_order) return a->to + 2;
+    return "OIHW";
+}
+
 static void want(converter *k, const char *name, const char *layout, const char *weights)
 {
     const gpuc_op *op = gpuc_op_lookup(k->ctx, name);
@@ -43,10 +52,10 @@ static void want(converter *k, const char *name, const char *layout, const char 
         gpuc_raise(k->ctx, GPUC_INVALID_ARGUMENT,
                    "convert_layout: the layout of %s is '%s'; known are NCHW, NHWC and default", name,
                    layout);
-    if (*weights && strcmp(weights, "OIHW") && strcmp(weights, "default"))
+    if (*weights && strcmp(weights, weights_of(op)) && strcmp(weights, "default"))
         gpuc_raise(k->ctx, GPUC_INVALID_ARGUMENT,
-                   "convert_layout: the layout of weights of %s is '%s'; known are OIHW and default", name,
-                   weights);
+                   "convert_layout: the layout of weights of %s is '%s'; known are %s and default", name,
+                   weights, weights_of(op));
     if (!strcmp(layout, "default")) return;
     gpuc_strmap_set(&k->wanted, op->name, gpuc_ctx_strdup(k->ctx, layout));
     k->sinks[!strcmp(layout, "NHWC")] = true;
