@@ -185,15 +185,13 @@ void gpuc_op_take_order(gpuc_op_written *w, const gpuc_attr_spec *spec, const gp
         gpuc_op_written_fail(w, "%s is '%s'; known are the orders of the letters in %s", spec->name, value->s,
                              to);
     if (!moves) return;
-    for (int i = 0; i < w->num_in && i < GPUC_OP_WRITTEN_IN; i++) {
-        if (w->inputs[i].from != input) continue;
-        if (w->in && input < w->num_written && (size_t)w->in[input].ndim != n)
-            gpuc_op_written_fail(w, "%s is '%s', input %d has %d dimensions", spec->name, value->s, input,
-                                 w->in[input].ndim);
-        w->inputs[i].axes = axes;
-        w->inputs[i].num_axes = (int)n;
-        w->changed = true;
-    }
+    int from = w->inputs[input].from;
+    if (w->in && from < w->num_written && (size_t)w->in[from].ndim != n)
+        gpuc_op_written_fail(w, "%s is '%s', input %d has %d dimensions", spec->name, value->s, from,
+                             w->in[from].ndim);
+    w->inputs[input].axes = axes;
+    w->inputs[input].num_axes = (int)n;
+    w->changed = true;
 }
 
 void gpuc_op_must_be(gpuc_op_written *w, const char *what, int64_t value, int i, int k)

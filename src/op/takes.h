@@ -24,7 +24,7 @@ void gpuc_op_take_flat(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpu
 void gpuc_op_take_in_type(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value);
 /* The result in this element type. */
 void gpuc_op_take_out_type(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value);
-/* The layout of an input, whose dimensions may stand in any order: spec->to is "1=IOHW", the input and the row's order, of
+/* The layout of an input of the row, whose dimensions may stand in any order: spec->to is "1=IOHW", the input and the row's order, of
  * which the last letters are D, H, W, or those of them that there are. Other letters are refused. */
 void gpuc_op_take_order(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value);
 /* Raises unless a size is what the input has: `what` ("units") is value, dimension k of written input i, as the row gets

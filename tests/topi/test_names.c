@@ -280,6 +280,10 @@ static const written calls[] = {
     {"vision.multibox_transform_loc multibox_transform_loc", "", F "[1, 3, 5] " F "[1, 20] " F "[1, 5, 4]"},
     {"vision.roi_align", "pooled_size=[2, 2], spatial_scale=0.5, sample_ratio=-1, layout=\"NCHW\"",
      IMAGE " " F "[3, 5]", NULL, "aligned=0"},
+    {"vision.roi_pool vision.roi_align", "pooled_size=[2, 2], layout=\"NHWC\"", IMAGE " " F "[3, 5]", NULL,
+     "data_layout=\"NSC\""}, /* as texts have it */
+    {"nn.deformable_conv2d", "kernel_layout=\"HWIO\", data_layout=\"NHWC\"",
+     F "[1, 8, 8, 3] " F "[1, 6, 6, 18] " F "[3, 3, 3, 4]", NULL, "transpose(%x2, axes=[3, 2, 0, 1])"},
     {"vision.roi_pool", "pooled_size=[2, 2], spatial_scale=0.5", IMAGE " " F "[3, 5]", NULL,
      "strided_slice("},
     {"vision.yolo_reorg vision.reorg yolo_reorg", "", IMAGE, "vision.yolo_reorg: stride=1"},
