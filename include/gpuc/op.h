@@ -136,6 +136,8 @@ typedef struct gpuc_op {
 typedef struct gpuc_op_input {
     int from;                  /* number among the written inputs; -1: it is a constant */
     int64_t first, columns;    /* that many of the last dimension, from the first on; columns 0: all */
+    int num_axes;              /* of axes */
+    const int64_t *axes;       /* the order of its dimensions for the row; NULL: as it is */
     int ndim;                  /* of dims */
     const gpuc_expr *dims;     /* to which it is reshaped; -1: what is left; NULL: as it is */
     gpuc_dtype cast;           /* of 0 bits: as it is */

@@ -56,7 +56,8 @@ GPUC_API bool gpuc_relay_pass_next(gpuc_runtime *rt, size_t *at, gpuc_relay_pass
 
 /* ---- Looking on ---------------------------------------------------------------------------------------- */
 
-/* What is called as passes run; each may be NULL. What raises ends the run; after is not called for a pass that raised. */
+/* What is called as passes run; each may be NULL. What raises ends the run; after is not called for a pass that raised.
+ * A run is a build, or a call of gpuc_relay_run_passes; those that begin within another are a part of it. */
 typedef struct gpuc_relay_pass_instrument {
     void *user; /* what each of them gets */
     /* false: the pass is left out. The others of the list after this one are not asked then. */
@@ -66,10 +67,16 @@ typedef struct gpuc_relay_pass_instrument {
     /* The program after it, and how long it took. */
     void (*after)(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_relay_pass_info *pass, double milliseconds,
                   void *user);
+    /* Before the first pass of a run. Where it raises, leave is called for those of the list before this one. */
+    void (*enter)(gpuc_ctx *ctx, void *user);
+    /* After the last, also where the run ends with an error, which it then ends with. Where it raises, those of the list
+     * after this one are not called. */
+    void (*leave)(gpuc_ctx *ctx, void *user);
 } gpuc_relay_pass_instrument;
 
 /* Sets what is called, in this order, for each pass over Relay that runs in the context, those of builds too. Copied; n
- * is 0: nothing. A pass that a pass runs as a part of it is not told. */
+ * is 0: nothing, which is so too after an enter or a leave that raised. A pass that a pass runs as a part of it is not
+ * told. Raises while passes run. */
 GPUC_API void gpuc_relay_pass_set_instruments(gpuc_ctx *ctx, int n, const gpuc_relay_pass_instrument *list);
 
 #ifdef __cplusplus

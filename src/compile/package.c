@@ -201,10 +201,23 @@ gpuc_relay_pass_ctx gpuc_build_passes(gpuc_ctx *ctx, gpuc_rmodule *module, const
     };
 }
 
-static gpuc_build_report build(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,
-                               const gpuc_target *const *targets, const gpuc_build_options *options,
-                               const char *path, gpuc_buf *memory)
+typedef struct build_job {
+    gpuc_rmodule *module;
+    int num_targets;
+    const gpuc_target *const *targets;
+    const gpuc_build_options *options;
+    const char *path; /* NULL: to memory */
+    gpuc_buf *memory;
+    gpuc_build_report report;
+} build_job;
+
+static void build_within(gpuc_ctx *ctx, void *arg)
 {
+    build_job *job = arg;
+    gpuc_rmodule *module = job->module;
+    const gpuc_build_options *options = job->options;
+    const gpuc_target *const *targets = job->targets;
+    int num_targets = job->num_targets;
     gpuc_build_report report = {0};
     gpuc_relay_pass_ctx passes = gpuc_build_passes(ctx, module, options);
     double start = now();
@@ -229,8 +242,17 @@ static gpuc_build_report build(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targ
             gpuc_compile_emit_program(
                 ctx, &built[i], emit_subdir(ctx, options->emit_dir, num_targets, i, built[i].program.target));
     }
-    write(ctx, signature, num_targets, built, options, path, memory, &report);
-    return report;
+    write(ctx, signature, num_targets, built, options, job->path, job->memory, &report);
+    job->report = report;
+}
+
+static gpuc_build_report build(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,
+                               const gpuc_target *const *targets, const gpuc_build_options *options,
+                               const char *path, gpuc_buf *memory)
+{
+    build_job job = {module, num_targets, targets, options, path, memory, {0}};
+    gpuc_relay_pass_within(ctx, build_within, &job);
+    return job.report;
 }
 
 void gpuc_build_package(gpuc_ctx *ctx, gpuc_rmodule *module, int num_targets,

@@ -57,6 +57,8 @@ static gpuc_rexpr *reduced(gpuc_onnx_node *n, const reduction *r, const gpuc_att
 static void reduce(gpuc_onnx_node *n)
 {
     int count;
+    if (gpuc_is_bool(gpuc_onnx_type(n, 0)->dtype) && !strcmp(gpuc_onnx_relay(n), "sum"))
+        gpuc_onnx_fail(n, "ONNX has no sum of bools");
     const int64_t *axes = gpuc_onnx_axes(n, "axes", 1, &count);
     bool nothing = gpuc_onnx_int(n, "noop_with_empty_axes", 0) && count == 0;
     const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "axis", count, axes);

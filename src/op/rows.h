@@ -95,6 +95,9 @@
 #define LAYOUTS "NCHW=NCHW,NHWC=NHWC,NCW=NCHW,NCDHW=NCHW,NWC=NHWC,NDHWC=NHWC"
 #define DATA_LAYOUTS VALUES("data_layout", "data_layout|" LAYOUTS), VALUES("layout", "data_layout|" LAYOUTS)
 #define OUT_LAYOUT SPELLED("out_layout", STRING, gpuc_op_take_out_layout, "data_layout", "as data_layout")
+/* Of the weight, input 1: where the row's order is this. */
+#define WEIGHT_ORDER(row)                                                                                    \
+    SPELLED("kernel_layout", STRING, gpuc_op_take_order, "1=" row, row ", or these letters in another order")
 #define NCHW_ONLY(nm) ONLY(nm, STRING, "NCHW,NCW,NCDHW")
 #define EXCLUDE SPELLED("exclude", INT, gpuc_op_take_others, "axis", "1: the axes that are not in axis")
 /* Also without it, where there is one input more than the row takes. */

@@ -159,9 +159,47 @@ void gpuc_op_take_out_type(gpuc_op_written *w, const gpuc_attr_spec *spec, const
     w->changed |= value->dtype.bits != 0;
 }
 
+/* The row's order for data of as many dimensions: "OIHW" is "OIW" for three. */
+static const char *order_of(gpuc_op_written *w, const char *row, size_t n)
+{
+    static const char space[] = "DHW";
+    if (n < 3 || n > 5) return row;
+    return gpuc_topi_printf(w->ctx, "%.2s%s", row, space + (5 - n));
+}
+
+void gpuc_op_take_order(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    int input = spec->to[0] - '0';
+    size_t n = strlen(value->s);
+    const char *to = order_of(w, spec->to + 2, n);
+    int64_t *axes = gpuc_new_array(w->ctx, int64_t, n + 1);
+    bool moves = false, known = strlen(to) == n;
+    if (n == 0 || !strcmp(value->s, spec->to + 2)) return;
+    for (size_t i = 0; known && i < n; i++) {
+        const char *at = strchr(value->s, to[i]);
+        known = at != NULL;
+        axes[i] = at - value->s;
+        moves |= axes[i] != (int64_t)i;
+    }
+    if (!known)
+        gpuc_op_written_fail(w, "%s is '%s'; known are the orders of the letters in %s", spec->name, value->s,
+                             to);
+    if (!moves) return;
+    int from = w->inputs[input].from;
+    if (w->in && from < w->num_written && (size_t)w->in[from].ndim != n)
+        gpuc_op_written_fail(w, "%s is '%s', input %d has %d dimensions", spec->name, value->s, from,
+                             w->in[from].ndim);
+    w->inputs[input].axes = axes;
+    w->inputs[input].num_axes = (int)n;
+    w->changed = true;
+}
+
 void gpuc_op_must_be(gpuc_op_written *w, const char *what, int64_t value, int i, int k)
 {
     int64_t have;
+    for (int r = 0; r < GPUC_OP_WRITTEN_IN; r++)
+        if (w->inputs[r].from == i && w->inputs[r].axes && k < w->inputs[r].num_axes)
+            k = (int)w->inputs[r].axes[k];
     if (!w->in || i >= w->num_written || k >= w->in[i].ndim || !w->in[i].dims[k]) return;
     if (!gpuc_expr_is_int(w->in[i].dims[k], &have) || have == value) return;
     gpuc_op_written_fail(w, "%s is %lld, dimension %d of input %d is %lld", what, (long long)value, k, i,

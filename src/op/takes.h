@@ -24,7 +24,11 @@ void gpuc_op_take_flat(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpu
 void gpuc_op_take_in_type(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value);
 /* The result in this element type. */
 void gpuc_op_take_out_type(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value);
-/* Raises unless a size is what the input has: `what` ("units") is value, dimension k of input i is the size. */
+/* The layout of an input of the row, whose dimensions may stand in any order: spec->to is "1=IOHW", the input and the row's order, of
+ * which the last letters are D, H, W, or those of them that there are. Other letters are refused. */
+void gpuc_op_take_order(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value);
+/* Raises unless a size is what the input has: `what` ("units") is value, dimension k of written input i, as the row gets
+ * it, is the size. */
 void gpuc_op_must_be(gpuc_op_written *w, const char *what, int64_t value, int i, int k);
 /* An attribute of integers for the row. */
 void gpuc_op_set_ints(gpuc_op_written *w, const char *name, int n, const int64_t *v);

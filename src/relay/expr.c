@@ -132,6 +132,8 @@ static gpuc_rexpr *input_of(gpuc_ctx *ctx, const gpuc_op_written *w, int i, gpuc
     }
     gpuc_rexpr *e = args[in->from];
     if (in->columns) e = columns_of(ctx, e, in->first, in->columns);
+    if (in->axes)
+        e = gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", in->num_axes, in->axes), e);
     if (in->dims)
         e = gpuc_relay_op1(ctx, "reshape", gpuc_attrs_sizes(ctx, NULL, "newshape", in->ndim, in->dims), e);
     if (in->cast.bits) e = gpuc_relay_op1(ctx, "cast", gpuc_attrs_dtype(ctx, NULL, "dtype", in->cast), e);

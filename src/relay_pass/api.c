@@ -36,12 +36,25 @@ static gpuc_rmodule *copy(gpuc_ctx *ctx, const gpuc_rmodule *m)
     return out;
 }
 
+typedef struct run {
+    gpuc_relay_pass_ctx p;
+    const char *passes;
+} run;
+
+static void run_text(gpuc_ctx *ctx, void *arg)
+{
+    run *r = arg;
+    (void)ctx;
+    gpuc_relay_pass_run_text(&r->p, r->passes);
+}
+
 gpuc_rmodule *gpuc_relay_run_passes(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_target *target,
                                     const char *passes)
 {
     gpuc_relay_need(ctx, "running passes", "module", m);
     gpuc_relay_need(ctx, "running passes", "list of passes", passes);
-    gpuc_relay_pass_ctx p = {
+    run r = {.passes = passes};
+    r.p = (gpuc_relay_pass_ctx){
         .ctx = ctx,
         .module = copy(ctx, m),
         .target = target,
@@ -49,6 +62,6 @@ gpuc_rmodule *gpuc_relay_run_passes(gpuc_ctx *ctx, const gpuc_rmodule *m, const 
         .fold_limit = GPUC_RELAY_FOLD_LIMIT,
         .keep_constants = true,
     };
-    gpuc_relay_pass_run_text(&p, passes);
-    return p.module;
+    gpuc_relay_pass_within(ctx, run_text, &r);
+    return r.p.module;
 }

@@ -4,6 +4,7 @@
  * numbers of calls that stay, in the order of the program. */
 #include <string.h>
 
+#include "op/takes.h"
 #include "relay_pass/common/layout.h"
 
 typedef struct converter {
@@ -25,12 +26,24 @@ static const char *word(converter *k, const char **at)
     return out;
 }
 
+/* Has a number for each dimension instead of a layout. */
+static const char by_dimensions[] = "image.resize";
+
 /* Whether the layout is an attribute of the row: other rows take the name of their only one. */
 static bool has_layouts(const gpuc_op *op)
 {
+    if (!strcmp(op->name, by_dimensions)) return true;
     for (const gpuc_attr_spec *a = op->attrs; a && a->name; a++)
         if (!strcmp(a->name, "data_layout") && !a->take) return true;
     return false;
+}
+
+/* The layout in which the row has its weights; that of calls is another spelling of it. */
+static const char *weights_of(const gpuc_op *op)
+{
+    for (const gpuc_attr_spec *a = op->attrs; a->name; a++)
+        if (!strcmp(a->name, "kernel_layout") && a->take == gpuc_op_take_order) return a->to + 2;
+    return "OIHW";
 }
 
 static void want(converter *k, const char *name, const char *layout, const char *weights)
@@ -43,10 +56,10 @@ static void want(converter *k, const char *name, const char *layout, const char 
         gpuc_raise(k->ctx, GPUC_INVALID_ARGUMENT,
                    "convert_layout: the layout of %s is '%s'; known are NCHW, NHWC and default", name,
                    layout);
-    if (*weights && strcmp(weights, "OIHW") && strcmp(weights, "default"))
+    if (*weights && strcmp(weights, weights_of(op)) && strcmp(weights, "default"))
         gpuc_raise(k->ctx, GPUC_INVALID_ARGUMENT,
-                   "convert_layout: the layout of weights of %s is '%s'; known are OIHW and default", name,
-                   weights);
+                   "convert_layout: the layout of weights of %s is '%s'; known are %s and default", name,
+                   weights, weights_of(op));
     if (!strcmp(layout, "default")) return;
     gpuc_strmap_set(&k->wanted, op->name, gpuc_ctx_strdup(k->ctx, layout));
     k->sinks[!strcmp(layout, "NHWC")] = true;
@@ -77,6 +90,36 @@ static bool is_skipped(const converter *k, int64_t number)
     return false;
 }
 
+/* Whether an axis stays as it is. */
+static bool stays(const gpuc_rcall *c, int axis)
+{
+    const gpuc_attr *sizes = gpuc_attrs_find(c->attrs, "sizes"),
+                    *scales = gpuc_attrs_find(c->attrs, "scales");
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(c->args[0]);
+    int64_t from, to = sizes->ints[axis];
+    if (scales->n > axis && scales->floats[axis] != 1) return false;
+    return gpuc_expr_is_int(t->dims[axis], &from) && from == to;
+}
+
+/* A resize has the layout whose channels it leaves. */
+static gpuc_rexpr *resized(converter *k, gpuc_rexpr *e, bool last)
+{
+    gpuc_ctx *ctx = k->ctx;
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    int ndim = gpuc_relay_tensor_type(c->args[0])->ndim;
+    if (ndim < 3 || ndim > GPUC_RELAY_PASS_IMAGE_RANK) return NULL;
+    if (!stays(c, last ? 1 : ndim - 1) || stays(c, last ? ndim - 1 : 1)) return NULL;
+    gpuc_rexpr **args = gpuc_ctx_memdup(ctx, c->args, sizeof *args * (size_t)c->n);
+    args[0] = gpuc_relay_pass_outside(ctx, last, gpuc_relay_pass_into(ctx, last, args[0]));
+    return gpuc_relay_pass_sink(ctx, last, gpuc_relay_op(ctx, by_dimensions, c->attrs, c->n, args));
+}
+
+/* Whether argument i has the layout, as argument 0 has it. */
+static bool is_image(const char *op, int i)
+{
+    return i == 0 || (!strcmp(op, "nn.deformable_conv") && i > 1); /* offsets and mask */
+}
+
 /* The operator itself; NULL: it is as it should be. */
 static gpuc_rexpr *converted(converter *k, gpuc_rexpr *e)
 {
@@ -84,13 +127,15 @@ static gpuc_rexpr *converted(converter *k, gpuc_rexpr *e)
     const char *name = gpuc_relay_call_op(e)->name, *layout = gpuc_strmap_get(&k->wanted, name);
     const char *kernel = gpuc_attrs_get_string(c->attrs, "kernel_layout", "OIHW");
     if (layout && is_skipped(k, k->calls++)) return NULL;
+    if (layout && !strcmp(name, by_dimensions)) return resized(k, e, !strcmp(layout, "NHWC"));
     if (!layout || !strcmp(layout, gpuc_attrs_get_string(c->attrs, "data_layout", ""))) return NULL;
     int ndim = gpuc_relay_tensor_type(c->args[0])->ndim;
     if (gpuc_relay_pass_channel_of(c) < 0 || ndim > GPUC_RELAY_PASS_IMAGE_RANK || strcmp(kernel, "OIHW"))
         return NULL;
     bool last = !strcmp(layout, "NHWC");
     gpuc_rexpr **args = gpuc_ctx_memdup(k->ctx, c->args, sizeof *args * (size_t)c->n);
-    args[0] = gpuc_relay_pass_into(k->ctx, last, args[0]);
+    for (int i = 0; i < c->n; i++)
+        if (is_image(name, i)) args[i] = gpuc_relay_pass_into(k->ctx, last, args[i]);
     const gpuc_attrs *attrs = gpuc_attrs_string(k->ctx, c->attrs, "data_layout", layout);
     return gpuc_relay_pass_outside(k->ctx, last, gpuc_relay_op(k->ctx, name, attrs, c->n, args));
 }

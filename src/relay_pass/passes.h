@@ -79,6 +79,17 @@ void gpuc_relay_pass_optimize(gpuc_relay_pass_ctx *p);
 /* The part that asks the target; after it main calls primitive functions only. */
 void gpuc_relay_pass_optimize_for_target(gpuc_relay_pass_ctx *p);
 
+/* ---- Those who look on (gpuc_relay_pass_set_instruments) ---- */
+
+/* Calls the body, in which passes run, between entering and leaving them; one within another does neither. */
+void gpuc_relay_pass_within(gpuc_ctx *ctx, void (*body)(gpuc_ctx *ctx, void *arg), void *arg);
+bool gpuc_relay_pass_is_watched(gpuc_ctx *ctx);
+/* Around one pass. */
+bool gpuc_relay_pass_may_run(gpuc_relay_pass_ctx *p, const gpuc_relay_pass_info *info);
+void gpuc_relay_pass_tell_before(gpuc_relay_pass_ctx *p, const gpuc_relay_pass_info *info);
+void gpuc_relay_pass_tell_after(gpuc_relay_pass_ctx *p, const gpuc_relay_pass_info *info,
+                                double milliseconds);
+
 const gpuc_rule_table *const *gpuc_relay_pass_simplify_rules(void); /* for gpuc_tir_rule_name */
 
 #endif

@@ -131,39 +131,12 @@ static bool changed(const gpuc_relay_pass_ctx *p, const gpuc_map_entry *before, 
     return false;
 }
 
-/* ---- Those who look on ---- */
-
-typedef struct instruments {
-    int n;
-    const gpuc_relay_pass_instrument *list;
-} instruments;
-
-void gpuc_relay_pass_set_instruments(gpuc_ctx *ctx, int n, const gpuc_relay_pass_instrument *list)
-{
-    if (n < 0 || (n && !list))
-        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "setting instruments: %d%s", n,
-                   n < 0 ? "" : " in a list that is NULL");
-    instruments *now = n ? gpuc_new(ctx, instruments) : NULL;
-    if (now) *now = (instruments){n, gpuc_ctx_memdup(ctx, list, sizeof *list * (size_t)n)};
-    ctx->slots[GPUC_CTX_RELAY_PASS] = now;
-}
-
-static bool may_run(gpuc_relay_pass_ctx *p, const instruments *all, const gpuc_relay_pass_info *info)
-{
-    for (int i = 0; all && i < all->n; i++)
-        if (all->list[i].should_run && !all->list[i].should_run(p->ctx, p->module, info, all->list[i].user))
-            return false;
-    return true;
-}
-
 static void run_and_tell(gpuc_relay_pass_ctx *p, const gpuc_relay_pass *pass,
                          const gpuc_relay_pass_info *info)
 {
     gpuc_ctx *ctx = p->ctx;
-    const instruments *all = ctx->slots[GPUC_CTX_RELAY_PASS];
-    for (int i = 0; all && i < all->n; i++)
-        if (all->list[i].before) all->list[i].before(ctx, p->module, info, all->list[i].user);
-    bool timed = all || ctx->debug & GPUC_DEBUG_TIME;
+    gpuc_relay_pass_tell_before(p, info);
+    bool timed = gpuc_relay_pass_is_watched(ctx) || ctx->debug & GPUC_DEBUG_TIME;
     double start = timed ? now_ms() : 0;
     if (pass->added)
         gpuc_relay_pass_run_added(p, pass->added);
@@ -171,8 +144,7 @@ static void run_and_tell(gpuc_relay_pass_ctx *p, const gpuc_relay_pass *pass,
         pass->run(p);
     double took = timed ? now_ms() - start : 0;
     if (ctx->debug & GPUC_DEBUG_TIME) fprintf(stderr, "%10.3f ms  %-18s relay\n", took, pass->name);
-    for (int i = 0; all && i < all->n; i++)
-        if (all->list[i].after) all->list[i].after(ctx, p->module, info, took, all->list[i].user);
+    gpuc_relay_pass_tell_after(p, info, took);
 }
 
 void gpuc_relay_pass_run(gpuc_relay_pass_ctx *p, const gpuc_relay_pass *pass, const gpuc_attrs *options)
@@ -183,7 +155,7 @@ void gpuc_relay_pass_run(gpuc_relay_pass_ctx *p, const gpuc_relay_pass *pass, co
     const gpuc_map_entry *before = functions_of(p);
     p->options = complete(ctx, pass, options);
     gpuc_relay_pass_tell(pass, &info);
-    if (!may_run(p, ctx->slots[GPUC_CTX_RELAY_PASS], &info)) return;
+    if (!gpuc_relay_pass_may_run(p, &info)) return;
     if (pass->needs & TARGET && !p->target)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the pass %s needs a target", pass->name);
     if (pass->needs & GRAPH) gpuc_relay_pass_need_graph(p);

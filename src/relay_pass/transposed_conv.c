@@ -3,6 +3,8 @@
  * each with a part of the window: that is a convolution with s times the channels and a window of ceil(k /
  * s), whose channels then go to their places (sub-pixel convolution, Shi et al. 2016). Nothing is multiplied
  * by the zeros between inputs, and all that is known of convolutions serves it. */
+#include <string.h>
+
 #include "relay_pass/common/util.h"
 
 enum { MAX_RANK = 3 };
@@ -16,6 +18,7 @@ typedef struct axis {
 
 typedef struct transposed {
     int rank;
+    bool last;               /* data has channels last */
     int64_t groups, in, out; /* channels of a group */
     axis at[MAX_RANK];
 } transposed;
@@ -23,6 +26,12 @@ typedef struct transposed {
 static int64_t divide_up(int64_t a, int64_t b)
 {
     return (a + b - 1) / b;
+}
+
+/* The first axis of space. */
+static int space_of(const transposed *t)
+{
+    return t->last ? 1 : 2;
 }
 
 static int64_t entry(const gpuc_rcall *c, const char *name, int i)
@@ -39,7 +48,8 @@ static bool describe_axis(const gpuc_rcall *c, const transposed *t, int i, const
     if (entry(c, "dilation", i) != 1) return false;
     int64_t more =
         a.window + entry(c, "output_padding", i) - before - after; /* out = (in - 1) * stride + more */
-    bool one = gpuc_expr_is_int(gpuc_relay_tensor_type(c->args[0])->dims[2 + i], &extent) && extent == 1;
+    bool one =
+        gpuc_expr_is_int(gpuc_relay_tensor_type(c->args[0])->dims[space_of(t) + i], &extent) && extent == 1;
     if (one && a.stride < a.window) a.stride = a.window; /* nothing overlaps */
     a.taps = divide_up(a.window, a.stride);
     a.skip = before % a.stride;
@@ -61,6 +71,7 @@ static bool describe(gpuc_rexpr *e, transposed *out)
     const gpuc_rcall *c = gpuc_as_rcall(e);
     int64_t weight[MAX_RANK + 2];
     if (!gpuc_relay_tensor_type_static(gpuc_relay_tensor_type(c->args[1]), weight)) return false;
+    t.last = !strcmp(gpuc_attrs_get_string(c->attrs, "data_layout", ""), "NHWC");
     t.groups = gpuc_attrs_get_int(c->attrs, "groups", 1);
     t.in = weight[0] / t.groups;
     t.out = weight[1];
@@ -115,31 +126,35 @@ static gpuc_rexpr *convolved(gpuc_ctx *ctx, const transposed *t, const gpuc_rcal
     a = gpuc_attrs_ints(ctx, gpuc_attrs_ints(ctx, a, "dilation", t->rank, one), "padding", 2 * t->rank,
                         padding);
     a = gpuc_attrs_int(ctx, a, "groups", t->groups);
+    a = gpuc_attrs_string(ctx, a, "data_layout", t->last ? "NHWC" : "NCHW");
     a = gpuc_attrs_dtype(ctx, a, "out_dtype", gpuc_attrs_find(c->attrs, "out_dtype")->dtype);
     gpuc_rexpr *args[] = {c->args[0], phase_weights(ctx, t, c->args[1])};
     return gpuc_relay_op(ctx, names[t->rank - 1], a, 2, args);
 }
 
-/* [batch, groups * phases * out, place...] as [batch, groups * out, place * stride + phase...]. */
+/* [batch, groups * phases * out, place...] as [batch, groups * out, place * stride + phase...], or both with channels
+ * last. */
 static gpuc_rexpr *in_place(gpuc_ctx *ctx, const transposed *t, gpuc_rexpr *y)
 {
-    int r = t->rank, n = 3 + 2 * r;
+    int r = t->rank, n = 3 + 2 * r, space = space_of(t);
+    int group = t->last ? 1 + r : 1, place = t->last ? 1 : 3 + r; /* in what is split: channels are groups, */
+    int to_group = t->last ? 1 + 2 * r : 1, to_place = t->last ? 1 : 3; /* phases, and those of a phase */
     const gpuc_tensor_type *from = gpuc_relay_tensor_type(y);
     gpuc_expr split[3 + 2 * MAX_RANK], dims[MAX_RANK + 2];
     int64_t perm[3 + 2 * MAX_RANK];
     split[0] = dims[0] = from->dims[0];
-    split[1] = gpuc_int(ctx, t->groups);
-    split[2 + r] = gpuc_int(ctx, t->out);
-    dims[1] = gpuc_int(ctx, t->groups * t->out);
+    split[group] = gpuc_int(ctx, t->groups);
+    split[group + 1 + r] = gpuc_int(ctx, t->out);
+    dims[t->last ? 1 + r : 1] = gpuc_int(ctx, t->groups * t->out);
     perm[0] = 0;
-    perm[1] = 1;
-    perm[2] = 2 + r;
+    perm[to_group] = group;
+    perm[to_group + 1] = group + 1 + r;
     for (int i = 0; i < r; i++) {
-        split[2 + i] = gpuc_int(ctx, t->at[i].stride);
-        split[3 + r + i] = from->dims[2 + i];
-        dims[2 + i] = gpuc_mul(ctx, from->dims[2 + i], split[2 + i]);
-        perm[3 + 2 * i] = 3 + r + i;
-        perm[4 + 2 * i] = 2 + i;
+        split[group + 1 + i] = gpuc_int(ctx, t->at[i].stride);
+        split[place + i] = from->dims[space + i];
+        dims[space + i] = gpuc_mul(ctx, from->dims[space + i], split[group + 1 + i]);
+        perm[to_place + 2 * i] = place + i;
+        perm[to_place + 1 + 2 * i] = group + 1 + i;
     }
     y = gpuc_relay_pass_transpose(ctx, gpuc_relay_pass_reshape(ctx, y, n, split), perm);
     return gpuc_relay_pass_reshape(ctx, y, r + 2, dims);
@@ -151,10 +166,9 @@ static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
     (void)arg;
     transposed t;
     if (!describe(e, &t)) return e;
-    int64_t begin[MAX_RANK + 2] = {0}, ones[MAX_RANK + 2] = {1, 1}, phases = 1;
+    int64_t begin[MAX_RANK + 2] = {0}, ones[] = {1, 1, 1, 1, 1}, phases = 1;
     for (int i = 0; i < t.rank; i++) {
-        begin[2 + i] = t.at[i].skip;
-        ones[2 + i] = 1;
+        begin[space_of(&t) + i] = t.at[i].skip;
         phases *= t.at[i].stride;
     }
     gpuc_rexpr *y = convolved(ctx, &t, gpuc_as_rcall(e));

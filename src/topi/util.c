@@ -128,3 +128,17 @@ gpuc_topi_layout gpuc_topi_layout_of(const gpuc_op_call *call, int ndim)
     if (!strcmp(layout, "NHWC")) return (gpuc_topi_layout){.channel = ndim - 1, .space = 1};
     gpuc_topi_fail(call, "data_layout is '%s'; known are NCHW and NHWC", layout);
 }
+
+void gpuc_topi_to_layout(gpuc_topi_layout at, int ndim, gpuc_expr *list)
+{
+    gpuc_expr channel = list[1];
+    memmove(list + at.space, list + 2, sizeof *list * (size_t)(ndim - 2));
+    list[at.channel] = channel;
+}
+
+void gpuc_topi_from_layout(gpuc_topi_layout at, int ndim, gpuc_expr *list)
+{
+    gpuc_expr channel = list[at.channel];
+    memmove(list + 2, list + at.space, sizeof *list * (size_t)(ndim - 2));
+    list[1] = channel;
+}

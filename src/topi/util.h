@@ -21,6 +21,9 @@ typedef struct gpuc_topi_layout {
     int channel, space;
 } gpuc_topi_layout;
 gpuc_topi_layout gpuc_topi_layout_of(const gpuc_op_call *call, int ndim);
+/* Puts what is in the order of channels first into that of the layout, and back. */
+void gpuc_topi_to_layout(gpuc_topi_layout at, int ndim, gpuc_expr *list);
+void gpuc_topi_from_layout(gpuc_topi_layout at, int ndim, gpuc_expr *list);
 #define GPUC_TOPI_DATA_LAYOUT                                                                                \
     {                                                                                                        \
         .name = "data_layout", .kind = GPUC_ATTR_STRING, .s = "NCHW"                                         \

@@ -103,13 +103,23 @@ static gpuc_tune_task *find(gpuc_tune_tasks *t, gpuc_tune_task *tasks, const cha
     return NULL;
 }
 
+static void run_passes(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_relay_pass_ctx *p = arg;
+    const gpuc_target *target = p->target;
+    (void)ctx;
+    p->target = NULL; /* in the part that all targets share */
+    gpuc_relay_pass_optimize(p);
+    p->target = target;
+    gpuc_relay_pass_optimize_for_target(p);
+}
+
 void gpuc_tune_extract(gpuc_ctx *ctx, gpuc_rmodule *module, const gpuc_target *target,
                        const gpuc_build_options *options, gpuc_tune_tasks *out)
 {
     gpuc_relay_pass_ctx passes = gpuc_build_passes(ctx, module, options);
-    gpuc_relay_pass_optimize(&passes);
     passes.target = target;
-    gpuc_relay_pass_optimize_for_target(&passes);
+    gpuc_relay_pass_within(ctx, run_passes, &passes);
     gpuc_graph *g = gpuc_compile_graph_create(ctx, module, target, gpuc_build_fallback(ctx, 1, &target));
     gpuc_tune_task *tasks = gpuc_new_array(ctx, gpuc_tune_task, g->functions.count);
     *out = (gpuc_tune_tasks){.target = target, .target_text = gpuc_target_text(ctx, target), .at = tasks};

@@ -412,6 +412,8 @@ def products():
     nhwc = x.transpose(0, 2, 3, 1).copy()
     row("conv2d", "channels=4, kernel_size=[3, 2], layout=\"NHWC\", kernel_layout=\"OIHW\"",
         [nhwc, w], conv(x, w, [1, 1]).transpose(0, 2, 3, 1))
+    row("nn.conv2d", "channels=4, kernel_size=[3, 2], data_layout=\"NHWC\", kernel_layout=\"HWIO\"",
+        [nhwc, w.transpose(2, 3, 1, 0).copy()], conv(x, w, [1, 1]).transpose(0, 2, 3, 1))
     x1, w1 = f(1, 2, 7), f(3, 2, 2)
     row("nn.conv1d", "", [x1, w1], conv(x1, w1, [1]))
     x3, w3 = f(1, 1, 3, 3, 4), f(2, 1, 2, 2, 2)
@@ -423,6 +425,9 @@ def products():
     row("nn.conv2d_transpose conv2d_transpose", "channels=3, kernel_size=[2, 3]", [x, wt], transposed(x, wt, [1, 1], [0, 0]))
     row("conv2d_transpose", "channels=3, kernel_size=[2, 3], strides=[2, 2], padding=[1, 1], output_padding=[1, 0]",
         [x, wt], transposed(x, wt, [2, 2], [1, 1], [1, 0]))
+    row("nn.conv2d_transpose", "channels=3, kernel_size=[2, 3], strides=[2, 2], padding=[1, 1], output_padding=[1, 0], "
+        "data_layout=\"NHWC\", kernel_layout=\"HWOI\"", [nhwc, wt.transpose(2, 3, 1, 0).copy()],
+        transposed(x, wt, [2, 2], [1, 1], [1, 0]).transpose(0, 2, 3, 1))
     x, x1, x3 = f(1, 2, 5, 6), f(1, 2, 7), f(1, 1, 3, 4, 4)
     for k in ("max", "avg"):
         row(f"nn.{k}_pool1d", "pool_size=[2]", [x1], pool(x1, [2], [1], [0], k))
@@ -766,6 +771,10 @@ def qnn():
     turned = weight.transpose(1, 0, 2, 3).copy()
     row("qnn.conv2d_transpose", "channels=3, kernel_size=[2, 2], out_dtype=int32", [image, turned] + kept,
         transposed(image.astype("int32") - 3, turned.astype("int32") + 2, [1, 1], [0, 0]).astype("int32"))
+    row("qnn.conv2d_transpose", "channels=3, kernel_size=[2, 2], data_layout=\"NHWC\", kernel_layout=\"HWOI\", "
+        "out_dtype=int32", [image.transpose(0, 2, 3, 1).copy(), turned.transpose(2, 3, 1, 0).copy()] + kept,
+        transposed(image.astype("int32") - 3, turned.astype("int32") + 2, [1, 1], [0, 0])
+        .astype("int32").transpose(0, 2, 3, 1))
     row("qnn.avg_pool2d", "pool_size=[2, 2]", [image] + quant,
         quantised(pool((wide(image) - z) * s, [2, 2], [1, 1], [0, 0], "avg"), so, zo))
     wanted = quantised(wide(x.astype("int32") * 9) * 0.3, 1, 2)

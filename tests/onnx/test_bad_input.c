@@ -515,6 +515,11 @@ static void other_domains(gpuc_ctx *ctx, void *arg)
     wr_output(&m, "y");
     wr_node(&m, "AveragePool", "x", "y,indices", "kernel_shape=[1]");
     expect_bad(ctx, &m, GPUC_UNSUPPORTED, "n_AveragePool|output 1 is not supported");
+    wr_begin(&m, 13);
+    wr_input(&m, "x", 9, "3");
+    wr_output(&m, "y");
+    wr_node(&m, "ReduceSum", "x", "y", NULL);
+    expect_bad(ctx, &m, GPUC_INVALID_ARGUMENT, "n_ReduceSum|no sum of bools");
 }
 
 /* ---- Tensors ---- */

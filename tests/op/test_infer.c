@@ -40,7 +40,7 @@ static void elementwise_kinds(gpuc_ctx *ctx, void *arg)
     BAD("reinterpret|bits of float32 are none of int64", "reinterpret", "dtype=int64", 1, F32(2));
     BAD("collapse_sum_like|more dimensions", "collapse_sum_like", NULL, 2, F32(3), F32(2, 3));
     BAD("collapse_sum_like|dimension 1", "collapse_sum_like", NULL, 2, F32(2, 1), F32(2, 3));
-    BAD("sum|not bool", "sum", NULL, 1, v(ctx, GPUC_BOOL, FX_DIMS(2)));
+    BAD("prod|not bool", "prod", NULL, 1, v(ctx, GPUC_BOOL, FX_DIMS(2)));
     BAD("add|dimensions 3 and 4 do not broadcast", "add", NULL, 2, F32(2, 3), F32(4));
     BAD("add|float32|int64|cast", "add", NULL, 2, F32(2), I64(2));
     BAD("where: has 2 inputs, takes 3", "where", NULL, 2, F32(2), F32(2));

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "../relay/fixture.h"
+#include "compile/program.h"
 #include "runtime/services.h"
 
 static const char text[] = "def @main(%x: Tensor[(2), float32]) { let %y = exp(%x); let %z = %x; %y + %y }";
@@ -189,6 +190,23 @@ static void after(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_relay_pass_in
         gpuc_raise(ctx, GPUC_CANCELLED, "%s has seen enough", l->name);
 }
 
+static void step(gpuc_ctx *ctx, const looker *l, const char *what)
+{
+    if (l->said) gpuc_buf_printf(l->said, "%s %ss\n", l->name, what);
+    if (l->raises && strstr(l->raises, what))
+        gpuc_raise(ctx, GPUC_CANCELLED, "%s will not %s", l->name, what);
+}
+
+static void enter(gpuc_ctx *ctx, void *user)
+{
+    step(ctx, user, "enter");
+}
+
+static void leave(gpuc_ctx *ctx, void *user)
+{
+    step(ctx, user, "leave");
+}
+
 static void free_buf(void *buf)
 {
     gpuc_buf_deinit(buf);
@@ -196,7 +214,10 @@ static void free_buf(void *buf)
 
 static void set(gpuc_ctx *ctx, looker *a, looker *b, gpuc_buf *said)
 {
-    gpuc_relay_pass_instrument list[2] = {{a, should_run, before, after}, {b, should_run, before, after}};
+    gpuc_relay_pass_instrument one = {.should_run = should_run, .before = before, .after = after};
+    gpuc_relay_pass_instrument list[2] = {one, one};
+    list[0].user = a;
+    list[1].user = b;
     if (said) gpuc_buf_init(said, ctx->allocator);
     if (said) gpuc_ctx_push_cleanup(ctx, free_buf, said);
     a->said = b->said = said;
@@ -255,6 +276,119 @@ static void errors(gpuc_ctx *ctx, void *arg)
     assert_int_equal(a.ended + b.ended, 0);
 }
 
+/* ---- Whole runs ---- */
+
+static void set_three(gpuc_ctx *ctx, looker *all, gpuc_buf *said)
+{
+    gpuc_relay_pass_instrument list[3];
+    gpuc_buf_clear(said);
+    for (int i = 0; i < 3; i++) {
+        list[i] = (gpuc_relay_pass_instrument){.user = &all[i], .enter = enter, .leave = leave};
+        all[i].said = said;
+    }
+    gpuc_relay_pass_set_instruments(ctx, 3, list);
+}
+
+static void stop(gpuc_ctx *ctx, const gpuc_rmodule *m, const gpuc_relay_pass_info *pass, void *user)
+{
+    (void)m;
+    (void)user;
+    (void)pass;
+    gpuc_relay_pass_set_instruments(ctx, 0, NULL);
+}
+
+static gpuc_rmodule *run_more(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_target *target,
+                              const gpuc_attrs *options, void *user)
+{
+    (void)options;
+    (void)user;
+    return gpuc_relay_run_passes(ctx, m, target, "dead_code");
+}
+
+static void entered(gpuc_ctx *ctx, void *arg)
+{
+    static const gpuc_relay_pass_desc nested = {.name = "nested", .about = "runs passes", .run = run_more};
+    looker all[3] = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
+    gpuc_relay_pass_instrument stops = {.before = stop};
+    gpuc_buf said;
+    (void)arg;
+    begin(ctx);
+    GPUC_RAISE_IF(ctx, gpuc_relay_pass_register(ctx->runtime, &nested));
+    gpuc_buf_init(&said, ctx->allocator);
+    gpuc_ctx_push_cleanup(ctx, free_buf, &said);
+    set_three(ctx, all, &said);
+    run_one(ctx, "scale,nested");
+    fx_expect_text(gpuc_buf_cstr(&said), "a enters b enters c enters a leaves b leaves c leaves");
+    set_three(ctx, all, &said);
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "gives no program", run_one, "gives_none");
+    fx_expect_text(gpuc_buf_cstr(&said), "a enters b enters c enters a leaves b leaves c leaves");
+    gpuc_relay_pass_set_instruments(ctx, 1, &stops);
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "setting instruments while passes run", run_one, "scale");
+    gpuc_relay_pass_set_instruments(ctx, 0, NULL);
+}
+
+/* After an error in either nobody looks on. */
+static void errors_around(gpuc_ctx *ctx, void *arg)
+{
+    looker all[3] = {{.name = "a"}, {.name = "b", .raises = "enter"}, {.name = "c"}};
+    gpuc_buf said;
+    (void)arg;
+    begin(ctx);
+    gpuc_buf_init(&said, ctx->allocator);
+    gpuc_ctx_push_cleanup(ctx, free_buf, &said);
+    set_three(ctx, all, &said);
+    fx_expect(ctx, GPUC_CANCELLED, "b will not enter", run_one, "scale");
+    fx_expect_text(gpuc_buf_cstr(&said), "a enters b enters a leaves");
+    assert_int_equal(runs, 0);
+    gpuc_buf_clear(&said);
+    run_one(ctx, "scale");
+    fx_expect_text(gpuc_buf_cstr(&said), "");
+    all[1].raises = "leave";
+    set_three(ctx, all, &said);
+    fx_expect(ctx, GPUC_CANCELLED, "b will not leave", run_one, "scale");
+    fx_expect_text(gpuc_buf_cstr(&said), "a enters b enters c enters a leaves b leaves");
+    assert_int_equal(runs, 2);
+    gpuc_buf_clear(&said);
+    run_one(ctx, "scale");
+    fx_expect_text(gpuc_buf_cstr(&said), "");
+    set_three(ctx, all, &said);
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "gives no program", run_one,
+              "gives_none"); /* the first of two errors */
+    fx_expect_text(gpuc_buf_cstr(&said), "a enters b enters c enters a leaves b leaves");
+}
+
+static void build(gpuc_ctx *ctx, void *module)
+{
+    const gpuc_target *target = gpuc_target_parse(ctx, "c", NULL);
+    gpuc_buf bytes;
+    gpuc_buf_init(&bytes, ctx->allocator);
+    gpuc_ctx_push_cleanup(ctx, free_buf, &bytes);
+    gpuc_build_package_bytes(ctx, module, target, &bytes);
+    gpuc_ctx_pop_cleanup(ctx, true);
+}
+
+/* A build is one run. */
+static void errors_around_builds(gpuc_ctx *ctx, void *arg)
+{
+    looker all[3] = {{.name = "a"}, {.name = "b", .raises = "enter"}, {.name = "c"}};
+    gpuc_buf said;
+    (void)arg;
+    gpuc_buf_init(&said, ctx->allocator);
+    gpuc_ctx_push_cleanup(ctx, free_buf, &said);
+    for (int i = 0; i < 2; i++) {
+        gpuc_rmodule *m =
+            gpuc_relay_parse(ctx, "def @main(%x: Tensor[(2), float32]) { exp(%x) + %x }", "text", NULL);
+        all[1].raises = i ? "leave" : "enter";
+        set_three(ctx, all, &said);
+        fx_expect(ctx, GPUC_CANCELLED, i ? "b will not leave" : "b will not enter", build, m);
+        fx_expect_text(gpuc_buf_cstr(&said),
+                       i ? "a enters b enters c enters a leaves b leaves" : "a enters b enters a leaves");
+        gpuc_buf_clear(&said);
+        build(ctx, gpuc_relay_parse(ctx, "def @main(%x: Tensor[(2), float32]) { exp(%x) }", "text", NULL));
+        fx_expect_text(gpuc_buf_cstr(&said), "");
+    }
+}
+
 /* The parts of a build tell each of their passes. */
 static void builds(gpuc_ctx *ctx, void *arg)
 {
@@ -274,6 +408,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         fx_test(added),    fx_test(added_and_wrong), fx_test(order),
         fx_test(left_out), fx_test(errors),          fx_test(builds),
+        fx_test(entered),  fx_test(errors_around),   fx_test(errors_around_builds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -67,17 +67,21 @@ static op_case convolution(gpuc_ctx *ctx, fx_rng *r)
 
 static op_case transposed(gpuc_ctx *ctx, fx_rng *r)
 {
-    int rank = 1 + fx_below(r, 3), groups = 1 + fx_below(r, 2);
-    const char *type = random_type(r), *window = "";
+    int rank = 1 + fx_below(r, 3), groups = 1 + fx_below(r, 2), channels = 6 * groups;
+    const char *type = random_type(r), *window = "", *places = space(ctx, r, rank, rank == 1 ? 60 : 20);
+    bool last = fx_below(r, 2);
     for (int i = 0; i < rank; i++) window = gpuc_ctx_printf(ctx, "%s, %d", window, 2 + fx_below(r, 3));
+    places = last ? gpuc_ctx_printf(ctx, "%s, %d", places, channels)
+                  : gpuc_ctx_printf(ctx, ", %d%s", channels, places);
     return (op_case){.op = gpuc_ctx_printf(ctx, "nn.conv%dd_transpose", rank),
                      .attrs = gpuc_ctx_printf(
-                         ctx, "strides=%s padding=%s dilation=%s output_padding=%s groups=%d",
+                         ctx,
+                         "strides=%s padding=%s dilation=%s output_padding=%s groups=%d data_layout=\"%s\"",
                          numbers(ctx, r, rank, 1, 3, false), numbers(ctx, r, 2 * rank, 0, 2, false),
-                         numbers(ctx, r, rank, 1, 2, false), numbers(ctx, r, rank, 0, 1, true), groups),
-                     .in = gpuc_ctx_printf(ctx, "%s[%d, %d%s] %s[%d, %d%s]", type, 1 + fx_below(r, 2),
-                                           6 * groups, space(ctx, r, rank, rank == 1 ? 60 : 20), type,
-                                           6 * groups, 1 + fx_below(r, 17), window)};
+                         numbers(ctx, r, rank, 1, 2, false), numbers(ctx, r, rank, 0, 1, true), groups,
+                         last ? "NHWC" : "NCHW"),
+                     .in = gpuc_ctx_printf(ctx, "%s[%d%s] %s[%d, %d%s]", type, 1 + fx_below(r, 2), places,
+                                           type, channels, 1 + fx_below(r, 17), window)};
 }
 
 static op_case pool(gpuc_ctx *ctx, fx_rng *r)

@@ -54,10 +54,12 @@ static void affine_grid_compute(const gpuc_op_call *call, gpuc_tensor *const *in
 }
 
 /* ---- deformable_conv (Dai et al., 2017; ONNX DeformConv-19): data [N, C, space], weight [O, C/g, kernel],
- * offset [N, og*kernel*r, out], mask [N, og*kernel, out]. Positions outside of the data are zeros. ---- */
+ * offset [N, og*kernel*r, out], mask [N, og*kernel, out], or all but the weight with channels last. Positions outside of
+ * the data are zeros. ---- */
 
 typedef struct deform {
     int rank;
+    gpuc_topi_layout at; /* of data, offsets, mask and result */
     const int64_t *strides, *padding, *dilation;
     int64_t groups, offset_groups, channels, volume, places; /* elements of the kernel, of the result */
     int64_t kernel[MAX_RANK], out[MAX_RANK];
@@ -84,7 +86,8 @@ static deform deform_of(const gpuc_op_call *call)
     d.dilation = gpuc_topi_ints(call, "dilation", d.rank);
     d.groups = gpuc_attrs_get_int(call->attrs, "groups", 1);
     d.offset_groups = gpuc_attrs_get_int(call->attrs, "deformable_groups", 1);
-    d.channels = gpuc_topi_static_dim(call, 0, 1);
+    d.at = gpuc_topi_layout_of(call, data->ndim);
+    d.channels = gpuc_topi_static_dim(call, 0, d.at.channel);
     int64_t outs = gpuc_topi_static_dim(call, 1, 0), per_group = gpuc_topi_static_dim(call, 1, 1);
     if (d.groups < 1 || d.offset_groups < 1 || d.channels % d.offset_groups || outs % d.groups ||
         per_group * d.groups != d.channels)
@@ -97,21 +100,21 @@ static deform deform_of(const gpuc_op_call *call)
         if (d.strides[i] < 1 || d.dilation[i] < 1)
             gpuc_topi_fail(call, "stride or dilation %d is below 1", i);
         d.kernel[i] = gpuc_topi_static_dim(call, 1, 2 + i);
-        int64_t span = gpuc_topi_static_dim(call, 0, 2 + i) + d.padding[i] + d.padding[d.rank + i] -
+        int64_t span = gpuc_topi_static_dim(call, 0, d.at.space + i) + d.padding[i] + d.padding[d.rank + i] -
                        (d.kernel[i] - 1) * d.dilation[i] - 1;
         if (span < 0 || d.kernel[i] < 1)
             gpuc_topi_fail(call, "the kernel is empty or larger than the padded input in dimension %d",
-                           2 + i);
+                           d.at.space + i);
         d.out[i] = span / d.strides[i] + 1;
         if (__builtin_mul_overflow(d.places, d.out[i], &d.places) || d.places > INT32_MAX)
             gpuc_topi_fail(call, "the result has too many elements");
         if (__builtin_mul_overflow(d.volume, d.kernel[i], &d.volume) || d.volume > INT32_MAX)
             gpuc_topi_fail(call, "the kernel has too many elements");
-        check_dim(call, 2, 2 + i, d.out[i]);
-        if (call->num_in > 3) check_dim(call, 3, 2 + i, d.out[i]);
+        check_dim(call, 2, d.at.space + i, d.out[i]);
+        if (call->num_in > 3) check_dim(call, 3, d.at.space + i, d.out[i]);
     }
-    check_dim(call, 2, 1, d.offset_groups * d.volume * d.rank);
-    if (call->num_in > 3) check_dim(call, 3, 1, d.offset_groups * d.volume);
+    check_dim(call, 2, d.at.channel, d.offset_groups * d.volume * d.rank);
+    if (call->num_in > 3) check_dim(call, 3, d.at.channel, d.offset_groups * d.volume);
     return d;
 }
 
@@ -121,6 +124,7 @@ static void infer_deform(gpuc_op_call *call)
     gpuc_topi_taps_check(call);
     gpuc_expr dims[MAX_RANK + 2] = {call->in[0].dims[0], call->in[1].dims[0]};
     for (int i = 0; i < d.rank; i++) dims[2 + i] = gpuc_int(call->ctx, d.out[i]);
+    gpuc_topi_to_layout(d.at, d.rank + 2, dims);
     gpuc_topi_set_out(call, 0, call->in[0].dtype, d.rank + 2, dims);
 }
 
@@ -152,6 +156,15 @@ static void cut(gpuc_ctx *ctx, gpuc_expr number, int n, const int64_t *sizes, gp
     }
 }
 
+/* An element of the offsets or the mask, in the type of sums. */
+static gpuc_expr read_beside(gpuc_ctx *ctx, const deform *d, gpuc_tensor *from, const gpuc_expr *at)
+{
+    gpuc_expr index[MAX_RANK + 2];
+    memcpy(index, at, sizeof *at * (size_t)(d->rank + 2));
+    gpuc_topi_to_layout(d->at, d->rank + 2, index);
+    return gpuc_topi_widen(ctx, gpuc_te_read(ctx, from, d->rank + 2, index));
+}
+
 /* Of all images, elements of the kernel of all offset groups, and results: which elements these see. */
 static gpuc_taps_table *tabulate(const gpuc_op_call *call, const deform *d, gpuc_tensor *offsets)
 {
@@ -167,14 +180,14 @@ static gpuc_taps_table *tabulate(const gpuc_op_call *call, const deform *d, gpuc
     gpuc_taps taps[MAX_RANK];
     for (int i = 0; i < d->rank; i++) {
         at[1] = gpuc_add(ctx, gpuc_mul(ctx, v[1], gpuc_int(ctx, d->rank)), gpuc_int(ctx, i));
-        gpuc_expr offset = gpuc_topi_widen(ctx, gpuc_te_read(ctx, offsets, d->rank + 2, at));
+        gpuc_expr offset = read_beside(ctx, d, offsets, at);
         gpuc_expr start = gpuc_mul(ctx, at[2 + i], gpuc_int(ctx, d->strides[i]));
         start = gpuc_sub(ctx, start, gpuc_int(ctx, d->padding[i]));
         start = gpuc_add(ctx, start, gpuc_mul(ctx, kernel[i], gpuc_int(ctx, d->dilation[i])));
         gpuc_expr position = gpuc_add(ctx, gpuc_cast(ctx, gpuc_expr_dtype(offset), start), offset);
-        taps[i] = neighbours(call, position, gpuc_topi_static_dim(call, 0, 2 + i));
+        taps[i] = neighbours(call, position, gpuc_topi_static_dim(call, 0, d->at.space + i));
     }
-    return gpuc_topi_taps_tabulate(ctx, 3, axes, d->rank, taps, call->in[0].dims + 2,
+    return gpuc_topi_taps_tabulate(ctx, 3, axes, d->rank, taps, call->in[0].dims + d->at.space,
                                    gpuc_topi_accumulator(call->in[0].dtype));
 }
 
@@ -192,10 +205,9 @@ static gpuc_tensor *sampled(const gpuc_op_call *call, const deform *d, gpuc_tens
               group = gpuc_floordiv_(ctx, channel, gpuc_int(ctx, d->channels / d->offset_groups));
     gpuc_expr k = gpuc_add(ctx, gpuc_mul(ctx, group, volume), gpuc_floormod_(ctx, v[1], volume));
     gpuc_expr place[] = {v[0], k, v[2]}, at[MAX_RANK + 2] = {v[0], k};
-    gpuc_expr value = gpuc_topi_taps_sum(ctx, table, ins[0], v[0], channel, place);
+    gpuc_expr value = gpuc_topi_taps_sum(ctx, table, ins[0], d->at, v[0], channel, place);
     cut(ctx, v[2], d->rank, d->out, at + 2);
-    if (call->num_in > 3)
-        value = gpuc_mul(ctx, value, gpuc_topi_widen(ctx, gpuc_te_read(ctx, ins[3], d->rank + 2, at)));
+    if (call->num_in > 3) value = gpuc_mul(ctx, value, read_beside(ctx, d, ins[3], at));
     return gpuc_topi_compute(ctx, "sampled", "pad", 3, axes, value);
 }
 
@@ -224,6 +236,7 @@ static void deform_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gp
     gpuc_tensor *product = gpuc_topi_compute(ctx, "product", "matmul", 4, axes, sum);
 
     axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_topi_from_layout(d.at, d.rank + 2, vars);
     gpuc_expr place = vars[2], of = gpuc_int(ctx, outs_per_group);
     for (int i = 1; i < d.rank; i++)
         place = gpuc_add(ctx, gpuc_mul(ctx, place, gpuc_int(ctx, d.out[i])), vars[2 + i]);
@@ -249,8 +262,8 @@ static void take_weight(gpuc_op_written *w, const gpuc_attr_spec *spec, const gp
 }
 
 ATTRS(deform_specs, SPACE_INTS("strides", 1), DEFORM_PADDING, SPACE_INTS("dilation", 1),
-      WINDOW_INT("groups", 1), WINDOW_INT("deformable_groups", 1), NCHW_ONLY("data_layout"),
-      ONLY("kernel_layout", STRING, "OIHW"), OUT_LAYOUT,
+      WINDOW_INT("groups", 1), WINDOW_INT("deformable_groups", 1), GPUC_TOPI_DATA_LAYOUT, DATA_LAYOUTS,
+      WEIGHT_ORDER("OIHW"), OUT_LAYOUT,
       SPELLED("kernel_size", INTS, take_weight, NULL, "must be that of the weight"),
       SPELLED("channels", INT, take_weight, NULL, "must be those of the weight"),
       SPELLED("out_dtype", DTYPE, gpuc_op_take_out_type, NULL, "the result is cast to it"))

@@ -210,7 +210,8 @@ static void grid_sample_compute(const gpuc_op_call *call, gpuc_tensor *const *in
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     place[0] = vars[0];
     for (int i = 2; i < ndim; i++) place[i - 1] = vars[i];
-    gpuc_expr value = gpuc_topi_taps_sum(ctx, table, ins[0], vars[0], vars[1], place);
+    gpuc_expr value =
+        gpuc_topi_taps_sum(ctx, table, ins[0], gpuc_topi_layout_of(call, ndim), vars[0], vars[1], place);
     outs[0] =
         gpuc_topi_compute(ctx, "sample", "injective", ndim, axes, gpuc_cast(ctx, call->out[0].dtype, value));
 }

@@ -18,8 +18,9 @@ struct gpuc_taps_table {
 void gpuc_topi_taps_check(const gpuc_op_call *call)
 {
     gpuc_expr n = gpuc_int(call->ctx, 1);
-    for (int i = 2; i < call->in[0].ndim && n; i++)
-        n = call->in[0].dims[i] ? gpuc_mul(call->ctx, n, call->in[0].dims[i]) : NULL;
+    const gpuc_expr *sizes = call->in[0].dims + gpuc_topi_layout_of(call, call->in[0].ndim).space;
+    for (int i = 0; i < call->in[0].ndim - 2 && n; i++)
+        n = sizes[i] ? gpuc_mul(call->ctx, n, sizes[i]) : NULL;
     if (n) gpuc_topi_par_countable(call, n);
 }
 
@@ -95,6 +96,7 @@ typedef struct sum {
     gpuc_ctx *ctx;
     const gpuc_taps_table *t;
     gpuc_tensor *data;
+    gpuc_topi_layout at; /* of the data */
     gpuc_expr image, channel, bits;
     const gpuc_expr *place;
 } sum;
@@ -115,6 +117,7 @@ static gpuc_expr element(const sum *s, int combination, int32_t bits)
         index[2 + i] = i ? gpuc_floormod_(ctx, number, s->t->sizes[i]) : number;
         if (i) number = gpuc_floordiv_(ctx, number, s->t->sizes[i]);
     }
+    gpuc_topi_to_layout(s->at, rank + 2, index);
     gpuc_expr value = gpuc_cast(ctx, s->t->type, gpuc_te_read(ctx, s->data, rank + 2, index));
     if (!s->bits) return value;
     gpuc_expr all = int32(ctx, bits), inside = gpuc_eq(ctx, gpuc_call2(ctx, "bitand", s->bits, all), all);
@@ -139,10 +142,11 @@ static gpuc_expr sum_from(const sum *s, int i, int combination, int32_t bits)
     return all;
 }
 
-gpuc_expr gpuc_topi_taps_sum(gpuc_ctx *ctx, const gpuc_taps_table *table, gpuc_tensor *data, gpuc_expr image,
-                             gpuc_expr channel, const gpuc_expr *place)
+gpuc_expr gpuc_topi_taps_sum(gpuc_ctx *ctx, const gpuc_taps_table *table, gpuc_tensor *data,
+                             gpuc_topi_layout at, gpuc_expr image, gpuc_expr channel, const gpuc_expr *place)
 {
-    sum s = {.ctx = ctx, .t = table, .data = data, .image = image, .channel = channel, .place = place};
+    sum s = {
+        .ctx = ctx, .t = table, .data = data, .at = at, .image = image, .channel = channel, .place = place};
     if (table->inside) s.bits = from_table(&s, table->inside);
     return sum_from(&s, 0, 0, 0);
 }

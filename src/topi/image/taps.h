@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data [N, C, space] read between its elements, at places that are data themselves: weighted sums of a few
+/* Data [N, C, space] or [N, space, C] read between its elements, at places that are data themselves: weighted sums of a few
  * elements along each axis of the space. Where these are and what they weigh depends on the place, but on no
  * channel. So operations of their own compute that, whose results CPUs keep in memory for all channels; GPUs
  * inline them. */
@@ -28,7 +28,8 @@ typedef struct gpuc_taps_table gpuc_taps_table;
  * the sizes of the data's space. */
 gpuc_taps_table *gpuc_topi_taps_tabulate(gpuc_ctx *ctx, int num_axes, gpuc_iter *const *axes, int rank,
                                          const gpuc_taps *taps, const gpuc_expr *sizes, gpuc_dtype t);
-/* The weighted sum, of the type of the weights, of an image and a channel of the data at a place (an index of the axes). */
-gpuc_expr gpuc_topi_taps_sum(gpuc_ctx *ctx, const gpuc_taps_table *table, gpuc_tensor *data, gpuc_expr image,
-                             gpuc_expr channel, const gpuc_expr *place);
+/* The weighted sum, of the type of the weights, of an image and a channel of the data, which has this layout, at a place
+ * (an index of the axes). */
+gpuc_expr gpuc_topi_taps_sum(gpuc_ctx *ctx, const gpuc_taps_table *table, gpuc_tensor *data,
+                             gpuc_topi_layout at, gpuc_expr image, gpuc_expr channel, const gpuc_expr *place);
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Convolutions of any spatial rank: data [N, C, spatial], weight [O, C/groups, kernel]; transposed ones with
- * weight [C, O/groups, kernel] are convolutions of the dilated, padded input with the flipped kernel. */
+ * weight [C, O/groups, kernel] are convolutions of the dilated, padded input with the flipped kernel. Data may have
+ * channels last. */
 #include <string.h>
 
+#include "base/names.h"
 #include "topi/accumulate.h"
 #include "topi/families.h"
 #include "topi/nn/products.h"
@@ -162,7 +164,7 @@ static gpuc_tensor *convolve(const gpuc_op_call *call, gpuc_tensor *const *ins, 
     if (a->groups > 1) group = gpuc_floordiv_(ctx, o, gpuc_int(ctx, c->out_per_group));
     x[0] = vars[0];
     x[a->at.channel] = gpuc_add(ctx, gpuc_mul(ctx, group, gpuc_int(ctx, c->in_per_group)), ic);
-    w[in->out] = c->transposed ? x[1] : o;
+    w[in->out] = c->transposed ? x[a->at.channel] : o;
     w[in->in] = !c->transposed  ? ic
                 : a->groups > 1 ? gpuc_floormod_(ctx, o, gpuc_int(ctx, c->out_per_group))
                                 : o;
@@ -222,20 +224,20 @@ static void infer_conv_transpose(gpuc_op_call *call)
     conv_attrs a = get_attrs(call);
     const int64_t *extra = gpuc_topi_ints(call, "output_padding", a.rank);
     gpuc_expr dims[MAX_RANK + 2];
-    int64_t channels = gpuc_topi_static_dim(call, 0, 1);
+    int64_t channels = gpuc_topi_static_dim(call, 0, a.at.channel);
     if (gpuc_topi_static_dim(call, 1, 0) != channels || channels % a.groups)
         gpuc_topi_fail(call, "%lld input channels do not fit a weight of [%lld, ...] and groups=%lld",
                        (long long)channels, (long long)gpuc_topi_static_dim(call, 1, 0), (long long)a.groups);
     dims[0] = call->in[0].dims[0];
-    dims[1] = gpuc_int(ctx, gpuc_topi_static_dim(call, 1, 1) * a.groups);
+    dims[a.at.channel] = gpuc_int(ctx, gpuc_topi_static_dim(call, 1, 1) * a.groups);
     for (int i = 0; i < a.rank; i++) {
         int64_t k = (gpuc_topi_static_dim(call, 1, 2 + i) - 1) * a.dilation[i] + 1;
-        gpuc_expr gaps = gpuc_mul(ctx, gpuc_sub(ctx, call->in[0].dims[2 + i], gpuc_int(ctx, 1)),
+        gpuc_expr gaps = gpuc_mul(ctx, gpuc_sub(ctx, call->in[0].dims[a.at.space + i], gpuc_int(ctx, 1)),
                                   gpuc_int(ctx, a.strides[i]));
         gpuc_expr less = gpuc_add(ctx, a.padding[i], a.padding[a.rank + i]);
-        dims[2 + i] = gpuc_add(ctx, gaps, gpuc_sub(ctx, gpuc_int(ctx, k + extra[i]), less));
-        gpuc_topi_require(call, gpuc_ge(ctx, dims[2 + i], gpuc_int(ctx, 0)),
-                          "padding is larger than the output");
+        gpuc_expr extent = gpuc_add(ctx, gaps, gpuc_sub(ctx, gpuc_int(ctx, k + extra[i]), less));
+        dims[a.at.space + i] = extent;
+        gpuc_topi_require(call, gpuc_ge(ctx, extent, gpuc_int(ctx, 0)), "padding is larger than the output");
     }
     gpuc_topi_set_out(call, 0, gpuc_topi_product_type(call), a.rank + 2, dims);
 }
@@ -260,6 +262,18 @@ static bool plain_weight(const gpuc_op_written *w)
 {
     const char *layout = gpuc_attrs_get_string(w->attrs, "kernel_layout", "OIHW");
     return !strcmp(layout, "OIHW");
+}
+
+/* What the row computes with, or another order of the dimensions. */
+static void take_kernel_layout(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    static const char *const computed[] = {"OIHW", "IHWO", "OHWIo", "OHWIoi"};
+    for (size_t i = 0; i < sizeof computed / sizeof computed[0]; i++) {
+        if (strcmp(computed[i], gpuc_names_now(spec->name, value->s))) continue;
+        gpuc_op_set_attr(w, "kernel_layout", value);
+        return;
+    }
+    gpuc_op_take_order(w, &(gpuc_attr_spec){.name = spec->name, .to = "1=OIHW"}, value);
 }
 
 /* Layouts that passes choose have room for more channels than there are. */
@@ -293,31 +307,32 @@ static void take_kernel_size(gpuc_op_written *w, const gpuc_attr_spec *spec, con
 #define KERNEL_SIZE SPELLED("kernel_size", INTS, take_kernel_size, NULL, "must be that of the weight")
 #define CHANNELS(fn) SPELLED("channels", INT, fn, NULL, "must be those of the weight")
 
-const gpuc_attr_spec gpuc_topi_conv_attrs[] = {SPACE_INTS("strides", 1),
-                                               SIDE_SIZES("padding"),
-                                               SPACE_INTS("dilation", 1),
-                                               WINDOW_INT("groups", 1),
-                                               GPUC_TOPI_OUT_DTYPE,
-                                               GPUC_TOPI_DATA_LAYOUT,
-                                               STRING("kernel_layout", "OIHW"),
-                                               INT("channels", 0),
-                                               DATA_LAYOUTS,
-                                               OUT_LAYOUT,
-                                               VALUES("kernel_layout", "kernel_layout|OIW=OIHW,OIDHW=OIHW"),
-                                               KERNEL_SIZE,
-                                               CHANNELS(take_channels),
-                                               USE_BIAS_ALWAYS,
-                                               {0}};
+const gpuc_attr_spec gpuc_topi_conv_attrs[] = {
+    SPACE_INTS("strides", 1),
+    SIDE_SIZES("padding"),
+    SPACE_INTS("dilation", 1),
+    WINDOW_INT("groups", 1),
+    GPUC_TOPI_OUT_DTYPE,
+    GPUC_TOPI_DATA_LAYOUT,
+    STRING("kernel_layout", "OIHW"),
+    INT("channels", 0),
+    DATA_LAYOUTS,
+    OUT_LAYOUT,
+    SPELLED("kernel_layout", STRING, take_kernel_layout, NULL, "OIHW, or these letters in another order"),
+    KERNEL_SIZE,
+    CHANNELS(take_channels),
+    USE_BIAS_ALWAYS,
+    {0}};
 const gpuc_attr_spec gpuc_topi_conv_transpose_attrs[] = {SPACE_INTS("strides", 1),
                                                          SIDE_SIZES("padding"),
                                                          SPACE_INTS("dilation", 1),
                                                          SPACE_INTS("output_padding", 0),
                                                          WINDOW_INT("groups", 1),
                                                          GPUC_TOPI_OUT_DTYPE,
-                                                         NCHW_ONLY("data_layout"),
-                                                         NCHW_ONLY("layout"),
+                                                         GPUC_TOPI_DATA_LAYOUT,
+                                                         DATA_LAYOUTS,
                                                          OUT_LAYOUT,
-                                                         ONLY("kernel_layout", STRING, "IOHW,IOW,IODHW"),
+                                                         WEIGHT_ORDER("IOHW"),
                                                          KERNEL_SIZE,
                                                          CHANNELS(take_transposed_channels),
                                                          USE_BIAS_ALWAYS,

@@ -102,8 +102,13 @@ static gpuc_tensor *reduce(const gpuc_op_call *call, gpuc_tensor *in, const char
     return gpuc_topi_compute(ctx, "T_red", "reduce", call->out[0].ndim, r.axes, value);
 }
 
+/* A sum of bools is whether any is true. */
 static void sum_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
+    if (gpuc_is_bool(call->in[0].dtype)) {
+        outs[0] = reduce(call, ins[0], "any", GPUC_BOOL);
+        return;
+    }
     gpuc_dtype t = gpuc_topi_accumulator(call->in[0].dtype);
     outs[0] = gpuc_topi_rounded(call, reduce(call, ins[0], call->op->name, t));
 }
@@ -146,7 +151,7 @@ ATTRS(reduce_attrs, INTS("axis"), INT("keepdims", 0), EXCLUDE,
     }
 
 const gpuc_op gpuc_topi_ops_reduce[] = {
-    ROW("sum", infer_followed, GPUC_T_NUMBERS, sum_compute,
+    ROW("sum", infer_followed, GPUC_T_ANY, sum_compute,
         "ReduceSum,ReduceL1,ReduceL2,ReduceSumSquare,ReduceLogSum,ReduceLogSumExp"),
     ROW("mean", infer_same, GPUC_T_NUMBERS, mean_compute, "ReduceMean,GlobalAveragePool"),
     ROW("max", infer_same, GPUC_T_ANY, limit_compute, "ReduceMax,GlobalMaxPool"),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pooling of regions of interest: data [N, C, H, W], rois [R, 4] (x1, y1, x2, y2), the image of each [R]. */
+/* Pooling of regions of interest: data [N, C, H, W] or [N, H, W, C], rois [R, 4] (x1, y1, x2, y2), the image of each
+ * [R]. */
 #include <math.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "target/target.h"
 
 typedef struct roi_attrs {
+    gpuc_topi_layout at;   /* of the data and the result */
     int64_t height, width; /* of the data */
     int64_t rows, columns; /* of the result */
     double scale;
@@ -27,8 +29,10 @@ static roi_attrs attrs_of(const gpuc_op_call *call)
     if (gpuc_expr_is_int(rois->dims[0], &a) && gpuc_expr_is_int(image->dims[0], &b) && a != b)
         gpuc_topi_fail(call, "%lld rois, %lld images of them", (long long)a, (long long)b);
     const int64_t *size = gpuc_topi_ints(call, "pooled_size", 2);
-    roi_attrs r = {.height = gpuc_topi_static_dim(call, 0, 2),
-                   .width = gpuc_topi_static_dim(call, 0, 3),
+    gpuc_topi_layout layout = gpuc_topi_layout_of(call, data->ndim);
+    roi_attrs r = {.at = layout,
+                   .height = gpuc_topi_static_dim(call, 0, layout.space),
+                   .width = gpuc_topi_static_dim(call, 0, layout.space + 1),
                    .rows = size[0],
                    .columns = size[1],
                    .scale = gpuc_attrs_get_float(call->attrs, "spatial_scale", 1)};
@@ -41,8 +45,9 @@ static roi_attrs attrs_of(const gpuc_op_call *call)
 
 static void infer_pooled(gpuc_op_call *call, const roi_attrs *r)
 {
-    gpuc_expr dims[] = {call->in[1].dims[0], call->in[0].dims[1], gpuc_int(call->ctx, r->rows),
+    gpuc_expr dims[] = {call->in[1].dims[0], call->in[0].dims[r->at.channel], gpuc_int(call->ctx, r->rows),
                         gpuc_int(call->ctx, r->columns)};
+    gpuc_topi_to_layout(r->at, 4, dims);
     gpuc_topi_set_out(call, 0, call->in[0].dtype, 4, dims);
 }
 
@@ -202,10 +207,16 @@ static bool is_read_often(const gpuc_op_call *call, const roi_attrs *r, int64_t 
     return !gpuc_i64_mul(r->height * r->width, images, &pixels) || reads >= pixels;
 }
 
+static bool has_channels_last(const gpuc_op_call *call)
+{
+    return gpuc_topi_layout_of(call, 4).space == 1;
+}
+
 static gpuc_tensor *channels_last(const gpuc_op_call *call, gpuc_tensor *data)
 {
     gpuc_ctx *ctx = call->ctx;
     const gpuc_expr *d = call->in[0].dims;
+    if (has_channels_last(call)) return data;
     gpuc_tensor_type type = {.ndim = 4, .dims = (gpuc_expr[]){d[0], d[2], d[3], d[1]}};
     gpuc_expr v[4];
     gpuc_iter **axes = gpuc_topi_axes(ctx, &type, v);
@@ -220,6 +231,15 @@ static void ordered(bool last, const gpuc_expr *from, gpuc_expr *to)
     for (int i = 0; i < 4; i++) to[i] = from[last ? moved[i] : i];
 }
 
+/* The extents of what is summed, in that order. */
+static void ordered_dims(const gpuc_op_call *call, bool last, gpuc_expr *to)
+{
+    gpuc_expr dims[4];
+    memcpy(dims, call->out[0].dims, sizeof dims);
+    gpuc_topi_from_layout(gpuc_topi_layout_of(call, 4), 4, dims);
+    ordered(last, dims, to);
+}
+
 /* Sums or maxima of the samples of each bin. */
 static gpuc_tensor *pool_samples(const gpuc_op_call *call, gpuc_tensor *const *ins, const table *y,
                                  const table *x, bool last)
@@ -228,7 +248,7 @@ static gpuc_tensor *pool_samples(const gpuc_op_call *call, gpuc_tensor *const *i
     bool maximum = takes_max(call);
     gpuc_tensor_type type = {.ndim = 4, .dims = gpuc_new_array(ctx, gpuc_expr, 4)};
     gpuc_expr v[4], value = NULL;
-    ordered(last, call->out[0].dims, (gpuc_expr *)type.dims);
+    ordered_dims(call, last, (gpuc_expr *)type.dims);
     gpuc_iter **axes = gpuc_topi_axes(ctx, &type, v);
     gpuc_iter *over[] = {gpuc_te_reduce_axis(ctx, gpuc_int(ctx, y->max), "ky"),
                          gpuc_te_reduce_axis(ctx, gpuc_int(ctx, x->max), "kx")};
@@ -399,7 +419,7 @@ static gpuc_tensor *pool_adaptive(const gpuc_op_call *call, gpuc_tensor *const *
     gpuc_ctx *ctx = call->ctx;
     gpuc_tensor *from[] = {channels_last(call, ins[0]), ins[1], ins[2]};
     gpuc_expr dims[4];
-    ordered(true, call->out[0].dims, dims);
+    ordered_dims(call, true, dims);
     gpuc_tensor_type type = gpuc_topi_par_type(ctx, gpuc_topi_accumulator(call->in[0].dtype), 4, dims);
     gpuc_te_op *op = gpuc_topi_par_extern(call, "samples", 3, from, 1, &type);
     gpuc_topi_par_set_body(ctx, op, adaptive_body, gpuc_topi_par_keep_call(call));
@@ -426,7 +446,7 @@ static void align_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     roi_attrs r = attrs_of(call);
     bool maximum = takes_max(call);
     int64_t ratio = gpuc_attrs_get_int(call->attrs, "sampling_ratio", 0);
-    bool last = ratio <= 0 || is_read_often(call, &r, ratio * ratio);
+    bool last = ratio <= 0 || has_channels_last(call) || is_read_often(call, &r, ratio * ratio);
     gpuc_tensor *pooled = NULL;
     if (ratio > 0) {
         table y = tabulate(call, ins[1], 1, r.rows, r.height),
@@ -437,6 +457,7 @@ static void align_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
     }
     gpuc_expr v[4], at[4];
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], v);
+    gpuc_topi_from_layout(r.at, 4, v);
     ordered(last, v, at);
     gpuc_expr result = gpuc_te_read(ctx, pooled, 4, at);
     if (maximum) { /* no sample on the data counts as 0 */
@@ -493,6 +514,7 @@ static void pool_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
     roi_attrs r = attrs_of(call);
     gpuc_expr vars[4], c[4];
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
+    gpuc_topi_from_layout(r.at, 4, vars);
     gpuc_iter *over[] = {gpuc_te_reduce_axis(ctx, gpuc_int(ctx, r.height), "ky"),
                          gpuc_te_reduce_axis(ctx, gpuc_int(ctx, r.width), "kx")};
     for (int i = 0; i < 4; i++) c[i] = corner(call, ins[1], vars[0], i);
@@ -502,6 +524,7 @@ static void pool_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
                       gpuc_add(ctx, x.from, gpuc_iter_var(over[1]))};
     gpuc_expr inside = gpuc_and(ctx, gpuc_lt(ctx, at[2], y.to), gpuc_lt(ctx, at[3], x.to));
     gpuc_expr nothing = gpuc_tir_min_value(ctx, call->in[0].dtype);
+    gpuc_topi_to_layout(r.at, 4, at);
     gpuc_expr value = gpuc_if_then_else(ctx, inside, gpuc_te_read(ctx, ins[0], 4, at), nothing);
     gpuc_tensor *max =
         gpuc_topi_compute(ctx, "most", "pool", 4, axes, gpuc_te_reduce(ctx, "max", value, 2, over));
@@ -538,19 +561,20 @@ static void take_sample_ratio(gpuc_op_written *w, const gpuc_attr_spec *spec, co
 
 #define ONE_BOX_INPUT                                                                                        \
     {                                                                                                        \
-        .name = "layout", .kind = GPUC_ATTR_STRING, .take = take_layout, .always = true, .about = "NCHW"     \
+        .name = "layout", .kind = GPUC_ATTR_STRING, .take = take_layout, .always = true,                     \
+        .about = "as data_layout"                                                                            \
     }
 static void take_layout(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
-    const gpuc_attr_spec only = {.name = spec->name, .to = "NCHW"};
-    if (value) gpuc_op_take_only(w, &only, value);
+    const gpuc_attr_spec either = {.name = spec->name, .to = "data_layout|" LAYOUTS};
+    if (value) gpuc_op_take_value(w, &either, value);
     take_boxes(w, spec, value);
 }
 
 ATTRS(align_specs, WINDOW_INTS("pooled_size"), FLOAT("spatial_scale", 1), WINDOW_INT("sampling_ratio", 0),
-      INT("aligned", 1), STRING("mode", "avg"), ONE_BOX_INPUT,
+      INT("aligned", 1), STRING("mode", "avg"), GPUC_TOPI_DATA_LAYOUT, ONE_BOX_INPUT,
       SPELLED("sample_ratio", INT, take_sample_ratio, "sampling_ratio", "-1 is 0"))
-ATTRS(pool_specs, WINDOW_INTS("pooled_size"), FLOAT("spatial_scale", 1), ONE_BOX_INPUT)
+ATTRS(pool_specs, WINDOW_INTS("pooled_size"), FLOAT("spatial_scale", 1), GPUC_TOPI_DATA_LAYOUT, ONE_BOX_INPUT)
 
 const gpuc_op gpuc_topi_ops_roi[] = {
     ANCHOR_BY(gpuc_topi_par_schedule, "vision.roi_align", 3, 3, align_specs, infer_align, align_compute,

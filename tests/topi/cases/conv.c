@@ -108,5 +108,23 @@ const op_case op_cases_conv[] = {
      "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1] data_layout=\"NHWC\" kernel_layout=\"OHWIoi\" "
      "out_dtype=int32",
      "uint8[1, 5, 9, 4] uint8[1, 1, 2, 1, 16, 4]"},
+    /* transposed ones with channels last */
+    {"nn.conv1d_transpose", "data_layout=\"NHWC\" strides=[2] padding=[1, 0] dilation=[1] output_padding=[1]",
+     "T[1, 5, a] T[a, 2, 3]"},
+    {"nn.conv2d_transpose",
+     "data_layout=\"NHWC\" strides=[2, 2] padding=[1, 1, 1, 1] dilation=[1, 1] output_padding=[1, 1]",
+     "float32[1, 18, 18, 3] float32[3, 10, 3, 3]"},
+    {"nn.conv2d_transpose",
+     "data_layout=\"NHWC\" strides=[1, 3] padding=[0, 1, 2, 0] dilation=[2, 1] output_padding=[0, 2] "
+     "groups=2",
+     "float32[2, 4, 3, 4] float32[4, 3, 3, 2]"},
+    {"nn.conv2d_transpose",
+     "data_layout=\"NHWC\" strides=[2, 1] padding=[0, 0, 0, 0] dilation=[1, 1] output_padding=[0, 0] "
+     "groups=8 out_dtype=int32",
+     "int8[1, 3, 5, 8] int8[8, 1, 2, 3]"},
+    {"nn.conv3d_transpose",
+     "data_layout=\"NHWC\" strides=[2, 1, 2] padding=[0, 1, 0, 1, 0, 0] dilation=[1, 1, 1] "
+     "output_padding=[0, 0, 1]",
+     "float16[1, 2, 3, 3, 2] float16[2, 2, 2, 2, 3]"},
     {NULL},
 };

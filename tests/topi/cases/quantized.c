@@ -62,6 +62,8 @@ const op_case op_cases_quantized[] = {
      "T[1, 3, 4, 3] T[3, 2, 3, 2] int32[] int32[2] float32[] float32[2]", 1, 9},
     {"qnn.conv2d_transpose", "groups=2 output_padding=[0, 0] " PLAIN,
      "T[1, 4, 2, 3] int8[4, 3, 2, 2] T[] int8[] float32[] float32[6]", 1, 9},
+    {"qnn.conv2d_transpose", "output_padding=[0, 0] data_layout=\"NHWC\" " PLAIN,
+     "T[2, 2, 4, 4] uint8[4, 3, 2, 2] int32[] int32[]" SCALES, 1, 9},
     {"qnn.dense", NULL, "T[3, a] T[4, a] int32[] int32[]" SCALES, 1, 9},
     {"qnn.dense", "out_dtype=int64", "T[3, 5] int8[4, 5] T[] int8[4] float32[] float32[4]", 1, 9},
     {"qnn.dense", NULL, "T[3, 5] int16[4, 5] int32[] int32[]" SCALES, 33000, 40000, .types = BYTES},

@@ -10,6 +10,7 @@ const op_case op_cases_reduce[] = {
     {"sum", "axis=[0, 2]", "T[1, a, 1]"},
     {"sum", "axis=[1]", "T[2, 300]"},
     {"sum", "axis=[1]", "T[2, 0, 3]"},
+    {"sum", "axis=[0, 2]", "bool[5, 3, 2]"},
     {"mean", "axis=[1]", "T[a, 5, b]"},
     {"mean", "axis=[0, -1] keepdims=1", "T[3, a, 2]"},
     {"mean", NULL, "T[a, b]"},

@@ -122,7 +122,7 @@ static void any_conv(ref_call *c)
 }
 
 /* Every input element spreads over the output. */
-static void conv_transpose(ref_call *c)
+static void spread(ref_call *c)
 {
     window w = read_window(c);
     const ref_tensor *x = &c->in[0], *f = &c->in[1];
@@ -154,6 +154,11 @@ static void conv_transpose(ref_call *c)
                                 x->v[(n * channels + ch) * volume(w.in) + p] *
                                 f->v[(ch * per_group + j) * volume(w.kernel) + q];
                     }
+}
+
+static void conv_transpose(ref_call *c)
+{
+    ref_with_layout(c, spread);
 }
 
 const ref_row ref_rows_conv[] = {

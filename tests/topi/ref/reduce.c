@@ -4,13 +4,13 @@
 
 #include "ref.h"
 
-static double combine(const char *op, double a, double b)
+static double combine(const char *op, gpuc_dtype t, double a, double b)
 {
     if (!strcmp(op, "prod")) return a * b;
     if (!strcmp(op, "max")) return isnan(a) || isnan(b) ? NAN : a > b ? a : b;
     if (!strcmp(op, "min")) return isnan(a) || isnan(b) ? NAN : a < b ? a : b;
     if (!strcmp(op, "all")) return a && b;
-    if (!strcmp(op, "any")) return a || b;
+    if (!strcmp(op, "any") || t.code == GPUC_DTYPE_BOOL) return a || b;
     return a + b; /* sum, mean */
 }
 
@@ -54,7 +54,7 @@ static void reduce(ref_call *c)
         for (int i = 0; i < x->ndim; i++)
             if (!reduced[i] || keep) to[at++] = reduced[i] ? 0 : index[i];
         double *sum = &y->v[ref_at(y, to)];
-        *sum = combine(c->op, *sum, x->v[p]);
+        *sum = combine(c->op, x->dtype, *sum, x->v[p]);
     }
     for (int64_t p = 0; p < y->count && !strcmp(c->op, "mean"); p++)
         y->v[p] = ref_is_float(x->dtype) ? y->v[p] / (double)number : trunc(y->v[p] / (double)number);

@@ -26,7 +26,7 @@ static bool sample(const ref_tensor *x, int64_t n, int64_t ch, double py, double
     return true;
 }
 
-static void align(ref_call *c)
+static void align_first(ref_call *c)
 {
     const ref_tensor *x = &c->in[0];
     int64_t size[2], index[REF_DIMS], ratio = ref_int(c, "sampling_ratio", 0);
@@ -61,7 +61,7 @@ static void align(ref_call *c)
     }
 }
 
-static void pool(ref_call *c)
+static void pool_first(ref_call *c)
 {
     const ref_tensor *x = &c->in[0];
     int64_t size[2], index[REF_DIMS];
@@ -90,6 +90,16 @@ static void pool(ref_call *c)
             }
         y->v[p] = max;
     }
+}
+
+static void align(ref_call *c)
+{
+    ref_with_layout(c, align_first);
+}
+
+static void pool(ref_call *c)
+{
+    ref_with_layout(c, pool_first);
 }
 
 const ref_row ref_rows_roi[] = {{"vision.roi_align", align}, {"vision.roi_pool", pool}, {NULL, NULL}};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "ref.h"
 
@@ -44,7 +46,7 @@ static double between(const ref_tensor *x, int64_t n, int64_t ch, int rank, cons
     return sum;
 }
 
-static void deformable_conv(ref_call *c)
+static void deformed(ref_call *c)
 {
     const ref_tensor *x = &c->in[0], *w = &c->in[1], *offset = &c->in[2];
     int rank = x->ndim - 2;
@@ -83,6 +85,24 @@ static void deformable_conv(ref_call *c)
             y->v[p] +=
                 w->v[index[1] * w->dims[1] * volume + q] * mask * between(x, index[0], ch, rank, position);
         }
+    }
+}
+
+/* Data, offsets and mask have the layout. */
+static void deformable_conv(ref_call *c)
+{
+    ref_tensor given[4];
+    int64_t first[REF_DIMS] = {0}, n = c->in[0].ndim;
+    bool last = !strcmp(ref_string(c, "data_layout", "NCHW"), "NHWC");
+    for (int64_t i = 1; i < n; i++) first[i] = i == 1 ? n - 1 : i - 1;
+    for (int i = 2; i < c->num_in && last; i++) {
+        given[i] = c->in[i];
+        c->in[i] = ref_transpose(&given[i], first);
+    }
+    ref_with_layout(c, deformed);
+    for (int i = 2; i < c->num_in && last; i++) {
+        free(c->in[i].v);
+        c->in[i] = given[i];
     }
 }
 
