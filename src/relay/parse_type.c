@@ -9,7 +9,7 @@
 
 /* ---- Extents ---- */
 
-/* Names of the expression are symbols: each name stands for one symbol in the whole text. */
+/* Names of the expression are symbols: each name stands for one symbol in the global function. */
 static void define_symbols(gpuc_relay_parser *p, gpuc_tir_parser *e)
 {
     gpuc_tir_lexer lexer;

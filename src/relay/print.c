@@ -14,8 +14,41 @@ static void indent(printer *p)
     gpuc_buf_printf(p->out, "%*s", p->indent * 2, "");
 }
 
+/* ---- Types ---- */
+
+static bool name_symbol(gpuc_expr e, void *arg)
+{
+    printer *p = arg;
+    if (e->kind != GPUC_EXPR_VAR || gpuc_relay_is_any_dim(e) || gpuc_map_has(&p->size_seen, e)) return true;
+    const char *own = gpuc_as_var(e)->name, *name = own;
+    for (int n = 1; gpuc_strmap_has(&p->size_names, name); n++)
+        name = gpuc_ctx_printf(p->ctx, "%s_%d", own, n);
+    gpuc_strmap_set(&p->size_names, name, p);
+    gpuc_map_set(&p->size_seen, e, p);
+    if (name == own) return true;
+    gpuc_ptrs_push(p->ctx, &p->other_sizes, (void *)e);
+    gpuc_ptrs_push(p->ctx, &p->other_names, (void *)gpuc_var(p->ctx, name, e->dtype));
+    return true;
+}
+
+gpuc_expr gpuc_relay_print_size(printer *p, gpuc_expr size)
+{
+    if (!size || !(size->flags & GPUC_TIR_HAS_VAR)) return size;
+    gpuc_tir_visit(p->ctx, size, name_symbol, p);
+    if (!p->other_sizes.count) return size;
+    return gpuc_tir_substitute(p->ctx, size, (int)p->other_sizes.count, (const gpuc_expr *)p->other_sizes.at,
+                               (const gpuc_expr *)p->other_names.at);
+}
+
+static gpuc_expr shown_size(gpuc_ctx *ctx, gpuc_expr size, void *arg)
+{
+    (void)ctx;
+    return gpuc_relay_print_size(arg, size);
+}
+
 static void print_type(printer *p, const gpuc_rtype *t)
 {
+    t = gpuc_relay_rtype_map_sizes(p->ctx, t, shown_size, p);
     if (t && t->varies)
         t = gpuc_relay_rtype_substitute(p->ctx, t, (int)p->type_params.count,
                                         (const gpuc_rtype *const *)p->type_params.at,
@@ -354,12 +387,21 @@ static void print_adt(printer *p, const gpuc_adt *adt)
     if (!adt->is_extern) gpuc_buf_str(p->out, "}\n");
 }
 
+/* Names of variables and sizes are those of one global function. */
+static void start_names(printer *p)
+{
+    gpuc_strmap_init(&p->used, p->ctx);
+    gpuc_strmap_init(&p->size_names, p->ctx);
+    gpuc_map_init(&p->size_seen, p->ctx);
+    p->other_sizes.count = p->other_names.count = 0;
+}
+
 static void start(printer *p, gpuc_ctx *ctx, gpuc_buf *out, int flags, gpuc_ptrs *constants)
 {
     *p = (printer){.ctx = ctx, .out = out, .flags = flags, .constants = constants};
     gpuc_map_init(&p->names, ctx);
     gpuc_map_init(&p->numbers, ctx);
-    gpuc_strmap_init(&p->used, ctx);
+    start_names(p);
 }
 
 void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e, int flags)
@@ -387,7 +429,7 @@ void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m, int f
     for (uint32_t i = 0; i < m->functions.map.count; i++) {
         const gpuc_map_entry *entry = &m->functions.map.entries[i];
         p.next = 0;
-        gpuc_strmap_init(&p.used, ctx);
+        start_names(&p);
         gpuc_buf_printf(out, "%sdef @%s", between, (const char *)entry->key);
         const gpuc_rfunction *f = gpuc_as_rfunction(entry->value);
         print_function(&p, gpuc_relay_print_place(&p, f->body), f);

@@ -31,6 +31,10 @@ typedef struct gpuc_relay_printer {
     gpuc_map names;          /* node -> its text */
     gpuc_strmap used;        /* names of variables -> itself */
     const gpuc_strmap *adts; /* of the module; NULL: none */
+    gpuc_strmap size_names;  /* names of sizes in the function */
+    gpuc_map size_seen;      /* symbols that have a name there */
+    gpuc_ptrs other_sizes;   /* those whose own name another had, */
+    gpuc_ptrs other_names;   /* and the symbols that stand for them */
     gpuc_ptrs type_params;   /* of the functions around */
     gpuc_ptrs type_names;    /* what they are in text, where their names differ */
     int next, indent;        /* number of the next line with a name; depth of blocks */
@@ -44,6 +48,8 @@ typedef struct gpuc_relay_printer {
 gpuc_relay_block *gpuc_relay_print_place(gpuc_relay_printer *p, gpuc_rexpr *root);
 /* TVM's operators of many tensors take one tuple: that of which all fields are arguments of the call; NULL. */
 gpuc_rexpr *gpuc_relay_print_whole_tuple(const gpuc_rexpr *call);
+/* The size as the text has it: a name is one symbol there, so that a second symbol of that name gets another. */
+gpuc_expr gpuc_relay_print_size(gpuc_relay_printer *p, gpuc_expr size);
 /* The number as a literal of the language; false: there is none for it. */
 bool gpuc_relay_print_scalar(gpuc_buf *out, gpuc_dtype t, const void *value);
 /* A double with as few digits as give it back. */

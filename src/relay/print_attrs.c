@@ -77,7 +77,7 @@ static void print_value(gpuc_relay_printer *p, const gpuc_attr *a)
                 gpuc_relay_print_number(p->out, a->floats[i], false);
                 gpuc_buf_str(p->out, "f");
             } else {
-                gpuc_expr size = gpuc_attr_size(p->ctx, a, i);
+                gpuc_expr size = gpuc_relay_print_size(p, gpuc_attr_size(p->ctx, a, i));
                 gpuc_buf_str(p->out, gpuc_relay_is_any_dim(size) ? "?" : gpuc_expr_text(p->ctx, size));
             }
         }

@@ -63,6 +63,10 @@ const gpuc_rtype *gpuc_relay_rtype_substitute(gpuc_ctx *ctx, const gpuc_rtype *t
 bool gpuc_relay_is_any_dim(gpuc_expr dim); /* has such a symbol in it, or is NULL */
 /* The type with every `?` a new symbol. */
 const gpuc_rtype *gpuc_relay_rtype_fresh(gpuc_ctx *ctx, const gpuc_rtype *t);
+/* The type with what fn gives for every extent, which is NULL where it is not known. */
+typedef gpuc_expr gpuc_relay_size_fn(gpuc_ctx *ctx, gpuc_expr size, void *arg);
+const gpuc_rtype *gpuc_relay_rtype_map_sizes(gpuc_ctx *ctx, const gpuc_rtype *t, gpuc_relay_size_fn *fn,
+                                             void *arg);
 bool gpuc_relay_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b); /* dims by identity of expressions */
 void gpuc_relay_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t);
 /* Every dim a known constant? Then out (room for ndim) has them. */

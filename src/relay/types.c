@@ -129,16 +129,20 @@ const gpuc_rtype *gpuc_relay_rtype_hole(gpuc_ctx *ctx)
 /* ---- Rebuilding ---- */
 
 typedef struct substitution {
-    int n; /* -1: of every `?` by a new one */
+    int n; /* of variables */
     const gpuc_rtype *const *vars, *const *by;
+    gpuc_relay_size_fn *size; /* NULL: sizes stay */
+    void *arg;
+    bool named; /* it is asked about types without a `?`, too */
 } substitution;
 
-static const gpuc_rtype *fresh_dims(gpuc_ctx *ctx, const gpuc_rtype *t)
+static const gpuc_rtype *with_sizes(gpuc_ctx *ctx, const gpuc_rtype *t, const substitution *s)
 {
     gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, t->tensor.ndim);
+    bool same = true;
     for (int i = 0; i < t->tensor.ndim; i++)
-        dims[i] = gpuc_relay_is_any_dim(t->tensor.dims[i]) ? gpuc_relay_any_dim(ctx) : t->tensor.dims[i];
-    return gpuc_relay_rtype_tensor(ctx, t->tensor.dtype, t->tensor.ndim, dims);
+        same &= (dims[i] = s->size(ctx, t->tensor.dims[i], s->arg)) == t->tensor.dims[i];
+    return same ? t : gpuc_relay_rtype_tensor(ctx, t->tensor.dtype, t->tensor.ndim, dims);
 }
 
 static const gpuc_rtype *replace_var(const gpuc_rtype *t, const substitution *s)
@@ -151,8 +155,8 @@ static const gpuc_rtype *replace_var(const gpuc_rtype *t, const substitution *s)
 /* Looks only where something may change: parts are shared, a type has more of them than memory. */
 static const gpuc_rtype *rebuild(gpuc_ctx *ctx, const gpuc_rtype *t, const substitution *s)
 {
-    if (!t || !(s->n < 0 ? t->unknown : t->varies)) return t;
-    if (t->kind == GPUC_RTYPE_TENSOR) return fresh_dims(ctx, t);
+    if (!t || !(s->size ? s->named || t->unknown : t->varies)) return t;
+    if (t->kind == GPUC_RTYPE_TENSOR) return with_sizes(ctx, t, s);
     if (t->kind == GPUC_RTYPE_VAR) return replace_var(t, s);
     const gpuc_rtype **at = gpuc_new_array(ctx, const gpuc_rtype *, t->n + 1);
     const gpuc_rtype *ret = rebuild(ctx, t->ret, s);
@@ -168,7 +172,7 @@ static const gpuc_rtype *rebuild(gpuc_ctx *ctx, const gpuc_rtype *t, const subst
 const gpuc_rtype *gpuc_relay_rtype_substitute(gpuc_ctx *ctx, const gpuc_rtype *t, int n,
                                               const gpuc_rtype *const *vars, const gpuc_rtype *const *by)
 {
-    substitution s = {n, vars, by};
+    substitution s = {.n = n, .vars = vars, .by = by};
     return rebuild(ctx, t, &s);
 }
 
@@ -189,9 +193,21 @@ bool gpuc_relay_is_any_dim(gpuc_expr dim)
     return dim->flags & GPUC_TIR_HAS_VAR && !gpuc_tir_visit((gpuc_ctx *)dim->ctx, dim, is_known, NULL);
 }
 
+static gpuc_expr fresh(gpuc_ctx *ctx, gpuc_expr size, void *arg)
+{
+    (void)arg;
+    return gpuc_relay_is_any_dim(size) ? gpuc_relay_any_dim(ctx) : size;
+}
+
 const gpuc_rtype *gpuc_relay_rtype_fresh(gpuc_ctx *ctx, const gpuc_rtype *t)
 {
-    return rebuild(ctx, t, &(substitution){.n = -1});
+    return rebuild(ctx, t, &(substitution){.size = fresh});
+}
+
+const gpuc_rtype *gpuc_relay_rtype_map_sizes(gpuc_ctx *ctx, const gpuc_rtype *t, gpuc_relay_size_fn *fn,
+                                             void *arg)
+{
+    return rebuild(ctx, t, &(substitution){.size = fn, .arg = arg, .named = true});
 }
 
 bool gpuc_relay_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b)

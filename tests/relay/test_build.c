@@ -837,6 +837,32 @@ static void parameters_of_named_sizes(gpuc_ctx *ctx, void *arg)
               bind_two, &(int){3});
 }
 
+/* Symbols of one name are two sizes, and one in text: the second gets another name there. */
+static void sizes_of_one_name(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    gpuc_expr n = gpuc_var(ctx, "n", GPUC_INDEX), other = gpuc_var(ctx, "n", GPUC_INDEX),
+              twice = gpuc_mul(ctx, other, gpuc_int(ctx, 2)), third = gpuc_var(ctx, "n_1", GPUC_INDEX);
+    gpuc_rexpr *params[] = {gpuc_relay_var(ctx, "x", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 1, &n)),
+                            gpuc_relay_var(ctx, "y", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 1, &other)),
+                            gpuc_relay_var(ctx, "z", gpuc_relay_rtype_tensor(ctx, GPUC_FLOAT32, 1, &third))};
+    gpuc_rexpr *fields[] = {
+        params[0],
+        gpuc_relay_op(ctx, "broadcast_to", gpuc_attrs_sizes(ctx, NULL, "shape", 1, &twice), 1, &params[1]),
+        params[2]};
+    gpuc_rmodule *m = gpuc_rmodule_create(ctx);
+    gpuc_rmodule_add_function(m, "main",
+                              gpuc_relay_function(ctx, 3, params, gpuc_relay_tuple(ctx, 3, fields), NULL));
+    gpuc_relay_infer_module(ctx, m);
+    const char *text = gpuc_relay_text(ctx, m, 0);
+    assert_string_equal(text, "def @main(%x: Tensor[(n), float32], %y: Tensor[(n_1), float32], "
+                              "%z: Tensor[(n_1_1), float32]) {\n"
+                              "  %0 = broadcast_to(%y, shape=[n_1*2]);\n"
+                              "  (%x, %0, %z)\n"
+                              "}\n");
+    assert_string_equal(gpuc_relay_text(ctx, gpuc_relay_parse(ctx, text, "printed", NULL), 0), text);
+}
+
 static void two_parameters_of_a_name(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -867,6 +893,7 @@ int main(void)
         fx_test(parameters_by_name),
         fx_test(parameters_of_named_sizes),
         fx_test(two_parameters_of_a_name),
+        fx_test(sizes_of_one_name),
         fx_test(names_that_no_text_has),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
