@@ -228,11 +228,25 @@ static const struct {
     {"identity", operand},
 };
 
+/* A requantize that does not say how it rounds and computes, as the options say. */
+static gpuc_rexpr *requantized(gpuc_ctx *ctx, gpuc_rexpr *e, const gpuc_attrs *options)
+{
+    static const char *const names[] = {"rounding", "compute_dtype"};
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_attrs *attrs = c->attrs;
+    for (int i = 0; i < 2; i++) {
+        const char *wanted = gpuc_attrs_get_string(options, names[i], "None");
+        if (strcmp(wanted, "None") && !strcmp(gpuc_attrs_get_string(attrs, names[i], "None"), "None"))
+            attrs = gpuc_attrs_string(ctx, attrs, names[i], wanted);
+    }
+    return attrs == c->attrs ? e : gpuc_relay_op(ctx, "qnn.requantize", attrs, c->n, c->args);
+}
+
 static gpuc_rexpr *simplify(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
     (void)old;
-    (void)arg;
     const gpuc_op *op = gpuc_relay_call_op(e);
+    if (gpuc_relay_is_op(e, "qnn.requantize")) return requantized(ctx, e, arg);
     for (size_t i = 0; op && i < sizeof written / sizeof written[0]; i++) {
         if (strcmp(op->name, written[i].op)) continue;
         gpuc_rexpr *out = written[i].write(ctx, gpuc_as_rcall(e));
@@ -244,6 +258,6 @@ static gpuc_rexpr *simplify(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void 
 
 void gpuc_relay_pass_simplify_inference(gpuc_relay_pass_ctx *p)
 {
-    gpuc_relay_pass_rewrite_module(p, simplify, NULL);
+    gpuc_relay_pass_rewrite_module(p, simplify, (void *)(uintptr_t)p->options);
     gpuc_relay_pass_fold_constant(p); /* scales and shifts of constants */
 }

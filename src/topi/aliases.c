@@ -29,6 +29,7 @@ const gpuc_op_alias gpuc_topi_op_aliases[] = {
      .defaults = "method=nearest coordinate_transformation_mode=half_pixel rounding_method=round"},
     /* Weight and offsets change places. */
     {"nn.deformable_conv2d", "nn.deformable_conv", .inputs = "021"},
+    {.names = "segment_sum", .row = "scatter_nd"},
     /* NNVM has other defaults than TVM for some names. */
     {"nnvm.concatenate", "concatenate", .defaults = "axis=1"},
     {"nnvm.split", "split", .defaults = "axis=1"},

@@ -271,6 +271,12 @@ def gathers():
         np.array(np.unravel_index([5, 0, 11], (3, 4)), "int32"))
     row("sparse_to_dense", "output_shape=[6]", [np.array([1, 4], "int32"), f(2) * 0 + 3, scalar(-1)],
         np.array([-1, 3, -1, -1, 3, -1], "float32"))
+    places = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0], [1, 2, 5]], "int64")
+    moved = np.stack(np.unravel_index(np.ravel_multi_index(places.T, (2, 3, 6)), (9, 4)), 1)
+    row("sparse_reshape", "", [places, np.array([2, 3, 6], "int64"), np.array([9, -1], "int64")], moved,
+        np.array([9, 4], "int64"))
+    row("segment_sum", "num_segments=5", [x, np.array([2, 0, 2, 3], "int32")],
+        f32([x[1], [0, 0, 0], x[0] + x[2], x[3], [0, 0, 0]]))
     lengths = np.array([1, 3, 0, 2], "int32")
     masked = y.copy()
     for b, n in enumerate(lengths):
@@ -779,6 +785,23 @@ def qnn():
         quantised(pool((wide(image) - z) * s, [2, 2], [1, 1], [0, 0], "avg"), so, zo))
     wanted = quantised(wide(x.astype("int32") * 9) * 0.3, 1, 2)
     row("qnn.requantize", "out_dtype=int8", [x.astype("int32") * 9, scalar(0.3), scalar(2, "int8")], wanted)
+    q = x.astype("int32") * 3 + 1  # halves, which are rounded up, or away from zero
+    sides = [scalar(0.5), scalar(2, "int32"), scalar(4.0), scalar(-1, "int32")]
+    eighths = (wide(q) - 2) / 8
+    away = np.sign(eighths) * np.floor(np.abs(eighths) + 0.5)
+    row("qnn.requantize", "out_dtype=int8", [q] + sides, np.clip(away - 1, -128, 127).astype("int8"))
+    row("qnn.requantize", "rounding=\"UPWARD\", compute_dtype=\"float32\", out_dtype=int8", [q] + sides,
+        np.clip(np.floor(eighths + 0.5) - 1, -128, 127).astype("int8"))
+    by_channel = [f32([0.25, 0.5, 1, 2]), np.array([2, 1, 0, -1], "int32"), scalar(0.5), scalar(3, "int32")]
+    whole = (wide(x.astype("int32") * 2) - by_channel[1] * 2) * wide(by_channel[0])
+    row("qnn.requantize", "axis=1, out_dtype=int16", [x.astype("int32") * 4] + [by_channel[0], by_channel[1] * 4] + by_channel[2:],
+        (whole * 4 + 3).astype("int16"))
+    for code, dtype in ((1, "int8"), (2, "uint8"), (3, "int32")):
+        row("qnn.simulated_quantize", "", [v, scalar(code, "int32"), scalar(0.03), scalar(4, "int32")],
+            f32(quantised(wide(v), 0.03, 4, dtype)))
+        row("qnn.simulated_dequantize", "axis=0", [v, scalar(code, "int32"), f32([0.5, 1, 2]), np.array([1, 2, 3], "int32")],
+            f32((v - np.array([[1], [2], [3]])) * [[0.5], [1], [2]]))
+    row("qnn.simulated_quantize qnn.simulated_dequantize", "", [v, scalar(0, "int32"), scalar(0.03), scalar(4, "int32")], v)
 
 
 # ---- Few elements, bits, random numbers and the rest ----

@@ -271,6 +271,8 @@ static void operators(gpuc_ctx *ctx, void *arg)
         "Tensor[(2), float32] \"AACAPwAAAEA=\"\n";
 #define X "meta[relay.Constant][0]"
 #define B "meta[relay.Constant][1]"
+#define HALVES "cast(" X ", dtype=\"int32\") - 3"
+#define X3 "(take(" X ", 1i64, axis=1) * 0.5f)"
 #define QDENSE                                                                                               \
     "qnn.dense(cast(" X ", dtype=\"int8\"), cast(strided_slice(" X ", begin=[0, 0], end=[2, 2]), "           \
     "dtype=\"int8\"), 1, 0, 1f, 1f)"
@@ -327,6 +329,54 @@ static void operators(gpuc_ctx *ctx, void *arg)
          "full(1, shape=[1]), full(0, shape=[1]), full(1f, shape=[1]), full(1f, shape=[1]), channels=2, "
          "kernel_size=[1, 1])",
          "[[[[0], [4], [8]], [[-1], [7], [15]]]]"},
+        /* halves */
+        {"(qnn.requantize(" HALVES
+         ", 0.5f, 0i8, rounding=\"TOEVEN\", compute_dtype=\"float32\"), qnn.requantize(" HALVES
+         ", 0.5f, 0i8, rounding=\"TOEVEN\", compute_dtype=\"float64\"), qnn.requantize(" HALVES
+         ", 0.5f, 0i8, rounding=\"TOEVEN\", compute_dtype=\"int64\"))",
+         "[[[-2, -1], [0, 0], [0, 1]], [[-2, -1], [0, 0], [0, 1]], [[-2, -1], [0, 0], [0, 1]]]"},
+        {"(qnn.requantize(" HALVES
+         ", 0.5f, 0i8, rounding=\"UPWARD\", compute_dtype=\"float32\"), qnn.requantize(" HALVES
+         ", 0.5f, 0i8, rounding=\"UPWARD\", compute_dtype=\"float64\"), qnn.requantize(" HALVES
+         ", 0.5f, 0i8, rounding=\"UPWARD\", compute_dtype=\"int64\"))",
+         "[[[-1, -1], [0, 0], [1, 1]], [[-1, -1], [0, 0], [1, 1]], [[-1, -1], [0, 0], [1, 1]]]"},
+        {"(qnn.requantize(" HALVES
+         ", 0.5f, 0i8, rounding=\"TONEAREST\", compute_dtype=\"float32\"), qnn.requantize(" HALVES
+         ", 0.5f, 0i8, rounding=\"TONEAREST\", compute_dtype=\"float64\"), qnn.requantize(" HALVES
+         ", 0.5f, 0i8, rounding=\"TONEAREST\", compute_dtype=\"int64\"))",
+         "[[[-2, -1], [-1, 0], [1, 1]], [[-2, -1], [-1, 0], [1, 1]], [[-2, -1], [-1, 0], [1, 1]]]"},
+        {"(qnn.requantize(" HALVES ", 0.5f, 0i8), qnn.requantize(" HALVES
+         ", 1f, 0, 2f, 0, out_dtype=\"int8\"), qnn.requantize(" HALVES
+         ", 1f, 1, 4f, 10, rounding=\"UPWARD\", out_dtype=\"int16\"))",
+         "[[[-2, -1], [0, 0], [0, 1]], [[-2, -1], [-1, 0], [1, 1]], [[9, 9], [10, 10], [10, 10]]]"},
+        /* a scale and a zero point for each row */
+        {"qnn.requantize(" HALVES ", " X3 ", cast(" X3
+         ", dtype=\"int32\"), 0.5f, 1, axis=0, out_dtype=\"int8\")",
+         "[[-2, -1], [-5, -2], [-4, 1]]"},
+        /* one scale, or one for each channel, and types that a run chooses */
+        {"{ let %f = fn (%s: Tensor[(?), float32], %z: Tensor[(?), int32], %t: int32) { "
+         "qnn.simulated_quantize(" X
+         ", %t, %s, %z, axis=1) }; (%f(full(0.5f, shape=[1]), full(127, shape=[1]), 2), "
+         "%f(" B ", cast(" B ", dtype=\"int32\"), 2)) }",
+         "[[[127, 129], [131, 133], [135, 137]], [[1, 2], [3, 4], [5, 4]]]"},
+        {"{ let %f = fn (%t: int32) { qnn.simulated_quantize(" X " * -100f, %t, 0.5f, 3) }; "
+         "(%f(0), %f(1), %f(2), %f(3)) }",
+         "[[[-0, -100], [-200, -300], [-400, -500]], [[3, -128], [-128, -128], [-128, -128]], [[3, 0], [0, "
+         "0], [0, 0]], [[3, -197], [-397, -597], [-797, -997]]]"},
+        {"{ let %f = fn (%s: Tensor[(?), float32], %z: Tensor[(?), int32], %t: int32) { "
+         "qnn.simulated_dequantize(" X
+         ", %t, %s, %z, axis=1) }; (%f(full(0.5f, shape=[1]), full(3, shape=[1]), 2), "
+         "%f(" B ", cast(" B ", dtype=\"int32\"), 1)) }",
+         "[[[-1.5, -1], [-0.5, 0], [0.5, 1]], [[-1, -2], [1, 2], [3, 6]]]"},
+        {"{ let %f = fn (%t: int32) { qnn.simulated_dequantize(" X ", %t, 0.5f, 3) }; "
+         "(%f(0), %f(1), %f(2), %f(3)) }",
+         "[[[0, 1], [2, 3], [4, 5]], [[-1.5, -1], [-0.5, 0], [0.5, 1]], [[-1.5, -1], [-0.5, 0], [0.5, 1]], "
+         "[[-1.5, -1], [-0.5, 0], [0.5, 1]]]"},
+        /* rows of one number each are added */
+        {"segment_sum(" X ", cast(" X3 ", dtype=\"int32\"), num_segments=4)",
+         "[[0, 1], [2, 3], [4, 5], [0, 0]]"},
+        {"segment_sum(" X ", cast(" X3 " * 0.4f, dtype=\"int64\"), num_segments=2)", "[[2, 4], [4, 5]]"},
+        {"segment_sum(" X ", shape_of(zeros(shape=[0, 0, 1]), dtype=\"int64\"))", "[[2, 4], [4, 5]]"},
         {"fn (%d: Tensor[(?, ?), float32], %i: Tensor[(?, ?), int64], %u: Tensor[(?, ?), float32]) { "
          "scatter_elements(%d, %i, %u, axis=0) }(" X ", cast(reshape(" B
          ", newshape=[1, 2]), dtype=\"int64\"), "

@@ -197,9 +197,19 @@ static gpuc_rexpr *reduction(gpuc_ctx *ctx, bool last, gpuc_rexpr *e)
 /* What works along axes, and has results of the rank of its first operand. */
 static gpuc_rexpr *along_axes(gpuc_ctx *ctx, bool last, gpuc_rexpr *e)
 {
-    static const char *const ops[] = {"nn.l2_normalize", "nn.lrn",       "nn.softmax",    "nn.log_softmax",
-                                      "nn.prelu",        "topk",         "split",         "slice_like",
-                                      "reverse",         "qnn.quantize", "qnn.dequantize"};
+    static const char *const ops[] = {"nn.l2_normalize",
+                                      "nn.lrn",
+                                      "nn.softmax",
+                                      "nn.log_softmax",
+                                      "nn.prelu",
+                                      "topk",
+                                      "split",
+                                      "slice_like",
+                                      "reverse",
+                                      "qnn.quantize",
+                                      "qnn.dequantize",
+                                      "qnn.simulated_quantize",
+                                      "qnn.simulated_dequantize"};
     const gpuc_rcall *c = gpuc_as_rcall(e);
     gpuc_rexpr *x = gpuc_relay_pass_inside(last, c->args[0]);
     int axes[MAX_RANK];

@@ -336,10 +336,51 @@ static void tensor_scatter_compute(const gpuc_op_call *call, gpuc_tensor *const 
     outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_if_then_else(ctx, inside, value, old));
 }
 
+/* segment_sum(data, ids): each row of the data is added to the row of zeros that its id says. */
+static void take_segments(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
+{
+    const gpuc_expr *ids;
+    int64_t n = value ? value->i : 0, id;
+    bool known = value != NULL;
+    if (strcmp(w->name, "segment_sum")) {
+        if (value) gpuc_op_written_fail(w, "has no attribute '%s'", spec->name);
+        return;
+    }
+    if (!w->in || w->num_written != 2 || w->in[0].ndim < 1 || w->in[1].ndim != 1) return;
+    int64_t rows, ids_there;
+    if (gpuc_expr_is_int(w->in[0].dims[0], &rows) && gpuc_expr_is_int(w->in[1].dims[0], &ids_there) &&
+        rows != ids_there)
+        gpuc_op_written_fail(w, "the data has %lld rows, and there are %lld ids", (long long)rows,
+                             (long long)ids_there);
+    int count = known ? 0 : gpuc_op_values_of(w, 1, &ids);
+    known |= count >= 0;
+    for (int i = 0; i < count; i++) {
+        known &= gpuc_expr_is_int(ids[i], &id);
+        if (known && id >= n) n = id + 1;
+    }
+    if (!known) gpuc_op_written_fail(w, "needs %s, unless the ids are known when building", spec->name);
+    if (n < 0) gpuc_op_written_fail(w, "%s is %lld", spec->name, (long long)n);
+    gpuc_tensor_type zeros = w->in[0];
+    gpuc_expr *dims = gpuc_ctx_memdup(w->ctx, zeros.dims, sizeof *dims * (size_t)zeros.ndim);
+    dims[0] = gpuc_int(w->ctx, n);
+    zeros.dims = dims;
+    gpuc_op_constant_input(w, 0, zeros, 0);
+    gpuc_expr places[] = {w->in[1].dims[0], gpuc_int(w->ctx, 1)};
+    gpuc_op_reshape_input(w, 1, 2, places);
+    w->inputs[2] = (gpuc_op_input){.from = 0};
+    w->num_in = 3;
+    gpuc_op_set_attr(w, "reduction", &(gpuc_attr){.name = "reduction", .kind = GPUC_ATTR_STRING, .s = "add"});
+}
+
 ATTRS(element_attrs, INT("axis", 0), STRING("reduction", "none"),
       VALUES("reduction", "reduction|update=none"))
 ATTRS(nd_attrs, STRING("reduction", "none"), VALUES("reduction", "reduction|update=none"),
-      VALUES("mode", "reduction|update=none,add=add,mul=mul,min=min,max=max"))
+      VALUES("mode", "reduction|update=none,add=add,mul=mul,min=min,max=max"),
+      {.name = "num_segments",
+       .kind = GPUC_ATTR_INT,
+       .take = take_segments,
+       .always = true,
+       .about = "of segment_sum: rows of the result"})
 ATTRS(sparse_attrs, {.name = "output_shape", .kind = GPUC_ATTR_INTS, .required = true})
 ATTRS(cache_attrs, INT("axis", -2), STRING("mode", "linear"))
 

@@ -56,6 +56,8 @@ const op_case op_cases_quantized[] = {
      "T[1, 4, 5, 4] uint8[6, 2, 3, 3] T[1] int32[6] float32[] float32[6]", 1, 9},
     {"qnn.conv2d", "strides=[2, 2] padding=[0, 0, 0, 0] dilation=[1, 1]",
      "T[1, 3, 5, 4] T[4, 3, 1, 1] int32[] int32[]" SCALES, 1, 9},
+    {"qnn.conv2d", "padding=[0, 0, 0, 0] strides=[2, 2] dilation=[1, 1]",
+     "uint8[2, 1, 2, 4] uint8[3, 1, 2, 2] int32[] int32[]" SCALES, 126, 132},
     {"qnn.conv2d", PLAIN, "T[0, 2, 3, 3] T[1, 2, 1, 1] int32[] T[]" SCALES, 1, 9},
     {"qnn.conv2d", PADDED, "T[1, 3, 4, 4] T[2, 3, 3, 3] int32[] int32[]" SCALES, 2, 2, .constants = true},
     {"qnn.conv2d_transpose", "strides=[2, 2] dilation=[1, 1] padding=[1, 0, 0, 1] output_padding=[1, 0]",
