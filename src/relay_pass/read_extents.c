@@ -141,7 +141,8 @@ static const gpuc_expr *read_scaled(reader *r, int k)
     return out;
 }
 
-/* dyn.squeeze: the program computes which dimensions are left. */
+/* dyn.squeeze: the program computes which dimensions are left. Where their number is another, as an axis is none or is there
+ * twice, no extent is right. */
 static gpuc_rexpr *squeezed(reader *r, const gpuc_op_extents *x, int n)
 {
     gpuc_ctx *ctx = r->ctx;
@@ -160,7 +161,10 @@ static gpuc_rexpr *squeezed(reader *r, const gpuc_op_extents *x, int n)
         for (int j = 0; j < left; j++) sizes[j] = op2(r, "add", sizes[j], where_is(r, at, j, size, zero));
         at = op2(r, "add", at, stays);
     }
-    for (int j = 0; j < left; j++) dims[j] = read_number(r, x->attr, sizes[j]);
+    for (int j = 0; j < left; j++) {
+        gpuc_rexpr *size = where_is(r, at, left, sizes[j], number(r, -1));
+        dims[j] = read_number(r, x->attr, size);
+    }
     return gpuc_relay_pass_reshape(ctx, data, left, dims);
 }
 
@@ -226,6 +230,8 @@ void gpuc_relay_pass_read_extents(gpuc_relay_pass_ctx *p)
     gpuc_rmodule *m = p->module;
     if (!has_dynamic(p)) return;
     gpuc_relay_pass_dynamic_to_static(p);
+    if (!has_dynamic(p)) return;
+    gpuc_relay_pass_need_graph(p);
     reader r = {.ctx = ctx};
     gpuc_map_init(&r.numbers, ctx);
     gpuc_map_init(&r.sizes.by, ctx);

@@ -214,10 +214,95 @@ PROGRAM(broadcast_to, "%x: Tensor[(3, 1), float32], %s: Tensor[(3), int64]", "dy
               "dyn.broadcast_to: dimension 3 of the input does not broadcast to 2"),
         IS("s=4,3,2", "broadcast_to(%x, shape=[4, 3, 2])"))
 
+PROGRAM(squeeze, "%x: Tensor[(1, 3, 4, 1), float32], %s: Tensor[(1), int64], %t: Tensor[(2), int32]",
+        "(dyn.squeeze(%x, %s), dyn.squeeze(%x, %t))", 0,
+        IS("s=0 t=0,3", "(squeeze(%x, axis=[0]), squeeze(%x, axis=[0, 3]))"),
+        IS("s=-1 t=-1,0", "(squeeze(%x, axis=[3]), squeeze(%x, axis=[0, 3]))"),
+        IS("s=3 t=3,-4", "(squeeze(%x, axis=[3]), squeeze(%x, axis=[0, 3]))"),
+        FAILS("s=1 t=0,3", "do not fit", "dyn.squeeze: dimension 1 is not 1"),
+        FAILS("s=0 t=0,0", "dyn.squeeze.axis", "dyn.squeeze: axis names dimension 0 twice"),
+        FAILS("s=4 t=0,3", "dyn.squeeze.axis", "dyn.squeeze: axis has 4, outside of the 4 dimensions"))
+
+PROGRAM(filled, "%v: float32, %s: Tensor[(3), int64], %t: Tensor[(1), uint8]",
+        "%0 = dyn.full(%v, %s);\n(dyn.zeros(%s, dtype=\"int32\"), dyn.ones(%t), %0 + %0, dyn.full(%v, %t, "
+        "dtype=\"int64\"))",
+        0,
+        IS("v=2.5 s=2,3,4 t=5", "%0 = full(%v, shape=[2, 3, 4]);\n(zeros(shape=[2, 3, 4], dtype=\"int32\"), "
+                                "ones(shape=[5]), %0 + %0, full(%v, shape=[5], dtype=\"int64\"))"),
+        IS("v=-1 s=1,70,3 t=0",
+           "%0 = full(%v, shape=[1, 70, 3]);\n(zeros(shape=[1, 70, 3], dtype=\"int32\"), "
+           "ones(shape=[0]), %0 + %0, full(%v, shape=[0], dtype=\"int64\"))"),
+        FAILS("v=1 s=1,-2,3 t=1", "the extent 'dyn.zeros.shape_", "dimension 1 of the shape is -2"))
+
+PROGRAM(topk, "%x: Tensor[(3, 9), float32], %k: int32, %s: Tensor[(1), int64]",
+        "(dyn.topk(%x, %k, dtype=\"int64\"), dyn.topk(%x, %s, axis=0, is_ascend=True))", 0,
+        IS("k=4 s=2", "(topk(%x, k=4, dtype=\"int64\"), topk(%x, k=2, axis=0, is_ascend=True))"),
+        IS("k=9 s=0", "(topk(%x, k=9, dtype=\"int64\"), topk(%x, k=0, axis=0, is_ascend=True))"),
+        IS("k=1 s=3", "(topk(%x, k=1, dtype=\"int64\"), topk(%x, k=3, axis=0, is_ascend=True))"),
+        FAILS("k=10 s=1", "topk: k is ", "dyn.topk: k is 10, dimension 1 has 9 elements"),
+        FAILS("k=1 s=-1", "dyn.topk.k", "dyn.topk: k is -1"))
+
+PROGRAM(one_hot, "%i: Tensor[(2, 3), int32], %on: int8, %off: int8, %d: int64",
+        "dyn.one_hot(%i, %on, %off, %d, axis=1)", 0,
+        IS("i=0,1,2,3,4,-1 on=5 off=-2 d=4", "one_hot(%i, %on, %off, depth=4, axis=1)"),
+        IS("i=0,1,2,3,4,-1 on=1 off=0 d=9", "one_hot(%i, %on, %off, depth=9, axis=1)"),
+        FAILS("i=0,1,2,3,4,-1 on=1 off=0 d=-1", "dyn.one_hot.depth", "dyn.one_hot: depth is -1"))
+
+PROGRAM(pad, "%x: Tensor[(3, 4), float32], %p: Tensor[(2, 2), int32], %v: float32",
+        "(dyn.nn.pad(%x, %p, %v), dyn.nn.pad(%x, %p, pad_mode=\"reflect\"))", 0,
+        IS("p=1,2,0,3 v=1.5",
+           "(nn.pad(%x, %v, pad_width=[[1, 2], [0, 3]]), nn.pad(%x, pad_width=[[1, 2], [0, 3]], "
+           "pad_mode=\"reflect\"))"),
+        IS("p=0,0,0,0 v=1.5",
+           "(nn.pad(%x, %v, pad_width=[[0, 0], [0, 0]]), nn.pad(%x, pad_width=[[0, 0], [0, 0]], "
+           "pad_mode=\"reflect\"))"))
+
+PROGRAM(sparse_to_dense,
+        "%i: Tensor[(3, 2), int64], %x: Tensor[(3), float32], %d: float32, %s: Tensor[(2), int32]",
+        "dyn.sparse_to_dense(%i, %x, %d, %s)", 0,
+        IS("i=0,0,1,2,2,3 d=4 s=3,4", "sparse_to_dense(%i, %x, %d, output_shape=[3, 4])"),
+        IS("i=0,0,1,2,2,3 d=-1 s=5,6", "sparse_to_dense(%i, %x, %d, output_shape=[5, 6])"),
+        FAILS("i=0,0,1,2,2,3 d=0 s=5,-6", "dyn.sparse_to_dense.output_shape", "output_shape has -6"))
+
+PROGRAM(resize,
+        "%x: Tensor[(1, 2, 4, 3), float32], %s: Tensor[(2), int64], %f: Tensor[(2), float32], %r: "
+        "Tensor[(4), float32]",
+        "(dyn.image.resize2d(%x, %s, %r), dyn.image.resize2d(%x, %f, %r, layout=\"NHWC\", "
+        "method=\"nearest_neighbor\", coordinate_transformation_mode=\"asymmetric\"))",
+        1e-5,
+        IS("s=8,6 f=3,5 r=0,0,1,1", "(image.resize2d(%x, size=[8, 6]), image.resize2d(%x, size=[3, 5], "
+                                    "layout=\"NHWC\", method=\"nearest_neighbor\", "
+                                    "coordinate_transformation_mode=\"asymmetric\"))"),
+        IS("s=1,7 f=2,9 r=0,0,1,1", "(image.resize2d(%x, size=[1, 7]), image.resize2d(%x, size=[2, 9], "
+                                    "layout=\"NHWC\", method=\"nearest_neighbor\", "
+                                    "coordinate_transformation_mode=\"asymmetric\"))"))
+
+/* Halves of an element are one more. */
+PROGRAM(upsampling, "%x: Tensor[(1, 2, 4, 3), float32], %h: float32, %w: float32, %n: int32",
+        "(dyn.nn.upsampling(%x, %h, %w), dyn.nn.upsampling(%x, %n, %h, layout=\"NHWC\", method=\"bilinear\", "
+        "align_corners=True))",
+        1e-5,
+        IS("h=2 w=3 n=2", "(nn.upsampling(%x, scale_h=2, scale_w=3), nn.upsampling(%x, scale_h=2, scale_w=2, "
+                          "layout=\"NHWC\", method=\"bilinear\", align_corners=True))"),
+        IS("h=1.5 w=0.5 n=3", "(nn.upsampling(%x, scale_h=1.5, scale_w=0.5), nn.upsampling(%x, scale_h=3, "
+                              "scale_w=1.5, layout=\"NHWC\", method=\"bilinear\", align_corners=True))"),
+        IS("h=0.625 w=1.25 n=1",
+           "(nn.upsampling(%x, scale_h=0.625, scale_w=1.25), nn.upsampling(%x, scale_h=1, "
+           "scale_w=0.625, layout=\"NHWC\", method=\"bilinear\", align_corners=True))"))
+
+PROGRAM(upsampling3d,
+        "%x: Tensor[(1, 1, 2, 3, 2), float32], %d: float32, %h: float32, %w: Tensor[(1), float32]",
+        "dyn.nn.upsampling3d(%x, %d, %h, %w)", 1e-5,
+        IS("d=2 h=3 w=4", "nn.upsampling3d(%x, scale_d=2, scale_h=3, scale_w=4)"),
+        IS("d=1 h=1.5 w=2.5", "nn.upsampling3d(%x, scale_d=1, scale_h=1.5, scale_w=2.5)"))
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {fx_test(reshape), fx_test(chain), fx_test(tile),
-                                       fx_test(broadcast_to)};
+    const struct CMUnitTest tests[] = {
+        fx_test(reshape),     fx_test(chain),           fx_test(tile),   fx_test(broadcast_to),
+        fx_test(squeeze),     fx_test(filled),          fx_test(topk),   fx_test(one_hot),
+        fx_test(pad),         fx_test(sparse_to_dense), fx_test(resize), fx_test(upsampling),
+        fx_test(upsampling3d)};
     if (!run_available(argc, argv)) return 0;
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     run_end();
