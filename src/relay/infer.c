@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "op/dynamic.h"
+
 static bool small_integers(const gpuc_tensor_type *t, int64_t *count)
 {
     if (t->dtype.code != GPUC_DTYPE_INT && t->dtype.code != GPUC_DTYPE_UINT &&
@@ -75,12 +77,54 @@ void gpuc_relay_conditions(gpuc_ctx *ctx, const gpuc_rexpr *e, gpuc_ptrs *out)
     infer(ctx, e, &call);
 }
 
+static bool is_input_dim(const gpuc_op_call *call, gpuc_expr dim)
+{
+    bool found = false;
+    for (int i = 0; i < call->num_in; i++)
+        for (int k = 0; k < call->in[i].ndim; k++) found |= call->in[i].dims[k] == dim;
+    return found;
+}
+
+/* Dimension k of result i, if t is known to be the type of all results, and it is a `?` there. */
+static gpuc_expr old_any_dim(const gpuc_rtype *t, int i, int k)
+{
+    if (t && t->kind == GPUC_RTYPE_TUPLE) t = i < t->n ? t->at[i] : NULL;
+    bool is_there = t && t->kind == GPUC_RTYPE_TENSOR && k < t->tensor.ndim &&
+                    t->tensor.dims[k]->kind == GPUC_EXPR_VAR && gpuc_relay_is_any_dim(t->tensor.dims[k]);
+    return is_there ? t->tensor.dims[k] : NULL;
+}
+
+/* Sizes that tensors hold are symbols of their own. They stay when types are inferred again: attributes of nodes behind
+ * name them. */
+static void name_sizes(gpuc_ctx *ctx, const gpuc_rexpr *e, gpuc_op_call *call)
+{
+    const gpuc_rtype *old = e->type ? e->type : gpuc_as_rcall(e)->type_before;
+    gpuc_map names;
+    if (!gpuc_op_dynamic_find(call->op->name)) return;
+    gpuc_map_init(&names, ctx);
+    for (int i = 0; i < call->num_out; i++) {
+        gpuc_tensor_type *t = &call->out[i];
+        gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, t->ndim + 1);
+        for (int k = 0; k < t->ndim; k++) {
+            dims[k] = t->dims[k];
+            if (!gpuc_relay_is_any_dim(dims[k]) || is_input_dim(call, dims[k])) continue;
+            gpuc_expr name = gpuc_map_get(&names, dims[k]);
+            if (!name) name = old_any_dim(old, i, k);
+            if (!name) name = gpuc_relay_any_dim(ctx);
+            gpuc_map_set(&names, dims[k], (void *)(uintptr_t)name);
+            dims[k] = name;
+        }
+        t->dims = dims;
+    }
+}
+
 void gpuc_relay_infer_call(gpuc_ctx *ctx, gpuc_rexpr *e)
 {
     gpuc_tensor_type types[GPUC_OP_MAX_OUT] = {0};
     const gpuc_expr *values[GPUC_OP_MAX_OUT] = {0};
     gpuc_op_call call = {.out = types, .out_values = values};
     infer(ctx, e, &call);
+    name_sizes(ctx, e, &call);
     if (call.num_out == 1) {
         e->type = gpuc_relay_rtype_tensor(ctx, call.out[0].dtype, call.out[0].ndim, call.out[0].dims);
         int64_t count;

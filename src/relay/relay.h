@@ -127,6 +127,7 @@ typedef struct gpuc_rcall {
     gpuc_rexpr *const *args;
     int num_type_args; /* what the callee's type parameters are here: written, or inferred */
     const gpuc_rtype *const *type_args;
+    const gpuc_rtype *type_before; /* of a call that stands for another one: the type that had; NULL */
 } gpuc_rcall;
 typedef struct gpuc_rtuple {
     gpuc_rexpr base;

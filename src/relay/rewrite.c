@@ -81,6 +81,7 @@ static gpuc_rexpr *rebuild(rewriter *r, gpuc_rexpr *e)
         gpuc_rexpr *const *args = get_list(r, c->n, c->args);
         if (!r->changed) return e;
         gpuc_rexpr *call = gpuc_relay_call(ctx, callee, c->attrs, c->n, args);
+        ((gpuc_rcall *)call)->type_before = e->type ? e->type : c->type_before;
         if (!r->is_graph) return call; /* inference finds them again */
         ((gpuc_rcall *)call)->num_type_args = c->num_type_args;
         ((gpuc_rcall *)call)->type_args = c->type_args;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "relay/infer.h"
-#include "relay/relay.h"
+#include "op/dynamic.h"
 
 static void add_inside(gpuc_ctx *ctx, gpuc_rtype *t, const gpuc_rtype *inside)
 {
@@ -178,7 +178,7 @@ const gpuc_rtype *gpuc_relay_rtype_substitute(gpuc_ctx *ctx, const gpuc_rtype *t
 
 gpuc_expr gpuc_relay_any_dim(gpuc_ctx *ctx)
 {
-    return gpuc_var(ctx, "?", GPUC_INDEX);
+    return gpuc_op_any_size(ctx);
 }
 
 static bool is_known(gpuc_expr e, void *arg)

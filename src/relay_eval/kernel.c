@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "relay_eval/eval.h"
-#include "relay_pass/passes.h"
+#include "relay_pass/common/dynamic.h"
 #include "te/te.h"
 
 /* Kernels that are kept; when there are more, as for a list of growing tensors, all are made again. */
@@ -42,6 +42,7 @@ struct gpuc_relay_eval_kernels {
 struct gpuc_relay_eval_site {
     gpuc_rexpr *e;
     bool by_value, symbolic; /* by_value: the values of small integer inputs decide the result's type */
+    const gpuc_op_dynamic *dynamic; /* the elements of its inputs of extents do; NULL: it has none */
     kernel *last;
     uint32_t generation; /* when last was set */
 };
@@ -89,6 +90,7 @@ gpuc_relay_eval_site *gpuc_relay_eval_site_create(gpuc_relay_interpreter *i, con
     s->symbolic = gpuc_attrs_symbolic(gpuc_as_rcall(call)->attrs);
     if (!gpuc_relay_call_op(call))
         gpuc_relay_eval_fail(i, GPUC_INVALID_ARGUMENT, call, "the call has no type yet");
+    s->dynamic = gpuc_relay_pass_dynamic(call);
     if (!i->kernels) i->kernels = gpuc_mem_alloc(i->ctx->allocator, sizeof *i->kernels);
     if (!i->kernels) gpuc_relay_eval_no_memory(i, call);
     return s;
@@ -120,6 +122,14 @@ static bool has_values(const gpuc_relay_value *v)
     return !gpuc_is_float(v->dtype) && count_of(v) <= GPUC_OP_MAX_VALUES;
 }
 
+static bool is_extents(const gpuc_relay_eval_site *s, int input)
+{
+    bool found = false;
+    for (int k = 0; s->dynamic && k < s->dynamic->n; k++) found |= s->dynamic->from[k].input == input;
+    return found;
+}
+
+/* Of a real number the bits. */
 static int64_t value_at(const gpuc_relay_value *v, int64_t k)
 {
     const char *at = gpuc_relay_eval_data(v);
@@ -191,8 +201,8 @@ static void make_key(gpuc_relay_interpreter *i, const gpuc_relay_eval_site *s, g
             gpuc_relay_eval_fail(i, GPUC_INTERNAL, s->e, "input %d is no tensor", k);
         add_to_key(i, s, v->n);
         for (int d = 0; d < v->n; d++) add_to_key(i, s, v->at.dims[d]);
-        for (int64_t d = 0; s->by_value && has_values(v) && d < count_of(v); d++)
-            add_to_key(i, s, value_at(v, d));
+        bool by_value = (s->by_value && has_values(v)) || is_extents(s, k);
+        for (int64_t d = 0; by_value && d < count_of(v); d++) add_to_key(i, s, value_at(v, d));
     }
     for (int k = 0; s->symbolic && k < c->attrs->count; k++) {
         const gpuc_attr *a = &c->attrs->at[k];
@@ -222,6 +232,22 @@ static gpuc_rexpr *parameter(gpuc_ctx *ctx, const making *m, int k)
     for (int64_t d = 0; d < count_of(v); d++) values[d] = gpuc_int(ctx, value_at(v, d));
     e->values = values;
     return e;
+}
+
+/* The call with the elements of inputs of extents as attributes. */
+static gpuc_rexpr *static_call(gpuc_ctx *ctx, const making *m, gpuc_rexpr *const *params, gpuc_rexpr *call)
+{
+    int n = gpuc_as_rcall(call)->n;
+    gpuc_rexpr **args = gpuc_ctx_memdup(ctx, params, sizeof *args * (size_t)n);
+    for (int k = 0; k < n; k++) {
+        const gpuc_relay_value *v = m->args[k];
+        if (is_extents(m->s, k))
+            args[k] = gpuc_relay_const_bytes(ctx, v->dtype, v->n, v->at.dims, gpuc_relay_eval_data(v));
+    }
+    const gpuc_rcall *c = gpuc_as_rcall(call);
+    call = gpuc_relay_call(ctx, c->callee, c->attrs, n, args);
+    gpuc_relay_infer_call(ctx, call); /* says what does not fit */
+    return gpuc_relay_pass_write_static(ctx, call);
 }
 
 static const gpuc_rtype *output_type(const gpuc_rexpr *e, int k)
@@ -322,7 +348,10 @@ static void make_in(gpuc_ctx *ctx, void *arg)
     gpuc_rexpr **params = gpuc_new_array(ctx, gpuc_rexpr *, c->n + 1);
     for (int k = 0; k < c->n; k++) params[k] = parameter(ctx, m, k);
     gpuc_rexpr *call = gpuc_relay_call(ctx, c->callee, m->attrs, c->n, params), *body = call;
-    gpuc_relay_infer_call(ctx, call);
+    if (m->s->dynamic)
+        body = call = static_call(ctx, m, params, call);
+    else
+        gpuc_relay_infer_call(ctx, call);
     if (!describe_outputs(ctx, m, call)) {
         m->unknown = true;
         return;

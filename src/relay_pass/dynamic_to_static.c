@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writes operators whose extents follow from tensors as those that have them as attributes, where the elements of these
- * tensors are known, or follow from extents: dyn.strided_slice as strided_slice, arange with its length. */
-#include "relay_pass/common/util.h"
+ * tensors are known, or follow from extents: dyn.NAME as NAME, arange with its length. */
+#include "relay_pass/common/dynamic.h"
+
+typedef struct writer {
+    gpuc_relay_pass_sizes sizes;
+    bool changed;
+} writer;
 
 /* Element i of input k is a number. */
 static bool number_at(const gpuc_rcall *c, int k, int64_t i, int64_t *out)
@@ -38,24 +43,35 @@ static gpuc_rexpr *slice(gpuc_ctx *ctx, gpuc_rexpr *e)
                           c->args[0]);
 }
 
+/* arange with its length, if that depends on no size that nobody knows; NULL. */
+static gpuc_rexpr *range(gpuc_ctx *ctx, gpuc_rexpr *e)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_expr *dims = gpuc_relay_tensor_type(e)->dims;
+    if (gpuc_attrs_find(c->attrs, "length")->n || gpuc_relay_is_any_dim(dims[0])) return NULL;
+    return gpuc_relay_op(ctx, "arange", gpuc_attrs_sizes(ctx, c->attrs, "length", 1, dims), c->n, c->args);
+}
+
 static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
-    (void)old;
-    (void)arg;
-    if (gpuc_relay_is_op(e, "dyn.strided_slice")) {
-        gpuc_rexpr *out = slice(ctx, e);
-        return out ? out : e;
-    }
-    const gpuc_attr *length =
-        gpuc_relay_is_op(e, "arange") ? gpuc_attrs_find(gpuc_as_rcall(e)->attrs, "length") : NULL;
-    if (!length || length->n) return e;
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    const gpuc_attrs *a = gpuc_attrs_sizes(ctx, c->attrs, "length", 1, gpuc_relay_tensor_type(e)->dims);
-    return gpuc_relay_op(ctx, "arange", a, c->n, c->args);
+    writer *w = arg;
+    e = gpuc_relay_pass_put_sizes(ctx, &w->sizes, e);
+    gpuc_rexpr *out = gpuc_relay_is_op(e, "dyn.strided_slice") ? slice(ctx, e)
+                      : gpuc_relay_is_op(e, "arange")          ? range(ctx, e)
+                                                               : gpuc_relay_pass_write_static(ctx, e);
+    if (!out) return e;
+    w->changed = true;
+    gpuc_relay_pass_note_sizes(&w->sizes, old, out);
+    return out;
 }
 
 void gpuc_relay_pass_dynamic_to_static(gpuc_relay_pass_ctx *p)
 {
-    gpuc_relay_pass_fold_constant(p); /* shapes, and what is computed of them */
-    gpuc_relay_pass_rewrite_module(p, rewrite, NULL);
+    writer w;
+    do { /* what became known may be what others are computed of */
+        gpuc_relay_pass_fold_constant(p);
+        gpuc_map_init(&w.sizes.by, p->ctx);
+        w.changed = false;
+        gpuc_relay_pass_rewrite_module(p, rewrite, &w);
+    } while (w.changed);
 }

@@ -118,6 +118,8 @@ static gpuc_rexpr *symbolic_values(gpuc_ctx *ctx, gpuc_rexpr *e)
     int64_t count = 1;
     if (t->ndim > 1 || !gpuc_is_integer(t->dtype) || (t->ndim && !gpuc_expr_is_int(t->dims[0], &count)))
         return e;
+    for (int64_t i = 0; i < count; i++) /* only its operand tells what it is */
+        if (gpuc_relay_is_any_dim(e->values[i])) return e;
     const gpuc_attrs *a = gpuc_attrs_sizes(ctx, NULL, "values", (int)count, e->values);
     a = gpuc_attrs_int(ctx, gpuc_attrs_dtype(ctx, a, "dtype", t->dtype), "scalar", t->ndim == 0);
     return gpuc_relay_op(ctx, "sizes", a, 0, NULL);

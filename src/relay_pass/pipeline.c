@@ -7,6 +7,7 @@
 /* clang-format off */
 #define PASS(name) GPUC_RELAY_PASS_ID_##name
 static const gpuc_relay_pass_id shared_passes[] = {
+    PASS(read_extents),             /* gives dyn operators definitions */
     PASS(collect_conditions),       /* of the model as it is */
     PASS(fold_constant),            /* folds weights that the graph computes, and shapes */
     PASS(simplify_inference),       /* later passes know arithmetic only */

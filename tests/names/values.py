@@ -881,8 +881,45 @@ def rest():
     row("random.multinomial", "num_samples=3", [state, f(2, 5, lo=0.25, hi=1)], Unknown("uint64", 10), Unknown("int32", 2, 3))
 
 
+def dynamic():
+    """Extents as tensors."""
+    long, single = lambda *v: np.array(v, "int64"), lambda *v: np.array(v, "int32")
+    x, s, d = f(2, 3, 4), f(1, 3, 1), distinct(3, 5)
+    row("dyn.reshape", "", [x, long(0, -1)], x.reshape(2, 12))
+    row("dyn.reshape", "", [x, single(3, 4, 2)], x.reshape(3, 4, 2))
+    row("dyn.squeeze", "", [s, long(2)], s[:, :, 0])
+    row("dyn.squeeze", "", [s, single(-1, 0)], s[0, :, 0])
+    row("dyn.tile", "", [d, long(2, 1, 3)], np.tile(d, (2, 1, 3)))
+    row("dyn.tile", "", [d, single(2)], np.tile(d, 2))
+    row("dyn.broadcast_to", "", [s, long(2, 3, 4)], np.broadcast_to(s, (2, 3, 4)))
+    row("dyn.zeros", "dtype=int64", [long(2, 3)], np.zeros((2, 3), "int64"))
+    row("dyn.ones", "dtype=float32", [single(4, 1)], np.ones((4, 1), "float32"))
+    row("dyn.full", "", [scalar(2.5), long(2, 3)], np.full((2, 3), 2.5, "float32"))
+    row("dyn.full", "dtype=int32", [scalar(7), long(2)], np.full(2, 7, "int32"))
+    order = np.argsort(-d)[:, :2]
+    row("dyn.topk", "", [d, np.array(2, "int32")], np.take_along_axis(d, order, 1), order.astype("int32"))
+    order = np.argsort(d, 0)[:1]
+    row("dyn.topk", "axis=0, ret_type=\"both\", is_ascend=True, dtype=int64", [d, long(1)],
+        np.take_along_axis(d, order, 0), order)
+    h = ints(2, 3, lo=0, hi=3)
+    row("dyn.one_hot", "axis=-1, dtype=float32", [h, scalar(1), scalar(0), np.array(4, "int32")],
+        np.eye(4, dtype="float32")[h])
+    row("dyn.nn.pad", "", [d, single(1, 2, 0, 3).reshape(2, 2), scalar(1.5)],
+        np.pad(d, ((1, 2), (0, 3)), constant_values=1.5))
+    row("dyn.nn.pad", "pad_mode=\"reflect\"", [d, long(1, 2, 0, 3).reshape(2, 2)], np.pad(d, ((1, 2), (0, 3)), "reflect"))
+    row("dyn.sparse_to_dense", "", [single(1, 4), f(2) * 0 + 3, scalar(-1), long(6)],
+        np.array([-1, 3, -1, -1, 3, -1], "float32"))
+    image, cube, two = f(1, 2, 3, 4), f(1, 1, 2, 2, 3), scalar(2)
+    double, roi = image.repeat(2, 2).repeat(2, 3), scalar([0, 0, 1, 1])
+    row("dyn.nn.upsampling", "", [image, two, two], double)
+    row("dyn.nn.upsampling3d", "", [cube, two, two, two], cube.repeat(2, 2).repeat(2, 3).repeat(2, 4))
+    row("dyn.image.resize2d",
+        "method=\"nearest_neighbor\", coordinate_transformation_mode=\"asymmetric\", rounding_method=\"floor\"",
+        [image, long(6, 8), roi], double)
+
+
 if __name__ == "__main__":
     print("# Made by tests/names/values.py: calls, their inputs, and what numpy makes of them.\n")
     for part in (unary, binary, make, shapes, gathers, reductions, products, networks, images, vision,
-                 places, qnn, rest):
+                 places, qnn, rest, dynamic):
         part()

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "relay_pass/passes.h"
+#include "relay_pass/common/dynamic.h"
 
 typedef struct interp {
     gpuc_ctx *ctx;
@@ -21,12 +21,16 @@ static gpuc_rexpr *value_of(interp *in, gpuc_rexpr *e)
 
 static gpuc_rexpr *run_function(interp *in, const gpuc_rexpr *fn, int n, gpuc_rexpr *const *args);
 
-/* A row without a definition is what simplify_inference writes for it; test_topi_ops holds that to the
- * references. */
+static gpuc_rexpr *run_body(interp *in, gpuc_rexpr *body);
+
+/* A row without a definition is what simplify_inference writes for it, or the row that has its extents as attributes;
+ * test_topi_ops holds that to the references. */
 static gpuc_rexpr *run_rewritten(interp *in, const gpuc_rcall *c, gpuc_rexpr *const *args)
 {
     gpuc_ctx *ctx = in->ctx;
     gpuc_rexpr **params = gpuc_new_array(ctx, gpuc_rexpr *, c->n);
+    gpuc_rexpr *fixed = gpuc_relay_pass_write_static(ctx, &c->base);
+    if (fixed) return run_body(in, fixed);
     for (int i = 0; i < c->n; i++) {
         if (args[i]->kind != GPUC_REXPR_CONSTANT) return NULL;
         params[i] = gpuc_relay_var(ctx, "x", args[i]->type);

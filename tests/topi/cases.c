@@ -84,15 +84,17 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static gpuc_rexpr *random_input(gpuc_ctx *ctx, const op_case *c, gpuc_dtype t, int ndim, const int64_t *dims,
-                                fx_rng *r, bool sorted)
+/* given: the elements as text; NULL: they are random. */
+static gpuc_rexpr *make_input(gpuc_ctx *ctx, const op_case *c, gpuc_dtype t, int ndim, const int64_t *dims,
+                              fx_rng *r, bool sorted, const char *given)
 {
     const gpuc_rtype *type = gpuc_relay_rtype_tensor_static(ctx, t, ndim, dims);
     gpuc_const_data *data =
         gpuc_relay_const_data_create(ctx, (size_t)gpuc_relay_tensor_type_bytes(ctx, &type->tensor));
     size_t item = gpuc_dtype_bytes(t), n = data->size / item, row = sorted ? (size_t)dims[ndim - 1] : 0;
     double *v = gpuc_new_array(ctx, double, n + 1);
-    for (size_t i = 0; i < n; i++) v[i] = random_value(t, c, r);
+    for (size_t i = 0; i < n; i++)
+        v[i] = given ? strtod(given + (i > 0), (char **)&given) : random_value(t, c, r);
     for (size_t i = 0; row && i < n; i += row) qsort(v + i, row, sizeof *v, by_value);
     for (size_t i = 0; i < n; i++) {
         gpuc_rexpr *one = gpuc_relay_const_scalar(ctx, t, v[i]);
@@ -118,7 +120,9 @@ int op_case_inputs(gpuc_ctx *ctx, const op_case *c, gpuc_dtype generic, fx_rng *
                 dims[ndim++] = strtoll(p, (char **)&p, 10);
         }
         p++;
-        args[n] = random_input(ctx, c, t, ndim, dims, r, c->sorted && n == 0);
+        const char *given = *p == '=' ? p + 1 : NULL;
+        p += strcspn(p, " ");
+        args[n] = make_input(ctx, c, t, ndim, dims, r, c->sorted && n == 0, given);
         n++;
     }
     return n;

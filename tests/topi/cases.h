@@ -7,7 +7,7 @@
 #include "../relay/fixture.h"
 #include "ref/ref.h"
 
-/* in lists the inputs: "float32[2, 3] int64[]". The type T is each of those that the row takes (of types, if
+/* in lists the inputs: "float32[2, 3] int64[] int32[2]=3,-1", the last of these with its elements. The type T is each of those that the row takes (of types, if
  * that is given), in attrs, too; a small letter is a random extent, the same one wherever it stands. */
 typedef struct op_case {
     const char *op, *attrs, *in;

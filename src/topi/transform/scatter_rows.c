@@ -233,8 +233,9 @@ static void infer_sparse_to_dense(gpuc_op_call *call)
     if (values->ndim == 1) check_same(call, 1, 0, values->dims[0], at->dims[0]);
     if (call->in[2].ndim) gpuc_topi_fail(call, "the default value must be a scalar");
     for (int k = 0; k < shape->n; k++) {
-        if (shape->ints[k] < 0) gpuc_topi_fail(call, "output_shape has %lld", (long long)shape->ints[k]);
-        dims[k] = gpuc_topi_num(call, shape->ints[k]);
+        dims[k] = gpuc_attr_size(call->ctx, shape, k);
+        gpuc_topi_require(call, gpuc_ge(call->ctx, dims[k], gpuc_topi_num(call, 0)), "output_shape has %s",
+                          gpuc_expr_text(call->ctx, dims[k]));
     }
     gpuc_topi_set_out(call, 0, values->dtype, shape->n, dims);
 }
@@ -381,7 +382,7 @@ ATTRS(nd_attrs, STRING("reduction", "none"), VALUES("reduction", "reduction|upda
        .take = take_segments,
        .always = true,
        .about = "of segment_sum: rows of the result"})
-ATTRS(sparse_attrs, {.name = "output_shape", .kind = GPUC_ATTR_INTS, .required = true})
+ATTRS(sparse_attrs, {.name = "output_shape", .kind = GPUC_ATTR_INTS, .required = true, .symbolic = true})
 ATTRS(cache_attrs, INT("axis", -2), STRING("mode", "linear"))
 
 const gpuc_op gpuc_topi_ops_scatter[] = {

@@ -15,9 +15,9 @@ static void infer_shaped(gpuc_op_call *call)
     if (shape->n > GPUC_OP_MAX_DIMS) gpuc_topi_fail(call, "the shape has %d dimensions", shape->n);
     gpuc_expr *dims = gpuc_new_array(call->ctx, gpuc_expr, shape->n);
     for (int i = 0; i < shape->n; i++) {
-        if (shape->ints[i] < 0)
-            gpuc_topi_fail(call, "dimension %d of the shape is %lld", i, (long long)shape->ints[i]);
-        dims[i] = gpuc_topi_num(call, shape->ints[i]);
+        dims[i] = gpuc_attr_size(call->ctx, shape, i);
+        gpuc_topi_require(call, gpuc_ge(call->ctx, dims[i], gpuc_topi_num(call, 0)),
+                          "dimension %d of the shape is %s", i, gpuc_expr_text(call->ctx, dims[i]));
     }
     gpuc_topi_set_out(call, 0, gpuc_attrs_find(call->attrs, "dtype")->dtype, shape->n, dims);
 }
@@ -230,8 +230,8 @@ static void take_fill_value(gpuc_op_written *w, const gpuc_attr_spec *spec, cons
 }
 #define FILL_VALUE SPELLED("fill_value", FLOAT, take_fill_value, NULL, "the value, where no input is it")
 
-ATTRS(shaped, INTS("shape"), DTYPE_OR("dtype", GPUC_FLOAT32))
-ATTRS(filled, INTS("shape"), {.name = "dtype", .kind = GPUC_ATTR_DTYPE}, FILL_VALUE)
+ATTRS(shaped, SIZES("shape"), DTYPE_OR("dtype", GPUC_FLOAT32))
+ATTRS(filled, SIZES("shape"), {.name = "dtype", .kind = GPUC_ATTR_DTYPE}, FILL_VALUE)
 ATTRS(filled_like, FILL_VALUE)
 ATTRS(like_axes, INTS("axis"), INT("exclude", 0))
 ATTRS(collapse_attrs, SIZES("shape"),

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Gives operators whose extents are tensors their definitions: extents that the build knows become attributes, others sizes
+ * that the program computes and reads before what needs them runs. */
+#include <string.h>
+
+#include "relay_pass/common/dynamic.h"
+
+typedef struct reader {
+    gpuc_ctx *ctx;
+    gpuc_ptrs reads;
+    gpuc_map numbers; /* tensor -> its elements as scalars of int64 */
+    gpuc_relay_pass_sizes sizes;
+    /* The call at hand. */
+    const gpuc_rexpr *call;
+    const gpuc_op_dynamic *d;
+} reader;
+
+/* ---- Numbers that the program computes: scalars of int64 ---- */
+
+static gpuc_rexpr *number(reader *r, int64_t v)
+{
+    return gpuc_relay_const_bytes(r->ctx, GPUC_INT64, 0, NULL, &v);
+}
+
+static gpuc_rexpr *op2(reader *r, const char *op, gpuc_rexpr *a, gpuc_rexpr *b)
+{
+    return gpuc_relay_op2(r->ctx, op, NULL, a, b);
+}
+
+/* `then` where x is v, otherwise `rest`. */
+static gpuc_rexpr *where_is(reader *r, gpuc_rexpr *x, int64_t v, gpuc_rexpr *then, gpuc_rexpr *rest)
+{
+    gpuc_rexpr *args[] = {op2(r, "equal", x, number(r, v)), then, rest};
+    return gpuc_relay_op(r->ctx, "where", NULL, 3, args);
+}
+
+static gpuc_rexpr *size_number(reader *r, gpuc_expr size)
+{
+    int64_t v;
+    if (gpuc_expr_is_int(size, &v)) return number(r, v);
+    const gpuc_attrs *a = gpuc_attrs_sizes(r->ctx, NULL, "values", 1, &size);
+    a = gpuc_attrs_int(r->ctx, gpuc_attrs_dtype(r->ctx, a, "dtype", GPUC_INT64), "scalar", 1);
+    return gpuc_relay_op(r->ctx, "sizes", a, 0, NULL);
+}
+
+static gpuc_rexpr *as_scalar(reader *r, gpuc_rexpr *e)
+{
+    return gpuc_relay_pass_reshape_static(r->ctx, e, 0, NULL);
+}
+
+static gpuc_rexpr **numbers_of(reader *r, gpuc_rexpr *list, int n)
+{
+    gpuc_ctx *ctx = r->ctx;
+    gpuc_rexpr **out = gpuc_map_get(&r->numbers, list);
+    if (out) return out;
+    out = gpuc_new_array(ctx, gpuc_rexpr *, n + 1);
+    int64_t count = n, one = 1;
+    gpuc_rexpr *flat = gpuc_relay_pass_reshape_static(ctx, list, 1, &count);
+    for (int64_t i = 0; i < n; i++) {
+        const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "begin", 1, &i);
+        a = gpuc_attrs_ints(ctx, gpuc_attrs_ints(ctx, a, "sizes", 1, &one), "strides", 1, &one);
+        gpuc_rexpr *element = n > 1 ? gpuc_relay_op1(ctx, "strided_slice", a, flat) : flat;
+        out[i] = gpuc_relay_pass_cast(ctx, as_scalar(r, element), GPUC_INT64);
+    }
+    gpuc_map_set(&r->numbers, list, out);
+    return out;
+}
+
+static gpuc_expr read_number(reader *r, const char *attr, gpuc_rexpr *v)
+{
+    const char *name = gpuc_ctx_printf(r->ctx, "%s.%s", r->d->name, attr);
+    return gpuc_relay_read_size(r->ctx, &r->reads, name, v, NULL);
+}
+
+static gpuc_rexpr *argument(const reader *r, int i)
+{
+    return gpuc_as_rcall(r->call)->args[i];
+}
+
+/* ---- What each form of extents means ---- */
+
+/* A 0 is that dimension of the input, and -1 what the others leave: the program puts in what they stand for. */
+static gpuc_rexpr *const *shape_numbers(reader *r, gpuc_rexpr *const *from, int n)
+{
+    gpuc_ctx *ctx = r->ctx;
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(argument(r, 0));
+    bool zero = gpuc_attrs_get_int(gpuc_as_rcall(r->call)->attrs, "allowzero", 0);
+    gpuc_rexpr **out = gpuc_new_array(ctx, gpuc_rexpr *, n + 1), *product = number(r, 1);
+    gpuc_expr all = gpuc_int(ctx, 1);
+    for (int i = 0; i < t->ndim; i++) all = gpuc_mul(ctx, all, t->dims[i]);
+    for (int i = 0; i < n; i++) {
+        out[i] = from[i];
+        if (!zero && i < t->ndim) out[i] = where_is(r, out[i], 0, size_number(r, t->dims[i]), out[i]);
+        product = op2(r, "multiply", product, where_is(r, out[i], -1, number(r, 1), out[i]));
+    }
+    gpuc_rexpr *left = op2(r, "floor_divide", size_number(r, all), op2(r, "maximum", product, number(r, 1)));
+    for (int i = 0; i < n; i++) out[i] = where_is(r, out[i], -1, left, out[i]);
+    return out;
+}
+
+static const gpuc_expr *read_list(reader *r, const gpuc_op_extents *x, int n)
+{
+    gpuc_expr *out = gpuc_new_array(r->ctx, gpuc_expr, n + 1);
+    gpuc_rexpr *const *from = numbers_of(r, argument(r, x->input), n);
+    if (x->form == GPUC_EXTENTS_SHAPE) from = shape_numbers(r, from, n);
+    for (int i = 0; i < n; i++) out[i] = read_number(r, x->attr, from[i]);
+    return out;
+}
+
+/* The dimension that the k-th scale is for. */
+static gpuc_expr scaled_dim(const reader *r, int k)
+{
+    const char *layout = gpuc_attrs_get_string(gpuc_as_rcall(r->call)->attrs, "layout", "NCHW");
+    return gpuc_relay_tensor_type(argument(r, 0))->dims[k + (layout[1] == 'C' ? 2 : 1)];
+}
+
+/* The nearest integer from 0 on, of two the larger one. */
+static gpuc_rexpr *nearest(reader *r, gpuc_rexpr *x)
+{
+    gpuc_ctx *ctx = r->ctx;
+    gpuc_rexpr *down = gpuc_relay_op1(ctx, "floor", NULL, x);
+    gpuc_rexpr *half = gpuc_relay_const_scalar(ctx, gpuc_relay_tensor_type(x)->dtype, 0.5);
+    gpuc_rexpr *up = op2(r, "greater_equal", op2(r, "subtract", x, down), half);
+    return op2(r, "add", gpuc_relay_pass_cast(ctx, down, GPUC_INT64),
+               gpuc_relay_pass_cast(ctx, up, GPUC_INT64));
+}
+
+/* The dimension times the scale, in the type of the scale, to the nearest integer. */
+static const gpuc_expr *read_scaled(reader *r, int k)
+{
+    gpuc_ctx *ctx = r->ctx;
+    const gpuc_op_extents *x = &r->d->from[k];
+    gpuc_rexpr *scale = as_scalar(r, argument(r, x->input));
+    gpuc_dtype t = gpuc_relay_tensor_type(scale)->dtype;
+    if (!gpuc_is_float(t)) t = GPUC_INT64;
+    gpuc_rexpr *size = gpuc_relay_pass_cast(ctx, size_number(r, scaled_dim(r, k)), t);
+    size = op2(r, "multiply", size, gpuc_relay_pass_cast(ctx, scale, t));
+    if (gpuc_is_float(t)) size = nearest(r, size);
+    gpuc_expr *out = gpuc_new(ctx, gpuc_expr);
+    *out = read_number(r, x->attr, size);
+    return out;
+}
+
+/* dyn.squeeze: the program computes which dimensions are left. Where their number is another, as an axis is none or is there
+ * twice, no extent is right. */
+static gpuc_rexpr *squeezed(reader *r, const gpuc_op_extents *x, int n)
+{
+    gpuc_ctx *ctx = r->ctx;
+    gpuc_rexpr *data = argument(r, 0), *const *axes = numbers_of(r, argument(r, x->input), n);
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(data);
+    int left = t->ndim - n;
+    gpuc_rexpr *at = number(r, 0), *zero = at, *one = number(r, 1);
+    gpuc_rexpr **sizes = gpuc_new_array(ctx, gpuc_rexpr *, left + 1);
+    gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, left + 1);
+    for (int j = 0; j < left; j++) sizes[j] = zero;
+    for (int i = 0; i < t->ndim; i++) {
+        gpuc_rexpr *stays = one;
+        for (int k = 0; k < n; k++)
+            stays = where_is(r, axes[k], i, zero, where_is(r, axes[k], i - t->ndim, zero, stays));
+        gpuc_rexpr *size = op2(r, "multiply", stays, size_number(r, t->dims[i]));
+        for (int j = 0; j < left; j++) sizes[j] = op2(r, "add", sizes[j], where_is(r, at, j, size, zero));
+        at = op2(r, "add", at, stays);
+    }
+    for (int j = 0; j < left; j++) {
+        gpuc_rexpr *size = where_is(r, at, left, sizes[j], number(r, -1));
+        dims[j] = read_number(r, x->attr, size);
+    }
+    return gpuc_relay_pass_reshape(ctx, data, left, dims);
+}
+
+/* The region of an image matters where it is cut out: there it is part of the code. */
+static const gpuc_expr *unused_reals(const reader *r, const gpuc_op_extents *x, int n)
+{
+    const gpuc_attrs *attrs = gpuc_as_rcall(r->call)->attrs;
+    const char *mode = gpuc_attrs_get_string(attrs, "coordinate_transformation_mode", "");
+    if (!strcmp(mode, "tf_crop_and_resize"))
+        gpuc_raise(r->ctx, GPUC_UNSUPPORTED, "%s: input %d, %s, must be known when building", r->d->name,
+                   x->input, x->attr);
+    gpuc_expr *out = gpuc_new_array(r->ctx, gpuc_expr, n + 1);
+    for (int i = 0; i < n; i++) out[i] = gpuc_int(r->ctx, 0);
+    return out;
+}
+
+/* ---- Calls ---- */
+
+static gpuc_rexpr *write_call(reader *r)
+{
+    gpuc_ctx *ctx = r->ctx;
+    const gpuc_op_dynamic *d = r->d;
+    const gpuc_expr *elements[GPUC_OP_EXTENTS];
+    bool scales = true;
+    for (int k = 0; k < d->n; k++) {
+        const gpuc_op_extents *x = &d->from[k];
+        gpuc_rexpr *arg = argument(r, x->input);
+        int n = gpuc_op_dynamic_count(ctx, d, k, gpuc_relay_tensor_type(arg));
+        elements[k] = gpuc_relay_pass_elements(ctx, arg, n);
+        scales &= elements[k] || x->form != GPUC_EXTENTS_SCALE;
+        if (elements[k] || x->form == GPUC_EXTENTS_SCALE) continue;
+        if (x->form == GPUC_EXTENTS_AXES) return squeezed(r, x, n);
+        elements[k] = x->form == GPUC_EXTENTS_REALS ? unused_reals(r, x, n) : read_list(r, x, n);
+    }
+    for (int k = 0; k < d->n && !scales; k++) elements[k] = read_scaled(r, k);
+    return gpuc_relay_pass_static_call(ctx, r->call, elements);
+}
+
+static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
+{
+    reader *r = arg;
+    e = gpuc_relay_pass_put_sizes(ctx, &r->sizes, e);
+    r->d = gpuc_relay_pass_dynamic(e);
+    if (!r->d) return e;
+    r->call = e;
+    gpuc_rexpr *out = write_call(r);
+    gpuc_relay_pass_note_sizes(&r->sizes, old, out);
+    return out;
+}
+
+static bool has_dynamic(gpuc_relay_pass_ctx *p)
+{
+    gpuc_ptrs order = {0};
+    bool found = false;
+    gpuc_relay_post_order(p->ctx, gpuc_rmodule_get(p->module, "main"), true, &order);
+    for (size_t i = 0; i < order.count && !found; i++) found = gpuc_relay_pass_dynamic(order.at[i]);
+    return found;
+}
+
+void gpuc_relay_pass_read_extents(gpuc_relay_pass_ctx *p)
+{
+    gpuc_ctx *ctx = p->ctx;
+    gpuc_rmodule *m = p->module;
+    if (!has_dynamic(p)) return;
+    gpuc_relay_pass_dynamic_to_static(p);
+    if (!has_dynamic(p)) return;
+    gpuc_relay_pass_need_graph(p);
+    reader r = {.ctx = ctx};
+    gpuc_map_init(&r.numbers, ctx);
+    gpuc_map_init(&r.sizes.by, ctx);
+    int n = gpuc_rmodule_num_outputs(m);
+    const gpuc_rfunction *f =
+        gpuc_as_rfunction(gpuc_relay_rewrite(ctx, gpuc_rmodule_get(m, "main"), rewrite, &r));
+    bool tuple = f->body->kind == GPUC_REXPR_TUPLE;
+    gpuc_rexpr *const *fields = tuple ? gpuc_as_rtuple(f->body)->fields : &f->body;
+    gpuc_ptrs reads = {0};
+    for (size_t i = 0; i < m->reads.count; i++) {
+        gpuc_relay_read *old = m->reads.at[i];
+        old->number = fields[n + (int)i];
+        gpuc_ptrs_push(ctx, &reads, old);
+    }
+    for (size_t i = 0; i < r.reads.count; i++) gpuc_ptrs_push(ctx, &reads, r.reads.at[i]);
+    gpuc_rmodule_set_main(m, f->n, f->params, tuple ? n : 1, fields, &reads);
+    gpuc_relay_infer_type(ctx, m, gpuc_rmodule_get(m, "main"));
+}

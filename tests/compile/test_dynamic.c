@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Operators whose extents are tensors, with extents that only a run knows: one package gives for each what the operator with
+ * the same extents as attributes gives in the interpreter, as the dynamic one does there. */
+#include "run.h"
+
+#include <math.h>
+
+#include <gpuc/relay.h>
+
+#include "base/element.h"
+
+enum { MAX_PARAMS = 6, MAX_ELEMENTS = 4096 };
+
+typedef struct extents {
+    const char *values;      /* "s=2,-1 k=3": elements of parameters; others are small numbers */
+    const char *same;        /* the call with attributes; NULL: it is an error */
+    const char *words;       /* that the error of a run has; NULL: there is none */
+    const char *interpreter; /* the same of the interpreter */
+} extents;
+
+typedef struct program {
+    const char *params, *body;
+    const extents *tries;
+    int num_tries;
+    double tolerance;
+} program;
+
+static gpuc_rmodule *parse(gpuc_ctx *ctx, const program *p, const char *body)
+{
+    return gpuc_relay_parse(ctx, gpuc_ctx_printf(ctx, "def @main(%s) { %s }", p->params, body), "text", NULL);
+}
+
+/* ---- Inputs ---- */
+
+static double element_of(const char *values, const char *name, int64_t i)
+{
+    size_t n = strlen(name);
+    const char *at = values;
+    while (at && !(strncmp(at, name, n) == 0 && at[n] == '=')) {
+        at = strchr(at, ' ');
+        at = at ? at + 1 : NULL;
+    }
+    if (!at) return (double)((i * 7 + 3) % 23 - 9);
+    for (at += n + 1; i > 0; i--) at = strchr(at, ',') + 1;
+    return strtod(at, NULL);
+}
+
+static void make_input(gpuc_ctx *ctx, const gpuc_rexpr *param, const char *values, run_array *out)
+{
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(param);
+    int64_t count = 1;
+    *out = (run_array){.dtype = t->dtype, .ndim = t->ndim};
+    assert_true(gpuc_relay_tensor_type_static(t, out->dims));
+    for (int i = 0; i < t->ndim; i++) count *= out->dims[i];
+    size_t item = gpuc_dtype_bytes(t->dtype);
+    char *bytes = gpuc_ctx_alloc(ctx, (size_t)count * item + 1);
+    for (int64_t i = 0; i < count; i++) {
+        double v = element_of(values, gpuc_relay_get_name(param), i);
+        int64_t whole = (int64_t)v;
+        if (gpuc_is_float(t->dtype))
+            gpuc_float_store(t->dtype, bytes + (size_t)i * item, v);
+        else
+            memcpy(bytes + (size_t)i * item, &whole, item);
+    }
+    out->bytes = bytes;
+}
+
+/* ---- The interpreter ---- */
+
+typedef struct job {
+    const gpuc_rmodule *m;
+    const run_array *inputs;
+    gpuc_ptrs results; /* constants */
+} job;
+
+static void add_result(gpuc_ctx *ctx, job *j, const gpuc_relay_value *v)
+{
+    for (int i = 0; gpuc_relay_value_get_kind(v) == GPUC_RELAY_TUPLE && i < gpuc_relay_value_num_fields(v);
+         i++)
+        add_result(ctx, j, gpuc_relay_value_field(v, i));
+    if (gpuc_relay_value_get_kind(v) == GPUC_RELAY_TENSOR)
+        gpuc_ptrs_push(ctx, &j->results,
+                       gpuc_relay_const_bytes(ctx, gpuc_relay_value_dtype(v), gpuc_relay_value_ndim(v),
+                                              gpuc_relay_value_dims(v), gpuc_relay_value_data(v)));
+}
+
+static void interpret(gpuc_ctx *ctx, void *arg)
+{
+    job *j = arg;
+    const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_rmodule_get(j->m, "main"));
+    gpuc_relay_interpreter *in = gpuc_relay_interpreter_create(ctx, j->m, NULL);
+    gpuc_relay_value *args[MAX_PARAMS];
+    for (int i = 0; i < f->n; i++)
+        args[i] = gpuc_relay_make_tensor(in, j->inputs[i].dtype, j->inputs[i].ndim, j->inputs[i].dims,
+                                         j->inputs[i].bytes);
+    add_result(ctx, j, gpuc_relay_interpret(in, "main", f->n, args));
+}
+
+static void same_shape(const program *p, const extents *e, const gpuc_rexpr *want, int ndim,
+                       const int64_t *dims)
+{
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(want);
+    bool same = t->ndim == ndim;
+    int64_t d;
+    for (int i = 0; same && i < ndim; i++) same = gpuc_expr_is_int(t->dims[i], &d) && d == dims[i];
+    if (!same) fail_msg("%s, %s: another shape than %s", p->body, e->values, e->same);
+}
+
+static void same_values(gpuc_ctx *ctx, const program *p, const extents *e, const gpuc_rexpr *want, int ndim,
+                        const int64_t *dims, const void *bytes)
+{
+    same_shape(p, e, want, ndim, dims);
+    const gpuc_rexpr *got =
+        gpuc_relay_const_bytes(ctx, gpuc_relay_tensor_type(want)->dtype, ndim, dims, bytes);
+    for (int64_t i = 0; i < fx_count(want); i++) {
+        double a = fx_element(ctx, want, i), b = fx_element(ctx, got, i);
+        if (!(fabs(a - b) <= p->tolerance * (1 + fabs(a))))
+            fail_msg("%s, %s: element %lld is %.9g, of %s it is %.9g", p->body, e->values, (long long)i, b,
+                     e->same, a);
+    }
+}
+
+/* ---- Programs ---- */
+
+static void try_extents(gpuc_ctx *ctx, const program *p, const gpuc_rmodule *m, const extents *e)
+{
+    const gpuc_rfunction *f = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"));
+    run_array inputs[MAX_PARAMS];
+    for (int i = 0; i < f->n; i++) make_input(ctx, f->params[i], e->values, &inputs[i]);
+    job dynamic = {.m = m, .inputs = inputs}, fixed = {.inputs = inputs};
+    gpuc_status interpreted = gpuc_ctx_protect(ctx, interpret, &dynamic), run = run_session(f->n, inputs);
+    if (!e->same) {
+        fx_check_status(interpreted, GPUC_INVALID_ARGUMENT, e->interpreter);
+        if (!run) fail_msg("%s, %s: there is no error", p->body, e->values);
+        if (!strstr(gpuc_status_message(run), e->words))
+            fail_msg("%s, %s: %s", p->body, e->values, gpuc_status_message(run));
+        gpuc_status_release(run);
+        return;
+    }
+    if (interpreted) fail_msg("%s, %s: %s", p->body, e->values, gpuc_status_message(interpreted));
+    if (run) fail_msg("%s, %s: %s", p->body, e->values, gpuc_status_message(run));
+    fixed.m = parse(ctx, p, e->same);
+    interpret(ctx, &fixed);
+    assert_true(fixed.results.count && fixed.results.count == dynamic.results.count);
+    for (size_t i = 0; i < fixed.results.count; i++) {
+        int ndim;
+        const int64_t *dims;
+        int64_t have[GPUC_OP_MAX_DIMS];
+        const gpuc_rexpr *got = dynamic.results.at[i];
+        const gpuc_tensor_type *t = gpuc_relay_tensor_type(got);
+        assert_true(gpuc_relay_tensor_type_static(t, have));
+        const void *bytes = gpuc_as_rconstant(got)->data->bytes;
+        same_values(ctx, p, e, fixed.results.at[i], t->ndim, have, bytes);
+        bytes = run_output((int)i, &ndim, &dims);
+        same_values(ctx, p, e, fixed.results.at[i], ndim, dims, bytes);
+    }
+}
+
+static void try_program(gpuc_ctx *ctx, const program *p)
+{
+    gpuc_rmodule *m = parse(ctx, p, p->body);
+    gpuc_status status = run_build(ctx, parse(ctx, p, p->body));
+    if (status) fail_msg("%s: %s", p->body, gpuc_status_message(status));
+    for (int i = 0; i < p->num_tries; i++) try_extents(ctx, p, m, &p->tries[i]);
+}
+
+#define PROGRAM(fn, params_, body_, tolerance_, ...)                                                         \
+    static void fn(gpuc_ctx *ctx, void *arg)                                                                 \
+    {                                                                                                        \
+        static const extents tries[] = {__VA_ARGS__};                                                        \
+        (void)arg;                                                                                           \
+        try_program(ctx, &(program){params_, body_, tries, sizeof tries / sizeof tries[0], tolerance_});     \
+    }
+
+#define IS(values, same)                                                                                     \
+    {                                                                                                        \
+        values, same, NULL, NULL                                                                             \
+    }
+#define FAILS(values, run, interpreted)                                                                      \
+    {                                                                                                        \
+        values, NULL, run, interpreted                                                                       \
+    }
+
+PROGRAM(reshape, "%x: Tensor[(2, 3, 4), float32], %s: Tensor[(2), int64]", "dyn.reshape(%x, %s)", 0,
+        IS("s=6,4", "reshape(%x, newshape=[6, 4])"), IS("s=0,-1", "reshape(%x, newshape=[0, -1])"),
+        IS("s=-1,1", "reshape(%x, newshape=[-1, 1])"), IS("s=8,0", "reshape(%x, newshape=[8, 3])"),
+        FAILS("s=5,4", "do not fit", "dyn.reshape: 24 elements do not fit a shape of 20"),
+        FAILS("s=-1,5", "do not fit", "dyn.reshape: 24 elements do not divide into"),
+        FAILS("s=-2,-12", "dyn.reshape.newshape", "dyn.reshape: newshape has -2"),
+        IS("s=24,1", "reshape(%x, newshape=[24, 1])"))
+
+/* What is behind it follows the extents; the number of elements does, too. */
+PROGRAM(chain, "%x: Tensor[(2, 3, 4), int32], %s: Tensor[(2), int32], %b: Tensor[(3), int64]",
+        "%0 = dyn.reshape(%x, %s);\n%1 = strided_slice(%0, begin=[1, 0], end=[3, 2]);\n"
+        "%2 = dyn.broadcast_to(%1 + %1, %b);\n%3 = dyn.reshape(%2, shape_of(%2));\n(%2, %3, shape_of(%1))",
+        0,
+        IS("s=6,4 b=2,2,2", "%0 = strided_slice(reshape(%x, newshape=[6, 4]), begin=[1, 0], end=[3, 2]);\n"
+                            "%1 = broadcast_to(%0 + %0, shape=[2, 2, 2]);\n(%1, %1, shape_of(%0))"),
+        IS("s=2,12 b=3,5,2", "%0 = strided_slice(reshape(%x, newshape=[2, 12]), begin=[1, 0], end=[3, 2]);\n"
+                             "%1 = broadcast_to(%0 + %0, shape=[3, 5, 2]);\n(%1, %1, shape_of(%0))"))
+
+PROGRAM(tile,
+        "%x: Tensor[(2, 3), float32], %s: Tensor[(2), int64], %t: Tensor[(3), int64], %u: Tensor[(1), int32]",
+        "(dyn.tile(%x, %s), dyn.tile(%x, %t), dyn.tile(%x, %u))", 0,
+        IS("s=1,2 t=2,1,3 u=4", "(tile(%x, reps=[1, 2]), tile(%x, reps=[2, 1, 3]), tile(%x, reps=[4]))"),
+        IS("s=5,1 t=1,1,1 u=1", "(tile(%x, reps=[5, 1]), tile(%x, reps=[1, 1, 1]), tile(%x, reps=[1]))"),
+        IS("s=0,1 t=1,2,1 u=0", "(tile(%x, reps=[0, 1]), tile(%x, reps=[1, 2, 1]), tile(%x, reps=[0]))"),
+        FAILS("s=1,-1 t=1,1,1 u=1", "dyn.tile.reps", "dyn.tile: repeats of dimension 1 are negative"))
+
+PROGRAM(broadcast_to, "%x: Tensor[(3, 1), float32], %s: Tensor[(3), int64]", "dyn.broadcast_to(%x, %s)", 0,
+        IS("s=2,3,5", "broadcast_to(%x, shape=[2, 3, 5])"),
+        IS("s=1,3,1", "broadcast_to(%x, shape=[1, 3, 1])"),
+        FAILS("s=1,2,1", "does not broadcast",
+              "dyn.broadcast_to: dimension 3 of the input does not broadcast to 2"),
+        IS("s=4,3,2", "broadcast_to(%x, shape=[4, 3, 2])"))
+
+PROGRAM(squeeze, "%x: Tensor[(1, 3, 4, 1), float32], %s: Tensor[(1), int64], %t: Tensor[(2), int32]",
+        "(dyn.squeeze(%x, %s), dyn.squeeze(%x, %t))", 0,
+        IS("s=0 t=0,3", "(squeeze(%x, axis=[0]), squeeze(%x, axis=[0, 3]))"),
+        IS("s=-1 t=-1,0", "(squeeze(%x, axis=[3]), squeeze(%x, axis=[0, 3]))"),
+        IS("s=3 t=3,-4", "(squeeze(%x, axis=[3]), squeeze(%x, axis=[0, 3]))"),
+        FAILS("s=1 t=0,3", "do not fit", "dyn.squeeze: dimension 1 is not 1"),
+        FAILS("s=0 t=0,0", "dyn.squeeze.axis", "dyn.squeeze: axis names dimension 0 twice"),
+        FAILS("s=4 t=0,3", "dyn.squeeze.axis", "dyn.squeeze: axis has 4, outside of the 4 dimensions"))
+
+PROGRAM(filled, "%v: float32, %s: Tensor[(3), int64], %t: Tensor[(1), uint8]",
+        "%0 = dyn.full(%v, %s);\n(dyn.zeros(%s, dtype=\"int32\"), dyn.ones(%t), %0 + %0, dyn.full(%v, %t, "
+        "dtype=\"int64\"))",
+        0,
+        IS("v=2.5 s=2,3,4 t=5", "%0 = full(%v, shape=[2, 3, 4]);\n(zeros(shape=[2, 3, 4], dtype=\"int32\"), "
+                                "ones(shape=[5]), %0 + %0, full(%v, shape=[5], dtype=\"int64\"))"),
+        IS("v=-1 s=1,70,3 t=0",
+           "%0 = full(%v, shape=[1, 70, 3]);\n(zeros(shape=[1, 70, 3], dtype=\"int32\"), "
+           "ones(shape=[0]), %0 + %0, full(%v, shape=[0], dtype=\"int64\"))"),
+        FAILS("v=1 s=1,-2,3 t=1", "the extent 'dyn.zeros.shape_", "dimension 1 of the shape is -2"))
+
+PROGRAM(topk, "%x: Tensor[(3, 9), float32], %k: int32, %s: Tensor[(1), int64]",
+        "(dyn.topk(%x, %k, dtype=\"int64\"), dyn.topk(%x, %s, axis=0, is_ascend=True))", 0,
+        IS("k=4 s=2", "(topk(%x, k=4, dtype=\"int64\"), topk(%x, k=2, axis=0, is_ascend=True))"),
+        IS("k=9 s=0", "(topk(%x, k=9, dtype=\"int64\"), topk(%x, k=0, axis=0, is_ascend=True))"),
+        IS("k=1 s=3", "(topk(%x, k=1, dtype=\"int64\"), topk(%x, k=3, axis=0, is_ascend=True))"),
+        FAILS("k=10 s=1", "topk: k is ", "dyn.topk: k is 10, dimension 1 has 9 elements"),
+        FAILS("k=1 s=-1", "dyn.topk.k", "dyn.topk: k is -1"))
+
+PROGRAM(one_hot, "%i: Tensor[(2, 3), int32], %on: int8, %off: int8, %d: int64",
+        "dyn.one_hot(%i, %on, %off, %d, axis=1)", 0,
+        IS("i=0,1,2,3,4,-1 on=5 off=-2 d=4", "one_hot(%i, %on, %off, depth=4, axis=1)"),
+        IS("i=0,1,2,3,4,-1 on=1 off=0 d=9", "one_hot(%i, %on, %off, depth=9, axis=1)"),
+        FAILS("i=0,1,2,3,4,-1 on=1 off=0 d=-1", "dyn.one_hot.depth", "dyn.one_hot: depth is -1"))
+
+PROGRAM(pad, "%x: Tensor[(3, 4), float32], %p: Tensor[(2, 2), int32], %v: float32",
+        "(dyn.nn.pad(%x, %p, %v), dyn.nn.pad(%x, %p, pad_mode=\"reflect\"))", 0,
+        IS("p=1,2,0,3 v=1.5",
+           "(nn.pad(%x, %v, pad_width=[[1, 2], [0, 3]]), nn.pad(%x, pad_width=[[1, 2], [0, 3]], "
+           "pad_mode=\"reflect\"))"),
+        IS("p=0,0,0,0 v=1.5",
+           "(nn.pad(%x, %v, pad_width=[[0, 0], [0, 0]]), nn.pad(%x, pad_width=[[0, 0], [0, 0]], "
+           "pad_mode=\"reflect\"))"))
+
+PROGRAM(sparse_to_dense,
+        "%i: Tensor[(3, 2), int64], %x: Tensor[(3), float32], %d: float32, %s: Tensor[(2), int32]",
+        "dyn.sparse_to_dense(%i, %x, %d, %s)", 0,
+        IS("i=0,0,1,2,2,3 d=4 s=3,4", "sparse_to_dense(%i, %x, %d, output_shape=[3, 4])"),
+        IS("i=0,0,1,2,2,3 d=-1 s=5,6", "sparse_to_dense(%i, %x, %d, output_shape=[5, 6])"),
+        FAILS("i=0,0,1,2,2,3 d=0 s=5,-6", "dyn.sparse_to_dense.output_shape", "output_shape has -6"))
+
+PROGRAM(resize,
+        "%x: Tensor[(1, 2, 4, 3), float32], %s: Tensor[(2), int64], %f: Tensor[(2), float32], %r: "
+        "Tensor[(4), float32]",
+        "(dyn.image.resize2d(%x, %s, %r), dyn.image.resize2d(%x, %f, %r, layout=\"NHWC\", "
+        "method=\"nearest_neighbor\", coordinate_transformation_mode=\"asymmetric\"))",
+        1e-5,
+        IS("s=8,6 f=3,5 r=0,0,1,1", "(image.resize2d(%x, size=[8, 6]), image.resize2d(%x, size=[3, 5], "
+                                    "layout=\"NHWC\", method=\"nearest_neighbor\", "
+                                    "coordinate_transformation_mode=\"asymmetric\"))"),
+        IS("s=1,7 f=2,9 r=0,0,1,1", "(image.resize2d(%x, size=[1, 7]), image.resize2d(%x, size=[2, 9], "
+                                    "layout=\"NHWC\", method=\"nearest_neighbor\", "
+                                    "coordinate_transformation_mode=\"asymmetric\"))"))
+
+/* Halves of an element are one more. */
+PROGRAM(upsampling, "%x: Tensor[(1, 2, 4, 3), float32], %h: float32, %w: float32, %n: int32",
+        "(dyn.nn.upsampling(%x, %h, %w), dyn.nn.upsampling(%x, %n, %h, layout=\"NHWC\", method=\"bilinear\", "
+        "align_corners=True))",
+        1e-5,
+        IS("h=2 w=3 n=2", "(nn.upsampling(%x, scale_h=2, scale_w=3), nn.upsampling(%x, scale_h=2, scale_w=2, "
+                          "layout=\"NHWC\", method=\"bilinear\", align_corners=True))"),
+        IS("h=1.5 w=0.5 n=3", "(nn.upsampling(%x, scale_h=1.5, scale_w=0.5), nn.upsampling(%x, scale_h=3, "
+                              "scale_w=1.5, layout=\"NHWC\", method=\"bilinear\", align_corners=True))"),
+        IS("h=0.625 w=1.25 n=1",
+           "(nn.upsampling(%x, scale_h=0.625, scale_w=1.25), nn.upsampling(%x, scale_h=1, "
+           "scale_w=0.625, layout=\"NHWC\", method=\"bilinear\", align_corners=True))"))
+
+PROGRAM(upsampling3d,
+        "%x: Tensor[(1, 1, 2, 3, 2), float32], %d: float32, %h: float32, %w: Tensor[(1), float32]",
+        "dyn.nn.upsampling3d(%x, %d, %h, %w)", 1e-5,
+        IS("d=2 h=3 w=4", "nn.upsampling3d(%x, scale_d=2, scale_h=3, scale_w=4)"),
+        IS("d=1 h=1.5 w=2.5", "nn.upsampling3d(%x, scale_d=1, scale_h=1.5, scale_w=2.5)"))
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        fx_test(reshape),     fx_test(chain),           fx_test(tile),   fx_test(broadcast_to),
+        fx_test(squeeze),     fx_test(filled),          fx_test(topk),   fx_test(one_hot),
+        fx_test(pad),         fx_test(sparse_to_dense), fx_test(resize), fx_test(upsampling),
+        fx_test(upsampling3d)};
+    if (!run_available(argc, argv)) return 0;
+    int failures = cmocka_run_group_tests(tests, NULL, NULL);
+    run_end();
+    return failures;
+}
