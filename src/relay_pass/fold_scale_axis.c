@@ -14,7 +14,7 @@ static int channel_axis(const gpuc_rexpr *e)
     if (!op || (strncmp(op->name, "nn.conv", 7) && strcmp(op->name, "nn.dense"))) return -1;
     if (!gpuc_relay_pass_is_weight(gpuc_as_rcall(e)->args[1])) return -1;
     if (!strcmp(op->name, "nn.dense")) return gpuc_relay_tensor_type(e)->ndim - 1;
-    return gpuc_relay_pass_is_conv(e) ? gpuc_relay_pass_channel_of(gpuc_as_rcall(e)) : 1;
+    return gpuc_relay_pass_channel_of(gpuc_as_rcall(e));
 }
 
 /* The weight with each output channel's part scaled. */
@@ -27,6 +27,7 @@ static gpuc_rexpr *scaled_weight(gpuc_ctx *ctx, const gpuc_rcall *call, gpuc_rex
     for (int i = 0; i < gpuc_relay_tensor_type(scale)->ndim; i++) count *= dims[i];
     if (count == 1) return gpuc_relay_pass_scaled(ctx, weight, scale, 0, NULL);
     if (w->ndim > 64 || !gpuc_relay_tensor_type_static(w, dims)) return NULL;
+    if (strcmp(gpuc_attrs_get_string(call->attrs, "kernel_layout", "OIHW"), "OIHW")) return NULL;
     for (int i = 0; i < 65; i++) shape[i] = 1;
     if (!strstr(gpuc_relay_call_op(&call->base)->name, "_transpose")) {
         shape[0] = channels;

@@ -2,6 +2,7 @@
 /* Cuts calls that read more buffers, or larger weights, than one kernel can bind. */
 #include <string.h>
 
+#include "relay_pass/common/layout.h"
 #include "relay_pass/common/split_call.h"
 
 static gpuc_rexpr *slice(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t from, int64_t size)
@@ -37,9 +38,10 @@ static bool cut_axes(const gpuc_rexpr *e, int *weight_axis, int *out_axis)
     }
     if (!strncmp(gpuc_relay_call_op(e)->name, "nn.conv", 7) &&
         gpuc_attrs_get_int(c->attrs, "groups", 1) == 1) {
+        if (strcmp(gpuc_attrs_get_string(c->attrs, "kernel_layout", "OIHW"), "OIHW")) return false;
         *weight_axis = strstr(gpuc_relay_call_op(e)->name, "_transpose") ? 1 : 0;
-        *out_axis = 1;
-        return true;
+        *out_axis = gpuc_relay_pass_channel_of(c);
+        return *out_axis > 0;
     }
     return false;
 }

@@ -316,7 +316,11 @@ static void large_weights_are_cut(gpuc_ctx *ctx, void *arg)
                *args[] = {x, w};
     gpuc_rexpr *conv = fx_op(ctx, "nn.conv1d", CONV1, 2, args), *y = fx_var(ctx, "x", FX_DIMS(2, 300));
     gpuc_rexpr *tw = random_floats(ctx, 2, FX_DIMS(32, 50, 3)), *targs[] = {x, tw};
+    gpuc_rexpr *last = fx_var(ctx, "x", FX_DIMS(1, 4, 32)), *largs[] = {last, w}, *tlargs[] = {last, tw};
     gpuc_rexpr *cases[] = {
+        fx_op(ctx, "nn.conv1d", CONV1 " data_layout=\"NHWC\"", 2, largs),
+        fx_op(ctx, "nn.conv1d_transpose",
+              "strides=[2] padding=[0, 0] dilation=[1] output_padding=[0] data_layout=\"NHWC\"", 2, tlargs),
         conv,
         fx_op(ctx, "nn.conv1d_transpose", "strides=[2] padding=[0, 0] dilation=[1] output_padding=[0]", 2,
               targs),
@@ -326,7 +330,7 @@ static void large_weights_are_cut(gpuc_ctx *ctx, void *arg)
                        random_floats(ctx, 5, FX_DIMS(41, 300))),
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        gpuc_rexpr *param = i < 2 ? x : y;
+        gpuc_rexpr *param = i < 2 ? last : i < 4 ? x : y;
         gpuc_rmodule *m = fx_module(ctx, cases[i], 1, &param),
                      *after = run_pass(ctx, m, gpuc_relay_pass_limit_arguments, target);
         interp_expect_equal(ctx, m, after, 3, 1e-6);

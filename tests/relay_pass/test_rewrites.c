@@ -406,6 +406,27 @@ static void phases_become_channels(gpuc_ctx *ctx, void *arg)
 
 /* ---- flatten_pointwise, transpose_dense ---- */
 
+/* Extents of space that are as many as the channels: a layout that is not looked at makes no error. */
+static void pointwise_convolutions_with_channels_last(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const char last[] = "strides=[1, 1] padding=[0, 0, 0, 0] dilation=[1, 1] data_layout=\"NHWC\"";
+    gpuc_rexpr *x = fx_var(ctx, "x", FX_DIMS(2, 4, 4, 4)), *other = fx_var(ctx, "o", FX_DIMS(2, 4, 4, 6));
+    gpuc_rexpr *args[] = {x, floats_from(ctx, 1, FX_DIMS(6, 4, 1, 1))}, *params[] = {x, other};
+    gpuc_rexpr *y = fx_op2(ctx, "add", fx_op(ctx, "nn.conv2d", last, 2, args), other);
+    y = fx_op2(ctx, "multiply", y, floats_from(ctx, 2, FX_DIMS(6)));
+    y = fx_op1(ctx, "nn.relu", NULL, fx_op2(ctx, "add", y, floats_from(ctx, 3, FX_DIMS(1, 1, 6))));
+    y = fx_op2(ctx, "add", y, floats_from(ctx, 4, FX_DIMS(4, 1, 1))); /* of rows: the reshape stays here */
+    gpuc_rmodule *m = fx_module(ctx, y, 2, params),
+                 *after = run_pass(ctx, m, gpuc_relay_pass_flatten_pointwise, NULL);
+    interp_expect_equal(ctx, m, after, 8, 1e-5);
+    assert_int_equal(count_op(ctx, body_of(after), "nn.conv2d"), 0);
+    assert_true(gpuc_relay_is_op(gpuc_as_rcall(body_of(after))->args[0], "reshape"));
+    args[1] = floats_from(ctx, 5, FX_DIMS(4, 1, 1, 1)); /* weights whose last dimensions are no window */
+    const char *turned = gpuc_ctx_printf(ctx, "%s kernel_layout=\"IHWO\"", last);
+    SAME(flatten_pointwise, fx_op(ctx, "nn.conv2d", turned, 2, args));
+}
+
 static void pointwise_convolutions(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -567,6 +588,7 @@ int main(void)
         fx_test(scales_of_rewritten_users),
         fx_test(phases_become_channels),
         fx_test(pointwise_convolutions),
+        fx_test(pointwise_convolutions_with_channels_last),
         fx_test(narrow_floats_are_computed_wide),
         fx_test(casts_of_the_model_stay),
     };
