@@ -34,6 +34,16 @@ static gpuc_rexpr *where_is(reader *r, gpuc_rexpr *x, int64_t v, gpuc_rexpr *the
     return gpuc_relay_op(r->ctx, "where", NULL, 3, args);
 }
 
+/* An integer of a number: -1, which is no extent, of a real number that is none. */
+static gpuc_rexpr *whole(reader *r, gpuc_rexpr *x)
+{
+    gpuc_rexpr *out = gpuc_relay_pass_cast(r->ctx, x, GPUC_INT64);
+    if (!gpuc_is_float(gpuc_relay_tensor_type(x)->dtype)) return out;
+    gpuc_rexpr *down = gpuc_relay_op1(r->ctx, "floor", NULL, x);
+    gpuc_rexpr *args[] = {op2(r, "equal", x, down), out, number(r, -1)};
+    return gpuc_relay_op(r->ctx, "where", NULL, 3, args);
+}
+
 static gpuc_rexpr *size_number(reader *r, gpuc_expr size)
 {
     int64_t v;
@@ -60,7 +70,7 @@ static gpuc_rexpr **numbers_of(reader *r, gpuc_rexpr *list, int n)
         const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "begin", 1, &i);
         a = gpuc_attrs_ints(ctx, gpuc_attrs_ints(ctx, a, "sizes", 1, &one), "strides", 1, &one);
         gpuc_rexpr *element = n > 1 ? gpuc_relay_op1(ctx, "strided_slice", a, flat) : flat;
-        out[i] = gpuc_relay_pass_cast(ctx, as_scalar(r, element), GPUC_INT64);
+        out[i] = whole(r, as_scalar(r, element));
     }
     gpuc_map_set(&r->numbers, list, out);
     return out;
@@ -79,22 +89,29 @@ static gpuc_rexpr *argument(const reader *r, int i)
 
 /* ---- What each form of extents means ---- */
 
-/* A 0 is that dimension of the input, and -1 what the others leave: the program puts in what they stand for. */
+/* A 0 is that dimension of the input, and -1 what the others leave: the program puts in what they stand for. A second -1, one
+ * beside an extent of 0, and a 0 for a dimension that the input has not stay or become -1, which is no extent. */
 static gpuc_rexpr *const *shape_numbers(reader *r, gpuc_rexpr *const *from, int n)
 {
     gpuc_ctx *ctx = r->ctx;
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(argument(r, 0));
     bool zero = gpuc_attrs_get_int(gpuc_as_rcall(r->call)->attrs, "allowzero", 0);
     gpuc_rexpr **out = gpuc_new_array(ctx, gpuc_rexpr *, n + 1), *product = number(r, 1);
+    gpuc_rexpr *none = number(r, 0), *one = product, *bad = number(r, -1), *asked = none;
     gpuc_expr all = gpuc_int(ctx, 1);
     for (int i = 0; i < t->ndim; i++) all = gpuc_mul(ctx, all, t->dims[i]);
     for (int i = 0; i < n; i++) {
         out[i] = from[i];
         if (!zero && i < t->ndim) out[i] = where_is(r, out[i], 0, size_number(r, t->dims[i]), out[i]);
-        product = op2(r, "multiply", product, where_is(r, out[i], -1, number(r, 1), out[i]));
+        product = op2(r, "multiply", product, where_is(r, out[i], -1, one, out[i]));
+        asked = op2(r, "add", asked, where_is(r, out[i], -1, one, none));
     }
-    gpuc_rexpr *left = op2(r, "floor_divide", size_number(r, all), op2(r, "maximum", product, number(r, 1)));
-    for (int i = 0; i < n; i++) out[i] = where_is(r, out[i], -1, left, out[i]);
+    gpuc_rexpr *left = op2(r, "floor_divide", size_number(r, all), op2(r, "maximum", product, one));
+    left = where_is(r, asked, 1, where_is(r, product, 0, bad, left), bad);
+    for (int i = 0; i < n; i++) {
+        out[i] = where_is(r, out[i], -1, left, out[i]);
+        if (!zero && i >= t->ndim) out[i] = where_is(r, from[i], 0, bad, out[i]);
+    }
     return out;
 }
 
@@ -125,7 +142,7 @@ static gpuc_rexpr *nearest(reader *r, gpuc_rexpr *x)
                gpuc_relay_pass_cast(ctx, up, GPUC_INT64));
 }
 
-/* The dimension times the scale, in the type of the scale, to the nearest integer. */
+/* The dimension times the scale, in the type of the scale, to the nearest integer; of a scale that is none, -1. */
 static const gpuc_expr *read_scaled(reader *r, int k)
 {
     gpuc_ctx *ctx = r->ctx;
@@ -134,38 +151,44 @@ static const gpuc_expr *read_scaled(reader *r, int k)
     gpuc_dtype t = gpuc_relay_tensor_type(scale)->dtype;
     if (!gpuc_is_float(t)) t = GPUC_INT64;
     gpuc_rexpr *size = gpuc_relay_pass_cast(ctx, size_number(r, scaled_dim(r, k)), t);
-    size = op2(r, "multiply", size, gpuc_relay_pass_cast(ctx, scale, t));
+    scale = gpuc_relay_pass_cast(ctx, scale, t);
+    size = op2(r, "multiply", size, scale);
     if (gpuc_is_float(t)) size = nearest(r, size);
+    gpuc_rexpr *args[] = {op2(r, "greater_equal", scale, gpuc_relay_const_scalar(ctx, t, 0)), size,
+                          number(r, -1)};
+    size = gpuc_relay_op(ctx, "where", NULL, 3, args);
     gpuc_expr *out = gpuc_new(ctx, gpuc_expr);
     *out = read_number(r, x->attr, size);
     return out;
 }
 
 /* dyn.squeeze: the program computes which dimensions are left. Where their number is another, as an axis is none or is there
- * twice, no extent is right. */
+ * twice, or one that goes is not 1, no extent is right. Where none is left, there is one for that on the way. */
 static gpuc_rexpr *squeezed(reader *r, const gpuc_op_extents *x, int n)
 {
     gpuc_ctx *ctx = r->ctx;
     gpuc_rexpr *data = argument(r, 0), *const *axes = numbers_of(r, argument(r, x->input), n);
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(data);
-    int left = t->ndim - n;
-    gpuc_rexpr *at = number(r, 0), *zero = at, *one = number(r, 1);
-    gpuc_rexpr **sizes = gpuc_new_array(ctx, gpuc_rexpr *, left + 1);
-    gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, left + 1);
+    int left = t->ndim - n, read = left ? left : 1;
+    gpuc_rexpr *at = number(r, 0), *zero = at, *one = number(r, 1), *right = one;
+    gpuc_rexpr **sizes = gpuc_new_array(ctx, gpuc_rexpr *, read);
+    gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, read);
+    sizes[0] = one;
     for (int j = 0; j < left; j++) sizes[j] = zero;
     for (int i = 0; i < t->ndim; i++) {
         gpuc_rexpr *stays = one;
         for (int k = 0; k < n; k++)
             stays = where_is(r, axes[k], i, zero, where_is(r, axes[k], i - t->ndim, zero, stays));
-        gpuc_rexpr *size = op2(r, "multiply", stays, size_number(r, t->dims[i]));
+        gpuc_rexpr *extent = size_number(r, t->dims[i]), *size = op2(r, "multiply", stays, extent);
+        right = op2(r, "multiply", right, where_is(r, stays, 1, one, where_is(r, extent, 1, one, zero)));
         for (int j = 0; j < left; j++) sizes[j] = op2(r, "add", sizes[j], where_is(r, at, j, size, zero));
         at = op2(r, "add", at, stays);
     }
-    for (int j = 0; j < left; j++) {
-        gpuc_rexpr *size = where_is(r, at, left, sizes[j], number(r, -1));
-        dims[j] = read_number(r, x->attr, size);
-    }
-    return gpuc_relay_pass_reshape(ctx, data, left, dims);
+    right = op2(r, "multiply", right, where_is(r, at, left, one, zero));
+    for (int j = 0; j < read; j++)
+        dims[j] = read_number(r, x->attr, where_is(r, right, 1, sizes[j], number(r, -1)));
+    data = gpuc_relay_pass_reshape(ctx, data, read, dims);
+    return left ? data : as_scalar(r, data);
 }
 
 /* The region of an image matters where it is cut out: there it is part of the code. */

@@ -27,10 +27,20 @@ static gpuc_expr extreme(const read_check *c, gpuc_expr rest, bool max)
     return gpuc_arith_simplify(c->a, rest);
 }
 
+/* Whether there may be no element to compute. */
+static bool may_be_empty(const read_check *c)
+{
+    int64_t extent;
+    for (int i = 0; i < c->n; i++)
+        if (!gpuc_expr_is_int(c->axes[i]->extent, &extent) || extent < 1) return true;
+    return false;
+}
+
 static void check_index(read_check *c, const gpuc_tir_read_node *r, int d)
 {
     gpuc_ctx *ctx = c->ctx;
     gpuc_expr rest, index = r->index[d], dim = r->tensor->shape[d];
+    if (gpuc_tir_is_const(dim, 0) && may_be_empty(c)) return;
     for (int i = 0; i < c->n; i++)
         if (index == c->vars[i] && dim == c->axes[i]->extent) return;
     if (index->flags & (GPUC_TIR_HAS_TE | GPUC_TIR_HAS_LOAD)) return;

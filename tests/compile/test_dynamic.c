@@ -189,6 +189,16 @@ PROGRAM(reshape, "%x: Tensor[(2, 3, 4), float32], %s: Tensor[(2), int64]", "dyn.
         FAILS("s=-2,-12", "dyn.reshape.newshape", "dyn.reshape: newshape has -2"),
         IS("s=24,1", "reshape(%x, newshape=[24, 1])"))
 
+/* Elements fit what these extents would be, but the extents are none. */
+PROGRAM(reshape_few, "%x: Tensor[(1, 1), float32], %s: Tensor[(2), int64]", "dyn.reshape(%x, %s)", 0,
+        IS("s=-1,1", "reshape(%x, newshape=[-1, 1])"),
+        FAILS("s=-1,-1", "dyn.reshape.newshape", "dyn.reshape: two dimensions of the new shape are -1"))
+
+PROGRAM(reshape_none, "%x: Tensor[(3, 0), float32], %s: Tensor[(3), int64]", "dyn.reshape(%x, %s)", 0,
+        IS("s=0,0,5", "reshape(%x, newshape=[3, 0, 5])"),
+        FAILS("s=-1,0,5", "dyn.reshape.newshape", "dyn.reshape: 0 elements do not divide into"),
+        FAILS("s=2,2,0", "dyn.reshape.newshape", "dyn.reshape: the input has no dimension 2"))
+
 /* What is behind it follows the extents; the number of elements does, too. */
 PROGRAM(chain, "%x: Tensor[(2, 3, 4), int32], %s: Tensor[(2), int32], %b: Tensor[(3), int64]",
         "%0 = dyn.reshape(%x, %s);\n%1 = strided_slice(%0, begin=[1, 0], end=[3, 2]);\n"
@@ -219,9 +229,19 @@ PROGRAM(squeeze, "%x: Tensor[(1, 3, 4, 1), float32], %s: Tensor[(1), int64], %t:
         IS("s=0 t=0,3", "(squeeze(%x, axis=[0]), squeeze(%x, axis=[0, 3]))"),
         IS("s=-1 t=-1,0", "(squeeze(%x, axis=[3]), squeeze(%x, axis=[0, 3]))"),
         IS("s=3 t=3,-4", "(squeeze(%x, axis=[3]), squeeze(%x, axis=[0, 3]))"),
-        FAILS("s=1 t=0,3", "do not fit", "dyn.squeeze: dimension 1 is not 1"),
+        FAILS("s=1 t=0,3", "dyn.squeeze.axis", "dyn.squeeze: dimension 1 is not 1"),
         FAILS("s=0 t=0,0", "dyn.squeeze.axis", "dyn.squeeze: axis names dimension 0 twice"),
         FAILS("s=4 t=0,3", "dyn.squeeze.axis", "dyn.squeeze: axis has 4, outside of the 4 dimensions"))
+
+PROGRAM(squeeze_all, "%x: Tensor[(1, 1), float32], %s: Tensor[(2), int64]", "dyn.squeeze(%x, %s) + 1f", 0,
+        IS("s=0,1", "squeeze(%x, axis=[0, 1]) + 1f"), IS("s=-1,0", "squeeze(%x, axis=[0, 1]) + 1f"),
+        FAILS("s=0,0", "dyn.squeeze.axis", "dyn.squeeze: axis names dimension 0 twice"),
+        FAILS("s=5,7", "dyn.squeeze.axis", "dyn.squeeze: axis has 5, outside of the 2 dimensions"))
+
+PROGRAM(squeeze_none, "%x: Tensor[(0, 3, 1), float32], %s: Tensor[(1), int64]", "dyn.squeeze(%x, %s)", 0,
+        IS("s=2", "squeeze(%x, axis=[2])"),
+        FAILS("s=1", "dyn.squeeze.axis", "dyn.squeeze: dimension 1 is not 1"),
+        FAILS("s=0", "dyn.squeeze.axis", "dyn.squeeze: dimension 0 is not 1"))
 
 PROGRAM(filled, "%v: float32, %s: Tensor[(3), int64], %t: Tensor[(1), uint8]",
         "%0 = dyn.full(%v, %s);\n(dyn.zeros(%s, dtype=\"int32\"), dyn.ones(%t), %0 + %0, dyn.full(%v, %t, "
@@ -273,6 +293,10 @@ PROGRAM(resize,
         IS("s=8,6 f=3,5 r=0,0,1,1", "(image.resize2d(%x, size=[8, 6]), image.resize2d(%x, size=[3, 5], "
                                     "layout=\"NHWC\", method=\"nearest_neighbor\", "
                                     "coordinate_transformation_mode=\"asymmetric\"))"),
+        FAILS("s=1,7 f=3.5,9 r=0,0,1,1", "dyn.image.resize2d.size",
+              "dyn.image.resize2d: size has 3.5, which is no integer"),
+        FAILS("s=1,7 f=3,nan r=0,0,1,1", "dyn.image.resize2d.size",
+              "dyn.image.resize2d: size has nan, which is no integer"),
         IS("s=1,7 f=2,9 r=0,0,1,1", "(image.resize2d(%x, size=[1, 7]), image.resize2d(%x, size=[2, 9], "
                                     "layout=\"NHWC\", method=\"nearest_neighbor\", "
                                     "coordinate_transformation_mode=\"asymmetric\"))"))
@@ -286,6 +310,8 @@ PROGRAM(upsampling, "%x: Tensor[(1, 2, 4, 3), float32], %h: float32, %w: float32
                           "layout=\"NHWC\", method=\"bilinear\", align_corners=True))"),
         IS("h=1.5 w=0.5 n=3", "(nn.upsampling(%x, scale_h=1.5, scale_w=0.5), nn.upsampling(%x, scale_h=3, "
                               "scale_w=1.5, layout=\"NHWC\", method=\"bilinear\", align_corners=True))"),
+        FAILS("h=-0.05 w=1 n=1", "dyn.nn.upsampling.scale_h", "scale_h must be a number from 0 on"),
+        FAILS("h=1 w=nan n=1", "dyn.nn.upsampling.scale_w", "scale_w must be a number from 0 on"),
         IS("h=0.625 w=1.25 n=1",
            "(nn.upsampling(%x, scale_h=0.625, scale_w=1.25), nn.upsampling(%x, scale_h=1, "
            "scale_w=0.625, layout=\"NHWC\", method=\"bilinear\", align_corners=True))"))
@@ -299,9 +325,10 @@ PROGRAM(upsampling3d,
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(reshape),     fx_test(chain),           fx_test(tile),   fx_test(broadcast_to),
-        fx_test(squeeze),     fx_test(filled),          fx_test(topk),   fx_test(one_hot),
-        fx_test(pad),         fx_test(sparse_to_dense), fx_test(resize), fx_test(upsampling),
+        fx_test(reshape),      fx_test(reshape_few),     fx_test(reshape_none), fx_test(squeeze_all),
+        fx_test(squeeze_none), fx_test(chain),           fx_test(tile),         fx_test(broadcast_to),
+        fx_test(squeeze),      fx_test(filled),          fx_test(topk),         fx_test(one_hot),
+        fx_test(pad),          fx_test(sparse_to_dense), fx_test(resize),       fx_test(upsampling),
         fx_test(upsampling3d)};
     if (!run_available(argc, argv)) return 0;
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
