@@ -275,6 +275,10 @@ def gathers():
     moved = np.stack(np.unravel_index(np.ravel_multi_index(places.T, (2, 3, 6)), (9, 4)), 1)
     row("sparse_reshape", "", [places, np.array([2, 3, 6], "int64"), np.array([9, -1], "int64")], moved,
         np.array([9, 4], "int64"))
+    far = np.array([[70000, 70001]], "int32")  # of more elements than 32 bits count
+    row("sparse_reshape", "", [far, np.array([80000, 80000], "int32"), np.array([40000, -1], "int32")],
+        np.stack(np.divmod(far[:, 0].astype("int64") * 80000 + far[:, 1], 160000), 1).astype("int32"),
+        np.array([40000, 160000], "int32"))
     row("segment_sum", "num_segments=5", [x, np.array([2, 0, 2, 3], "int32")],
         f32([x[1], [0, 0, 0], x[0] + x[2], x[3], [0, 0, 0]]))
     lengths = np.array([1, 3, 0, 2], "int32")
@@ -907,6 +911,10 @@ def dynamic():
     row("dyn.nn.pad", "", [d, single(1, 2, 0, 3).reshape(2, 2), scalar(1.5)],
         np.pad(d, ((1, 2), (0, 3)), constant_values=1.5))
     row("dyn.nn.pad", "pad_mode=\"reflect\"", [d, long(1, 2, 0, 3).reshape(2, 2)], np.pad(d, ((1, 2), (0, 3)), "reflect"))
+    zero, padded = np.array(0, "int32"), np.pad(d, ((1, 2), (0, 3)))
+    row("dyn.nn.pad", "", [d, single(1, 2, 0, 3).reshape(2, 2), zero], padded)  # what Python's nn.pad writes
+    row("nn.pad", "pad_width=[[1, 2], [0, 3]]", [d, zero], padded)
+    row("nn.pad", "pad_width=[[0, 1]]", [single(5, -7), scalar(2.75)], single(5, -7, 2))
     row("dyn.sparse_to_dense", "", [single(1, 4), f(2) * 0 + 3, scalar(-1), long(6)],
         np.array([-1, 3, -1, -1, 3, -1], "float32"))
     image, cube, two = f(1, 2, 3, 4), f(1, 1, 2, 2, 3), scalar(2)

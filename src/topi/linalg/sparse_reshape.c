@@ -49,9 +49,7 @@ static gpuc_expr at_least_one(gpuc_ctx *ctx, gpuc_expr e)
 static void sparse_reshape_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_dtype wide = GPUC_INT32;
-    for (int i = 0; i < 3; i++)
-        if (call->in[i].dtype.bits > 32) wide = GPUC_INT64;
+    gpuc_dtype wide = GPUC_INT64; /* places of 32 bits are of more elements */
     gpuc_expr v[2], number = call->in[0].dims[0];
     gpuc_tensor *all = products(ctx, wide, ins[1], NULL, false),
                 *known = products(ctx, wide, ins[2], NULL, true);

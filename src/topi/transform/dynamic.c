@@ -38,7 +38,7 @@ const gpuc_op gpuc_topi_ops_dynamic[] = {
     DYNAMIC("full", 2, 2, full_attrs, GPUC_T_ANY, GPUC_T_INTS),
     DYNAMIC("topk", 2, 2, topk_attrs, GPUC_T_ANY, GPUC_T_INTS),
     DYNAMIC("one_hot", 4, 4, hot_attrs, GPUC_T_INTS, GPUC_T_ANY, GPUC_T_LIKE_1, GPUC_T_INTS),
-    DYNAMIC("nn.pad", 2, 3, pad_attrs, GPUC_T_ANY, GPUC_T_INTS, GPUC_T_LIKE),
+    DYNAMIC("nn.pad", 2, 3, pad_attrs, GPUC_T_ANY, GPUC_T_INTS, GPUC_T_ANY),
     DYNAMIC("sparse_to_dense", 4, 4, NULL, GPUC_T_INTS, GPUC_T_ANY, GPUC_T_LIKE_1, GPUC_T_INTS),
     DYNAMIC("image.resize2d", 3, 3, resize_attrs, GPUC_T_ANY, GPUC_T_NUMBERS, GPUC_T_FLOATS),
     DYNAMIC("nn.upsampling", 3, 3, upsampling_attrs, GPUC_T_ANY, GPUC_T_NUMBERS),
