@@ -348,7 +348,7 @@ static void operators(gpuc_ctx *ctx, void *arg)
         {"(qnn.requantize(" HALVES ", 0.5f, 0i8), qnn.requantize(" HALVES
          ", 1f, 0, 2f, 0, out_dtype=\"int8\"), qnn.requantize(" HALVES
          ", 1f, 1, 4f, 10, rounding=\"UPWARD\", out_dtype=\"int16\"))",
-         "[[[-2, -1], [0, 0], [0, 1]], [[-2, -1], [-1, 0], [1, 1]], [[9, 9], [10, 10], [10, 10]]]"},
+         "[[[-2, -1], [0, 0], [0, 1]], [[-1, -1], [0, 0], [1, 1]], [[9, 9], [10, 10], [10, 10]]]"},
         /* a scale and a zero point for each row */
         {"qnn.requantize(" HALVES ", " X3 ", cast(" X3
          ", dtype=\"int32\"), 0.5f, 1, axis=0, out_dtype=\"int8\")",

@@ -14,7 +14,7 @@ static bool has_both_sides(const gpuc_op_call *call)
     return call->num_in == 5;
 }
 
-/* Without a word on it, ONNX's way for ONNX's inputs, and TVM's for TVM's. */
+/* Without a word on it, ONNX's way for ONNX's inputs, and what TVM 0.13 does for its own. */
 static rounding rounding_of(const gpuc_op_call *call)
 {
     const char *name = gpuc_attrs_get_string(call->attrs, "rounding", "None");
@@ -23,7 +23,7 @@ static rounding rounding_of(const gpuc_op_call *call)
     if (!strcmp(name, "TONEAREST")) return AWAY_FROM_ZERO;
     if (strcmp(name, "None"))
         gpuc_topi_fail(call, "rounding is '%s'; known are None, TOEVEN, UPWARD and TONEAREST", name);
-    return has_both_sides(call) ? AWAY_FROM_ZERO : TO_EVEN;
+    return has_both_sides(call) ? UPWARD : TO_EVEN;
 }
 
 /* The type of products: a float, or int64 for those of fixed point. */
