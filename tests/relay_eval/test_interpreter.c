@@ -482,6 +482,27 @@ static void run_text(gpuc_ctx *ctx, void *arg)
     number(ctx, arg);
 }
 
+/* One call, several extents: they are elements, integers and real numbers, of inputs of the same types. */
+static void extents(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const char *const rows[] = {"[2, 1]", "[1, 2]"};
+    assert_string_equal(
+        call_json(ctx,
+                  "def @f(%s: Tensor[(2), int64], %by: float32) {\n"
+                  "  let %x = dyn.full(3, %s);\n"
+                  "  let %y = dyn.nn.upsampling(reshape(1f, newshape=[1, 1, 1, 1]), %by, 1.5f);\n"
+                  "  (strided_slice(%x, begin=[0, 0], end=[1, 9]), shape_of(%x), shape_of(%y)) }\n"
+                  "def @main(%s: Tensor[(2), int64], %t: Tensor[(2), int64]) {\n"
+                  "  (@f(%s, 2f), @f(%t, 2f), @f(%s, 2.75f)) }",
+                  2, rows),
+        "[[[[3]], [2, 1], [1, 1, 2, 2]], [[[3, 3]], [1, 2], [1, 1, 2, 2]], [[[3]], [2, 1], [1, 1, 3, 2]]]");
+    fx_expect(
+        ctx, GPUC_INVALID_ARGUMENT, "text:1:|dyn.reshape: 3 elements do not fit a shape of 5", run_text,
+        "def @f(%n: Tensor[(1), int64]) { sum(dyn.reshape(dyn.full(1, shape_of(reshape(0, newshape=[1])) + "
+        "2i64), %n)) } def @main() { @f(reshape(5i64, newshape=[1])) }");
+}
+
 static void run_small(gpuc_ctx *ctx, void *arg)
 {
     gpuc_relay_interpreter_desc d = GPUC_RELAY_INTERPRETER_DESC_INIT;
@@ -811,6 +832,7 @@ int main(void)
                                        fx_test(speed),
                                        fx_test(operators),
                                        fx_test(symbols),
+                                       fx_test(extents),
                                        fx_test(many_sizes),
                                        fx_test(limits),
                                        fx_test(wrong_values),
