@@ -98,7 +98,7 @@ static gpuc_expr old_any_dim(const gpuc_rtype *t, int i, int k)
  * name them. */
 static void name_sizes(gpuc_ctx *ctx, const gpuc_rexpr *e, gpuc_op_call *call)
 {
-    const gpuc_rtype *old = e->type ? e->type : gpuc_as_rcall(e)->type_before;
+    const gpuc_rtype *old = e->type ? e->type : e->type_before;
     gpuc_map names;
     if (!gpuc_op_dynamic_find(call->op->name)) return;
     gpuc_map_init(&names, ctx);
@@ -201,7 +201,7 @@ void gpuc_relay_infer_node(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *e)
         if (c->callee->kind == GPUC_REXPR_OP)
             gpuc_relay_infer_call(ctx, e);
         else if (!e->type)
-            e->type = callee_result(ctx, m, c);
+            e->type = gpuc_relay_rtype_keep_any(ctx, callee_result(ctx, m, c), e->type_before);
         break;
     }
     case GPUC_REXPR_TUPLE: {
@@ -237,12 +237,13 @@ void gpuc_relay_infer_node(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *e)
     }
     case GPUC_REXPR_IF:
         e->type = join(ctx, gpuc_as_rif(e)->then_branch->type, gpuc_as_rif(e)->else_branch->type);
+        e->type = gpuc_relay_rtype_keep_any(ctx, e->type, e->type_before);
         break;
     case GPUC_REXPR_MATCH: {
         const gpuc_rmatch *match = gpuc_as_rmatch(e);
         const gpuc_rtype *t = NULL;
         for (int i = 0; i < match->n; i++) t = join(ctx, t, match->clauses[i].body->type);
-        e->type = t;
+        e->type = gpuc_relay_rtype_keep_any(ctx, t, e->type_before);
         break;
     }
     }

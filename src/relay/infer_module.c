@@ -197,7 +197,7 @@ static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
     }
     set_joins(c, false);
     const gpuc_rtype *ret = gpuc_relay_resolve(s, f->ret);
-    set_type(s, e, gpuc_relay_rtype_fresh(s->ctx, ret));
+    set_type(s, e, gpuc_relay_rtype_keep_any(s->ctx, gpuc_relay_rtype_fresh(s->ctx, ret), e->type_before));
 }
 
 /* ---- Other nodes ---- */
@@ -265,7 +265,7 @@ static void infer_if(gpuc_relay_solver *s, gpuc_rexpr *e)
     if (!t)
         gpuc_relay_type_fail(s, "the branches have different types: %s and %s", gpuc_relay_type_text(s, a),
                              gpuc_relay_type_text(s, b));
-    set_type(s, e, gpuc_relay_rtype_fresh(s->ctx, t));
+    set_type(s, e, gpuc_relay_rtype_keep_any(s->ctx, gpuc_relay_rtype_fresh(s->ctx, t), e->type_before));
 }
 
 static void infer_match(gpuc_relay_solver *s, gpuc_rexpr *e)
@@ -283,7 +283,8 @@ static void infer_match(gpuc_relay_solver *s, gpuc_rexpr *e)
         t = both;
     }
     gpuc_relay_check_exhaustive(s, m);
-    set_type(s, e, t ? gpuc_relay_rtype_fresh(s->ctx, t) : gpuc_relay_rtype_hole(s->ctx));
+    t = t ? gpuc_relay_rtype_fresh(s->ctx, t) : gpuc_relay_rtype_hole(s->ctx);
+    set_type(s, e, gpuc_relay_rtype_keep_any(s->ctx, t, e->type_before));
 }
 
 /* The value is known, the body comes next. */

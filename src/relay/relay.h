@@ -67,6 +67,8 @@ const gpuc_rtype *gpuc_relay_rtype_fresh(gpuc_ctx *ctx, const gpuc_rtype *t);
 typedef gpuc_expr gpuc_relay_size_fn(gpuc_ctx *ctx, gpuc_expr size, void *arg);
 const gpuc_rtype *gpuc_relay_rtype_map_sizes(gpuc_ctx *ctx, const gpuc_rtype *t, gpuc_relay_size_fn *fn,
                                              void *arg);
+/* The type with the symbols that `before` has, where both have `?`: attributes of other nodes name them. NULL: none. */
+const gpuc_rtype *gpuc_relay_rtype_keep_any(gpuc_ctx *ctx, const gpuc_rtype *t, const gpuc_rtype *before);
 bool gpuc_relay_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b); /* dims by identity of expressions */
 void gpuc_relay_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t);
 /* Every dim a known constant? Then out (room for ndim) has them. */
@@ -94,11 +96,12 @@ void gpuc_relay_const_data_release(gpuc_const_data *data);
 /* ---- Expressions ---- */
 struct gpuc_rexpr {
     gpuc_rexpr_kind kind;
-    uint32_t id;             /* order of creation */
-    const gpuc_rtype *type;  /* NULL until inferred */
-    const gpuc_expr *values; /* known elements of a small integer tensor, or NULL */
-    const char *source;      /* names of the model's nodes that this came from; "" */
-    gpuc_relay_span span;    /* where it stands in text */
+    uint32_t id;                   /* order of creation */
+    const gpuc_rtype *type;        /* NULL until inferred */
+    const gpuc_rtype *type_before; /* of a node that was rebuilt: that it had, whose `?` are kept; NULL */
+    const gpuc_expr *values;       /* known elements of a small integer tensor, or NULL */
+    const char *source;            /* names of the model's nodes that this came from; "" */
+    gpuc_relay_span span;          /* where it stands in text */
 };
 
 typedef struct gpuc_rvar {
@@ -127,7 +130,6 @@ typedef struct gpuc_rcall {
     gpuc_rexpr *const *args;
     int num_type_args; /* what the callee's type parameters are here: written, or inferred */
     const gpuc_rtype *const *type_args;
-    const gpuc_rtype *type_before; /* of a call that stands for another one: the type that had; NULL */
 } gpuc_rcall;
 typedef struct gpuc_rtuple {
     gpuc_rexpr base;

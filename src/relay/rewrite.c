@@ -81,7 +81,6 @@ static gpuc_rexpr *rebuild(rewriter *r, gpuc_rexpr *e)
         gpuc_rexpr *const *args = get_list(r, c->n, c->args);
         if (!r->changed) return e;
         gpuc_rexpr *call = gpuc_relay_call(ctx, callee, c->attrs, c->n, args);
-        ((gpuc_rcall *)call)->type_before = e->type ? e->type : c->type_before;
         if (!r->is_graph) return call; /* inference finds them again */
         ((gpuc_rcall *)call)->num_type_args = c->num_type_args;
         ((gpuc_rcall *)call)->type_args = c->type_args;
@@ -171,6 +170,7 @@ static void rewrite_node(rewriter *r, gpuc_rexpr *old)
     if (e != old) {
         gpuc_relay_with_source(ctx, e, old->source);
         if (!e->span.text) e->span = old->span;
+        e->type_before = old->type ? old->type : old->type_before;
         if (!e->type && r->is_graph) gpuc_relay_infer_node(ctx, NULL, e);
     }
     uint32_t first_id = ctx->next_id;

@@ -210,6 +210,23 @@ const gpuc_rtype *gpuc_relay_rtype_map_sizes(gpuc_ctx *ctx, const gpuc_rtype *t,
     return rebuild(ctx, t, &(substitution){.size = fn, .arg = arg, .named = true});
 }
 
+const gpuc_rtype *gpuc_relay_rtype_keep_any(gpuc_ctx *ctx, const gpuc_rtype *t, const gpuc_rtype *before)
+{
+    if (!t || !before || t == before || !t->unknown || t->kind != before->kind || t->n != before->n) return t;
+    if (t->kind == GPUC_RTYPE_TENSOR && t->tensor.ndim == before->tensor.ndim) {
+        gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, t->tensor.ndim);
+        for (int i = 0; i < t->tensor.ndim; i++) {
+            gpuc_expr is = t->tensor.dims[i], was = before->tensor.dims[i];
+            dims[i] = gpuc_relay_is_any_dim(is) && gpuc_relay_is_any_dim(was) ? was : is;
+        }
+        return gpuc_relay_rtype_tensor(ctx, t->tensor.dtype, t->tensor.ndim, dims);
+    }
+    if (t->kind != GPUC_RTYPE_TUPLE) return t;
+    const gpuc_rtype **at = gpuc_new_array(ctx, const gpuc_rtype *, t->n + 1);
+    for (int i = 0; i < t->n; i++) at[i] = gpuc_relay_rtype_keep_any(ctx, t->at[i], before->at[i]);
+    return gpuc_relay_rtype_tuple(ctx, t->n, at);
+}
+
 bool gpuc_relay_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b)
 {
     if (a == b) return true;

@@ -5,16 +5,17 @@
 #include <string.h>
 
 #include "relay/infer.h"
-#include "relay_pass/common/util.h"
+#include "relay_pass/common/dynamic.h"
 
 typedef struct inliner {
     gpuc_relay_pass_ctx *p;
-    gpuc_strmap begun;  /* name of a function -> it, as it was */
-    gpuc_strmap called; /* name of a function -> one of those that name it */
-    gpuc_strmap ready;  /* name of a function whose calls go -> it, as it is now */
-    gpuc_map args;      /* of the call that goes: parameter -> argument */
-    gpuc_map sizes;     /* function that is ready -> number of its nodes */
-    size_t made;        /* nodes that took the places of calls */
+    gpuc_strmap begun;       /* name of a function -> it, as it was */
+    gpuc_strmap called;      /* name of a function -> one of those that name it */
+    gpuc_strmap ready;       /* name of a function whose calls go -> it, as it is now */
+    gpuc_map args;           /* of the call that goes: parameter -> argument */
+    gpuc_map sizes;          /* function that is ready -> number of its nodes */
+    size_t made;             /* nodes that took the places of calls */
+    gpuc_ptrs calls, bodies; /* calls that went, and what took their places */
 } inliner;
 
 static bool names_sizes(const gpuc_rtype *t)
@@ -46,10 +47,12 @@ static bool may_go(inliner *in, const char *name, const gpuc_rexpr *function)
     return true;
 }
 
-/* Parameters become arguments, other variables new ones. */
+/* Parameters become arguments, other variables new ones. Sizes that tensors hold differ from call to call: nothing in the
+ * function names them. */
 static gpuc_rexpr *rename_var(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
     const inliner *in = arg;
+    if (e != old) e->type_before = NULL;
     if (old->kind != GPUC_REXPR_VAR) return e;
     gpuc_rexpr *given = gpuc_map_get(&in->args, old);
     return given ? given : gpuc_relay_var(ctx, gpuc_as_rvar(old)->name, gpuc_as_rvar(old)->annotation);
@@ -105,7 +108,10 @@ static gpuc_rexpr *inline_call(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, vo
             is_said(param->annotation) ? gpuc_relay_var(ctx, param->name, param->annotation) : c->args[i];
         gpuc_map_set(&in->args, f->params[i], args[i]);
     }
-    return with_types(ctx, f, c, args, gpuc_relay_mutate(ctx, f->body, rename_var, in));
+    gpuc_rexpr *body = with_types(ctx, f, c, args, gpuc_relay_mutate(ctx, f->body, rename_var, in));
+    gpuc_ptrs_push(ctx, &in->calls, old);
+    gpuc_ptrs_push(ctx, &in->bodies, body);
+    return body;
 }
 
 typedef struct visit {
@@ -163,6 +169,27 @@ static void visit_all(inliner *in, const char *name)
     }
 }
 
+static gpuc_rexpr *put_sizes(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *sizes)
+{
+    (void)old;
+    return gpuc_relay_pass_put_sizes(ctx, sizes, e);
+}
+
+/* Nodes behind a call name sizes of its result, which are those of the body now. */
+static void rename_sizes(inliner *in)
+{
+    gpuc_ctx *ctx = in->p->ctx;
+    gpuc_map *functions = &in->p->module->functions.map;
+    gpuc_relay_pass_sizes sizes;
+    gpuc_map_init(&sizes.by, ctx);
+    for (size_t i = 0; i < in->calls.count; i++)
+        gpuc_relay_pass_note_sizes(&sizes, in->calls.at[i], in->bodies.at[i]);
+    if (!sizes.by.count) return;
+    for (uint32_t i = 0; i < functions->count; i++)
+        functions->entries[i].value = gpuc_relay_mutate(ctx, functions->entries[i].value, put_sizes, &sizes);
+    gpuc_relay_infer_module(ctx, in->p->module);
+}
+
 void gpuc_relay_pass_inline(gpuc_relay_pass_ctx *p)
 {
     gpuc_ctx *ctx = p->ctx;
@@ -176,6 +203,7 @@ void gpuc_relay_pass_inline(gpuc_relay_pass_ctx *p)
         gpuc_ptrs_push(ctx, &names, p->module->functions.map.entries[i].key);
     for (size_t i = 0; i < names.count; i++) visit_all(&in, names.at[i]);
     gpuc_relay_infer_module(ctx, p->module);
+    rename_sizes(&in);
     for (size_t i = 0; i < names.count; i++)
         if (!gpuc_strmap_has(&in.ready, names.at[i]) || !gpuc_strmap_has(&in.called, names.at[i]))
             gpuc_ptrs_push(ctx, &entries, names.at[i]);

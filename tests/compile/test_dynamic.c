@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include <gpuc/relay.h>
+#include <gpuc/relay_pass.h>
 
 #include "base/element.h"
 
@@ -19,7 +20,7 @@ typedef struct extents {
 } extents;
 
 typedef struct program {
-    const char *params, *body;
+    const char *functions, *params, *body;
     const extents *tries;
     int num_tries;
     double tolerance;
@@ -27,7 +28,8 @@ typedef struct program {
 
 static gpuc_rmodule *parse(gpuc_ctx *ctx, const program *p, const char *body)
 {
-    return gpuc_relay_parse(ctx, gpuc_ctx_printf(ctx, "def @main(%s) { %s }", p->params, body), "text", NULL);
+    const char *text = gpuc_ctx_printf(ctx, "%sdef @main(%s) { %s }", p->functions, p->params, body);
+    return gpuc_relay_parse(ctx, text, "text", NULL);
 }
 
 /* ---- Inputs ---- */
@@ -159,17 +161,22 @@ static void try_extents(gpuc_ctx *ctx, const program *p, const gpuc_rmodule *m, 
 static void try_program(gpuc_ctx *ctx, const program *p)
 {
     gpuc_rmodule *m = parse(ctx, p, p->body);
-    gpuc_status status = run_build(ctx, parse(ctx, p, p->body));
+    gpuc_rmodule *graph = gpuc_relay_run_passes(ctx, parse(ctx, p, p->body), NULL,
+                                                "inline(all=True),to_graph_normal_form,dead_code");
+    gpuc_status status = run_build(ctx, graph);
     if (status) fail_msg("%s: %s", p->body, gpuc_status_message(status));
     for (int i = 0; i < p->num_tries; i++) try_extents(ctx, p, m, &p->tries[i]);
 }
 
 #define PROGRAM(fn, params_, body_, tolerance_, ...)                                                         \
+    PROGRAM_OF(fn, "", params_, body_, tolerance_, __VA_ARGS__)
+#define PROGRAM_OF(fn, functions_, params_, body_, tolerance_, ...)                                          \
     static void fn(gpuc_ctx *ctx, void *arg)                                                                 \
     {                                                                                                        \
         static const extents tries[] = {__VA_ARGS__};                                                        \
         (void)arg;                                                                                           \
-        try_program(ctx, &(program){params_, body_, tries, sizeof tries / sizeof tries[0], tolerance_});     \
+        try_program(                                                                                         \
+            ctx, &(program){functions_, params_, body_, tries, sizeof tries / sizeof tries[0], tolerance_}); \
     }
 
 #define IS(values, same)                                                                                     \
@@ -208,6 +215,23 @@ PROGRAM(chain, "%x: Tensor[(2, 3, 4), int32], %s: Tensor[(2), int32], %b: Tensor
                             "%1 = broadcast_to(%0 + %0, shape=[2, 2, 2]);\n(%1, %1, shape_of(%0))"),
         IS("s=2,12 b=3,5,2", "%0 = strided_slice(reshape(%x, newshape=[2, 12]), begin=[1, 0], end=[3, 2]);\n"
                              "%1 = broadcast_to(%0 + %0, shape=[3, 5, 2]);\n(%1, %1, shape_of(%0))"))
+
+/* Each call of a function has extents of its own. */
+PROGRAM_OF(
+    functions,
+    "def @part(%x: Tensor[(2, 3), float32], %s: Tensor[(2), int32]) { nn.relu(dyn.tile(%x, %s)) + 1f }\n",
+    "%x: Tensor[(2, 3), float32], %s: Tensor[(2), int32], %t: Tensor[(2), int32]",
+    "let %a = @part(%x, %s);\nlet %b = @part(%x, %t);\n"
+    "(%a, strided_slice(%b, begin=[1, 1], end=[3, 30]), strided_slice(%a, begin=[0, 0], end=[9, 4]))",
+    0,
+    IS("s=1,2 t=2,1",
+       "let %a = nn.relu(tile(%x, reps=[1, 2])) + 1f;\n"
+       "let %b = nn.relu(tile(%x, reps=[2, 1])) + 1f;\n"
+       "(%a, strided_slice(%b, begin=[1, 1], end=[3, 30]), strided_slice(%a, begin=[0, 0], end=[9, 4]))"),
+    IS("s=3,1 t=1,5",
+       "let %a = nn.relu(tile(%x, reps=[3, 1])) + 1f;\n"
+       "let %b = nn.relu(tile(%x, reps=[1, 5])) + 1f;\n"
+       "(%a, strided_slice(%b, begin=[1, 1], end=[3, 30]), strided_slice(%a, begin=[0, 0], end=[9, 4]))"))
 
 PROGRAM(tile,
         "%x: Tensor[(2, 3), float32], %s: Tensor[(2), int64], %t: Tensor[(3), int64], %u: Tensor[(1), int32]",
@@ -324,12 +348,12 @@ PROGRAM(upsampling3d,
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        fx_test(reshape),      fx_test(reshape_few),     fx_test(reshape_none), fx_test(squeeze_all),
-        fx_test(squeeze_none), fx_test(chain),           fx_test(tile),         fx_test(broadcast_to),
-        fx_test(squeeze),      fx_test(filled),          fx_test(topk),         fx_test(one_hot),
-        fx_test(pad),          fx_test(sparse_to_dense), fx_test(resize),       fx_test(upsampling),
-        fx_test(upsampling3d)};
+    const struct CMUnitTest tests[] = {fx_test(reshape),     fx_test(reshape_few),  fx_test(reshape_none),
+                                       fx_test(squeeze_all), fx_test(squeeze_none), fx_test(chain),
+                                       fx_test(functions),   fx_test(tile),         fx_test(broadcast_to),
+                                       fx_test(squeeze),     fx_test(filled),       fx_test(topk),
+                                       fx_test(one_hot),     fx_test(pad),          fx_test(sparse_to_dense),
+                                       fx_test(resize),      fx_test(upsampling),   fx_test(upsampling3d)};
     if (!run_available(argc, argv)) return 0;
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     run_end();

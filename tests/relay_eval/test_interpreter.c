@@ -348,7 +348,7 @@ static void operators(gpuc_ctx *ctx, void *arg)
         {"(qnn.requantize(" HALVES ", 0.5f, 0i8), qnn.requantize(" HALVES
          ", 1f, 0, 2f, 0, out_dtype=\"int8\"), qnn.requantize(" HALVES
          ", 1f, 1, 4f, 10, rounding=\"UPWARD\", out_dtype=\"int16\"))",
-         "[[[-2, -1], [0, 0], [0, 1]], [[-2, -1], [-1, 0], [1, 1]], [[9, 9], [10, 10], [10, 10]]]"},
+         "[[[-2, -1], [0, 0], [0, 1]], [[-1, -1], [0, 0], [1, 1]], [[9, 9], [10, 10], [10, 10]]]"},
         /* a scale and a zero point for each row */
         {"qnn.requantize(" HALVES ", " X3 ", cast(" X3
          ", dtype=\"int32\"), 0.5f, 1, axis=0, out_dtype=\"int8\")",
@@ -480,6 +480,27 @@ static void many_sizes(gpuc_ctx *ctx, void *arg)
 static void run_text(gpuc_ctx *ctx, void *arg)
 {
     number(ctx, arg);
+}
+
+/* One call, several extents: they are elements, integers and real numbers, of inputs of the same types. */
+static void extents(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const char *const rows[] = {"[2, 1]", "[1, 2]"};
+    assert_string_equal(
+        call_json(ctx,
+                  "def @f(%s: Tensor[(2), int64], %by: float32) {\n"
+                  "  let %x = dyn.full(3, %s);\n"
+                  "  let %y = dyn.nn.upsampling(reshape(1f, newshape=[1, 1, 1, 1]), %by, 1.5f);\n"
+                  "  (strided_slice(%x, begin=[0, 0], end=[1, 9]), shape_of(%x), shape_of(%y)) }\n"
+                  "def @main(%s: Tensor[(2), int64], %t: Tensor[(2), int64]) {\n"
+                  "  (@f(%s, 2f), @f(%t, 2f), @f(%s, 2.75f)) }",
+                  2, rows),
+        "[[[[3]], [2, 1], [1, 1, 2, 2]], [[[3, 3]], [1, 2], [1, 1, 2, 2]], [[[3]], [2, 1], [1, 1, 3, 2]]]");
+    fx_expect(
+        ctx, GPUC_INVALID_ARGUMENT, "text:1:|dyn.reshape: 3 elements do not fit a shape of 5", run_text,
+        "def @f(%n: Tensor[(1), int64]) { sum(dyn.reshape(dyn.full(1, shape_of(reshape(0, newshape=[1])) + "
+        "2i64), %n)) } def @main() { @f(reshape(5i64, newshape=[1])) }");
 }
 
 static void run_small(gpuc_ctx *ctx, void *arg)
@@ -811,6 +832,7 @@ int main(void)
                                        fx_test(speed),
                                        fx_test(operators),
                                        fx_test(symbols),
+                                       fx_test(extents),
                                        fx_test(many_sizes),
                                        fx_test(limits),
                                        fx_test(wrong_values),

@@ -60,8 +60,9 @@ gpuc_rexpr *gpuc_relay_pass_write_static(gpuc_ctx *ctx, const gpuc_rexpr *e)
 
 static void note_type(gpuc_relay_pass_sizes *s, const gpuc_rtype *old, const gpuc_rtype *new)
 {
+    if (!old || !new || old == new || old->kind != new->kind || old->n != new->n) return;
     for (int i = 0; old->kind == GPUC_RTYPE_TUPLE && i < old->n; i++) note_type(s, old->at[i], new->at[i]);
-    for (int i = 0; old->kind == GPUC_RTYPE_TENSOR && i < old->tensor.ndim; i++) {
+    for (int i = 0; old->kind == GPUC_RTYPE_TENSOR && i < old->tensor.ndim && i < new->tensor.ndim; i++) {
         gpuc_expr was = old->tensor.dims[i], is = new->tensor.dims[i];
         if (was != is && was->kind == GPUC_EXPR_VAR && gpuc_relay_is_any_dim(was))
             gpuc_map_set(&s->by, was, (void *)(uintptr_t)is);
@@ -105,6 +106,8 @@ gpuc_rexpr *gpuc_relay_pass_put_sizes(gpuc_ctx *ctx, const gpuc_relay_pass_sizes
     }
     if (attrs == c->attrs) return e;
     gpuc_rexpr *out = gpuc_relay_call(ctx, c->callee, attrs, c->n, c->args);
-    gpuc_relay_infer_call(ctx, out);
+    bool typed = true;
+    for (int i = 0; i < c->n; i++) typed &= c->args[i]->type != NULL;
+    if (typed) gpuc_relay_infer_call(ctx, out);
     return out;
 }

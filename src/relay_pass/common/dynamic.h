@@ -22,7 +22,7 @@ typedef struct gpuc_relay_pass_sizes {
 } gpuc_relay_pass_sizes;
 /* old became new, whose extents are better known. */
 void gpuc_relay_pass_note_sizes(gpuc_relay_pass_sizes *s, const gpuc_rexpr *old, const gpuc_rexpr *new);
-/* The call with the noted sizes in its attributes; e, if it has none of them. */
+/* The call with the noted sizes in its attributes, and its type, if its arguments have theirs; e, if it has none of them. */
 gpuc_rexpr *gpuc_relay_pass_put_sizes(gpuc_ctx *ctx, const gpuc_relay_pass_sizes *s, gpuc_rexpr *e);
 
 #endif

@@ -100,7 +100,7 @@ static void requantize(ref_call *c)
 {
     static const char *const ways[] = {"TOEVEN", "UPWARD", "TONEAREST"};
     bool both = c->num_in == 5;
-    int zero = both ? 4 : 2, how = both ? 2 : 0;
+    int zero = both ? 4 : 2, how = both ? 1 : 0;
     const char *name = ref_string(c, "rounding", "None"), *work = ref_string(c, "compute_dtype", "None");
     gpuc_dtype t = c->num_in <= zero              ? ref_dtype(c, "out_dtype", GPUC_UINT8)
                    : c->in[zero].dtype.bits == 32 ? ref_dtype(c, "out_dtype", GPUC_INT8)
