@@ -793,9 +793,10 @@ def qnn():
     sides = [scalar(0.5), scalar(2, "int32"), scalar(4.0), scalar(-1, "int32")]
     eighths = (wide(q) - 2) / 8
     away = np.sign(eighths) * np.floor(np.abs(eighths) + 0.5)
-    row("qnn.requantize", "out_dtype=int8", [q] + sides, np.clip(away - 1, -128, 127).astype("int8"))
-    row("qnn.requantize", "rounding=\"UPWARD\", compute_dtype=\"float32\", out_dtype=int8", [q] + sides,
-        np.clip(np.floor(eighths + 0.5) - 1, -128, 127).astype("int8"))
+    up = np.clip(np.floor(eighths + 0.5) - 1, -128, 127).astype("int8")
+    row("qnn.requantize", "out_dtype=int8", [q] + sides, up)
+    row("qnn.requantize", "rounding=\"UPWARD\", compute_dtype=\"float32\", out_dtype=int8", [q] + sides, up)
+    row("qnn.requantize", "rounding=\"TONEAREST\", out_dtype=int8", [q] + sides, np.clip(away - 1, -128, 127).astype("int8"))
     by_channel = [f32([0.25, 0.5, 1, 2]), np.array([2, 1, 0, -1], "int32"), scalar(0.5), scalar(3, "int32")]
     whole = (wide(x.astype("int32") * 2) - by_channel[1] * 2) * wide(by_channel[0])
     row("qnn.requantize", "axis=1, out_dtype=int16", [x.astype("int32") * 4] + [by_channel[0], by_channel[1] * 4] + by_channel[2:],

@@ -127,7 +127,8 @@ static void pad_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_
 /* A value that is an input is one of the data's type. */
 static void take_fill(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
-    if (value) gpuc_op_take_same(w, spec, value);
+    const gpuc_attr_spec same = {.name = spec->name, .to = "value"};
+    if (value) gpuc_op_take_same(w, &same, value);
     if (!w->in || w->num_written < 2 || gpuc_dtype_equal(w->in[0].dtype, w->in[1].dtype)) return;
     w->inputs[1].cast = w->in[0].dtype;
     w->changed = true;
@@ -137,7 +138,7 @@ ATTRS(pad_attrs, SIZES_UP_TO("pad_before", INT64_MAX / 4), SIZES_UP_TO("pad_afte
       STRING("mode", "constant"), FLOAT("value", 0),
       SPELLED("pad_width", INTS, gpuc_op_take_pairs, "pad_before,pad_after", "pairs of before and after"),
       SAME("pad_mode", STRING, "mode"), VALUES("mode", "mode|SYMMETRIC=symmetric,REFLECT=reflect"),
-      {.name = "pad_value", .kind = GPUC_ATTR_FLOAT, .take = take_fill, .to = "value", .always = true})
+      {.name = "pad_value", .kind = GPUC_ATTR_FLOAT, .take = take_fill, .always = true, .about = "as `value`"})
 
 const gpuc_op gpuc_topi_ops_pad[] = {
     /* Input 1, if there is one, is the value; calls may have it of another type. */
