@@ -213,8 +213,9 @@ GPUC_API gpuc_rexpr *gpuc_relay_match(gpuc_ctx *ctx, gpuc_rexpr *value, int n, c
                                       bool partial);
 
 /* The function with constants in the place of n parameters, by name; TVM's bind_params_by_name. Its other
- * parameters stay. Raises where two parameters have such a name, none has, the constant has another type, or a size
- * with a name is one number in one constant and another in the next. */
+ * parameters stay. Sizes with a name that constants give are numbers in all of the function, its parameters too. Raises
+ * where two parameters have such a name, none has, the constant has another type, or a size with a name is one number in
+ * one constant and another in the next. */
 GPUC_API gpuc_rexpr *gpuc_relay_bind_params(gpuc_ctx *ctx, gpuc_rexpr *function, int n,
                                             const char *const *names, gpuc_rexpr *const *constants);
 

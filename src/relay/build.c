@@ -232,11 +232,68 @@ typedef struct binding {
     gpuc_map sizes; /* symbol of a type -> the constant's extent in its place */
 } binding;
 
-static gpuc_rexpr *bind(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *rebuilt, void *arg)
+/* A size with the numbers that are known. */
+static gpuc_expr bound_size(gpuc_ctx *ctx, gpuc_expr size, void *arg)
 {
-    (void)ctx;
-    gpuc_rexpr *constant = gpuc_map_get(&((binding *)arg)->by, old);
-    return constant ? constant : rebuilt;
+    const gpuc_map *sizes = arg;
+    int n = (int)sizes->count;
+    if (!size || !n) return size;
+    gpuc_expr *vars = gpuc_new_array(ctx, gpuc_expr, n), *by = gpuc_new_array(ctx, gpuc_expr, n);
+    for (int i = 0; i < n; i++) {
+        vars[i] = sizes->entries[i].key;
+        by[i] = sizes->entries[i].value;
+    }
+    return gpuc_tir_substitute(ctx, size, n, vars, by);
+}
+
+static const gpuc_rtype *bound_type(gpuc_ctx *ctx, binding *b, const gpuc_rtype *t)
+{
+    return t ? gpuc_relay_rtype_map_sizes(ctx, t, bound_size, &b->sizes) : NULL;
+}
+
+static const gpuc_attrs *bound_attrs(gpuc_ctx *ctx, binding *b, const gpuc_attrs *attrs)
+{
+    const gpuc_attrs *out = attrs;
+    for (int i = 0; attrs && i < attrs->count; i++) {
+        const gpuc_attr *a = &attrs->at[i];
+        gpuc_expr *sizes = gpuc_new_array(ctx, gpuc_expr, a->n + 1);
+        bool changed = false;
+        for (int k = 0; a->sizes && k < a->n; k++)
+            changed |= (sizes[k] = bound_size(ctx, a->sizes[k], &b->sizes)) != a->sizes[k];
+        if (changed) out = gpuc_attrs_sizes(ctx, out, a->name, a->n, sizes);
+    }
+    return out;
+}
+
+static gpuc_rexpr *bound_var(gpuc_ctx *ctx, binding *b, gpuc_rexpr *e)
+{
+    const gpuc_rvar *v = gpuc_as_rvar(e);
+    const gpuc_rtype *t = bound_type(ctx, b, v->annotation);
+    return t == v->annotation ? e : gpuc_relay_var(ctx, v->name, t);
+}
+
+static gpuc_rexpr *function_of(gpuc_ctx *ctx, binding *b, const gpuc_rfunction *f, int n,
+                               gpuc_rexpr *const *params, gpuc_rexpr *body)
+{
+    if (!f->num_type_params && !f->ret) return gpuc_relay_function(ctx, n, params, body, f->attrs);
+    return gpuc_relay_generic_function(ctx, f->num_type_params, f->type_params, n, params,
+                                       bound_type(ctx, b, f->ret), body, f->attrs);
+}
+
+static gpuc_rexpr *bind(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
+{
+    binding *b = arg;
+    gpuc_rexpr *by = gpuc_map_get(&b->by, old);
+    if (by) return by;
+    if (e->kind == GPUC_REXPR_VAR) return bound_var(ctx, b, e);
+    if (e->kind == GPUC_REXPR_FUNCTION && gpuc_as_rfunction(e)->ret) {
+        const gpuc_rfunction *f = gpuc_as_rfunction(e);
+        if (bound_type(ctx, b, f->ret) != f->ret) return function_of(ctx, b, f, f->n, f->params, f->body);
+    }
+    if (e->kind != GPUC_REXPR_CALL) return e;
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_attrs *attrs = bound_attrs(ctx, b, c->attrs);
+    return attrs == c->attrs ? e : gpuc_relay_call(ctx, c->callee, attrs, c->n, c->args);
 }
 
 static gpuc_rexpr *find_param(gpuc_ctx *ctx, const gpuc_rfunction *f, const char *name)
@@ -256,14 +313,14 @@ static gpuc_rexpr *find_param(gpuc_ctx *ctx, const gpuc_rfunction *f, const char
     return found;
 }
 
-static void check_constant(gpuc_ctx *ctx, const char *name, const gpuc_rexpr *param, const gpuc_rexpr *c)
+static void check_constant(gpuc_ctx *ctx, const char *name, const gpuc_rtype *t, const gpuc_rexpr *c)
 {
     if (c->kind != GPUC_REXPR_CONSTANT)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "parameter '%s': a constant is expected, not %s", name,
                    gpuc_relay_describe(ctx, c));
-    if (!param->type || gpuc_relay_fits(ctx, param->type, c->type)) return;
+    if (!t || gpuc_relay_fits(ctx, t, c->type)) return;
     gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "parameter '%s' is %s, the constant %s", name,
-               gpuc_relay_rtype_text(ctx, param->type), gpuc_relay_rtype_text(ctx, c->type));
+               gpuc_relay_rtype_text(ctx, t), gpuc_relay_rtype_text(ctx, c->type));
 }
 
 /* A size with a name is one number in all constants that are bound. */
@@ -277,7 +334,7 @@ static void bind_sizes(gpuc_ctx *ctx, binding *b, const char *name, const gpuc_r
         gpuc_expr before = gpuc_map_get(&b->sizes, size);
         if (before && before != extent)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT,
-                       "parameter '%s': '%s' is %s in its constant, and %s in that of a parameter before it",
+                       "parameter '%s': '%s' is %s in its constant, and %s in that of what stands before it",
                        name, gpuc_as_var(size)->name, gpuc_tir_short_text(ctx, extent),
                        gpuc_tir_short_text(ctx, before));
         gpuc_map_set(&b->sizes, size, (void *)extent);
@@ -300,18 +357,20 @@ gpuc_rexpr *gpuc_relay_bind_params(gpuc_ctx *ctx, gpuc_rexpr *function, int n, c
     const gpuc_rfunction *f = gpuc_as_rfunction(function);
     for (int i = 0; i < n; i++) {
         gpuc_rexpr *param = find_param(ctx, f, names[i]);
-        check_constant(ctx, names[i], param, constants[i]);
+        check_constant(ctx, names[i], param->type, constants[i]);
         if (gpuc_map_has(&b.by, param))
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "parameter '%s' is bound twice", names[i]);
         bind_sizes(ctx, &b, names[i], param, constants[i]);
         gpuc_map_set(&b.by, param, constants[i]);
     }
-    for (int i = 0; i < f->n; i++)
-        if (!gpuc_map_has(&b.by, f->params[i])) gpuc_ptrs_push(ctx, &left, f->params[i]);
+    for (int i = 0; i < n; i++) /* extents that are computed of named sizes */
+        check_constant(ctx, names[i], bound_type(ctx, &b, find_param(ctx, f, names[i])->type), constants[i]);
+    for (int i = 0; i < f->n; i++) {
+        if (gpuc_map_has(&b.by, f->params[i])) continue;
+        gpuc_rexpr *param = bound_var(ctx, &b, f->params[i]);
+        gpuc_map_set(&b.by, f->params[i], param);
+        gpuc_ptrs_push(ctx, &left, param);
+    }
     gpuc_rexpr *body = gpuc_relay_mutate(ctx, f->body, bind, &b);
-    gpuc_rexpr *const *params = (gpuc_rexpr *const *)left.at;
-    if (!f->num_type_params && !f->ret)
-        return gpuc_relay_function(ctx, (int)left.count, params, body, f->attrs);
-    return gpuc_relay_generic_function(ctx, f->num_type_params, f->type_params, (int)left.count, params,
-                                       f->ret, body, f->attrs);
+    return function_of(ctx, &b, f, (int)left.count, (gpuc_rexpr *const *)left.at, body);
 }

@@ -837,6 +837,43 @@ static void parameters_of_named_sizes(gpuc_ctx *ctx, void *arg)
               bind_two, &(int){3});
 }
 
+static void bind_sized(gpuc_ctx *ctx, void *arg)
+{
+    static const char *const names[] = {"v", "w"};
+    const int *counts = arg;
+    gpuc_rmodule *m = gpuc_relay_parse(
+        ctx,
+        "def @main(%x: Tensor[(n, m), int64], %w: Tensor[(2 * n), int64], %v: Tensor[(n), int64]) -> "
+        "Tensor[(n, m), int64] {\n"
+        "  let %z: Tensor[(m, n), int64] = broadcast_to(%v, shape=[m, n]);\n"
+        "  let %f = fn (%y: Tensor[(n, m), int64]) -> Tensor[(n, m), int64] { %y + transpose(%z) };\n"
+        "  %f(%x) + reshape(take(%w, zeros(shape=[n], dtype=\"int64\")), newshape=[n, 1])\n"
+        "}",
+        "text", NULL);
+    gpuc_rexpr *values[2];
+    for (int i = 0; i < 2 && counts[i]; i++)
+        values[i] = gpuc_relay_const_ints(ctx, counts[i], (const int64_t[]){7, 8, 9, 10, 11, 12});
+    gpuc_rexpr *f =
+        gpuc_relay_bind_params(ctx, gpuc_rmodule_get(m, "main"), counts[1] ? 2 : 1, names, values);
+    gpuc_rmodule_replace_function(m, "main", f);
+    gpuc_relay_infer_module(ctx, m);
+    const char *text = gpuc_relay_text(ctx, m, 0);
+    if (strstr(text, "(n") || strstr(text, "n)") || strstr(text, "[n") || strstr(text, "n]") ||
+        !strstr(text, "%x: Tensor[(3, m), int64]") || (!counts[1] && !strstr(text, "%w: Tensor[(6), int64]")))
+        fail_msg("%s", text);
+}
+
+/* Sizes that constants give are numbers wherever they stand. */
+static void named_sizes_become_numbers(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    bind_sized(ctx, (int[]){3, 0});
+    bind_sized(ctx, (int[]){3, 6});
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT,
+              "parameter 'w' is Tensor[(6), int64], the constant Tensor[(5), int64]", bind_sized,
+              (int[]){3, 5});
+}
+
 /* Symbols of one name are two sizes, and one in text: the second gets another name there. */
 static void sizes_of_one_name(gpuc_ctx *ctx, void *arg)
 {
@@ -892,6 +929,7 @@ int main(void)
         fx_test(what_rewrites_break),
         fx_test(parameters_by_name),
         fx_test(parameters_of_named_sizes),
+        fx_test(named_sizes_become_numbers),
         fx_test(two_parameters_of_a_name),
         fx_test(sizes_of_one_name),
         fx_test(names_that_no_text_has),
