@@ -93,6 +93,14 @@ static bool number_of(gpuc_expr e, double *out)
     return true;
 }
 
+bool gpuc_op_dynamic_takes(const gpuc_op_extents *x, int n, const gpuc_expr *elements)
+{
+    double v;
+    bool numbers = true;
+    for (int i = 0; i < n; i++) numbers &= number_of(elements[i], &v);
+    return numbers || (x->form != GPUC_EXTENTS_AXES && x->form != GPUC_EXTENTS_SCALE);
+}
+
 /* Integers, which may be written as whole real numbers. */
 static const gpuc_attrs *sizes_attr(gpuc_ctx *ctx, const gpuc_op_dynamic *d, const gpuc_op_extents *x,
                                     const gpuc_attrs *attrs, int n, const gpuc_expr *from)
@@ -135,9 +143,9 @@ static const gpuc_attrs *reals_attr(gpuc_ctx *ctx, const gpuc_op_dynamic *d, con
 /* Of several scales: are all of them numbers? Otherwise they are the sizes that they make. */
 static bool scales_are_numbers(const gpuc_op_dynamic *d, const gpuc_expr *const *elements)
 {
-    double v;
     for (int k = 0; k < d->n; k++)
-        if (d->from[k].form == GPUC_EXTENTS_SCALE && !number_of(elements[k][0], &v)) return false;
+        if (d->from[k].form == GPUC_EXTENTS_SCALE && !gpuc_op_dynamic_takes(&d->from[k], 1, elements[k]))
+            return false;
     return true;
 }
 
@@ -253,6 +261,7 @@ void gpuc_op_dynamic_infer(gpuc_op_call *call)
         if (k < d->n && d->from[k].input == i) {
             int count = gpuc_op_dynamic_count(ctx, d, k, &call->in[i]);
             const gpuc_expr *known = call->in_values ? call->in_values[i] : NULL;
+            if (known && !gpuc_op_dynamic_takes(&d->from[k], count, known)) known = NULL;
             if (!known && d->from[k].form == GPUC_EXTENTS_AXES) {
                 infer_squeezed(call, count);
                 return;
@@ -264,6 +273,8 @@ void gpuc_op_dynamic_infer(gpuc_op_call *call)
         in[n] = call->in[i];
         values[n++] = call->in_values ? call->in_values[i] : NULL;
     }
+    for (int k = 0; k < d->n && !scales_are_numbers(d, elements); k++)
+        if (d->from[k].form == GPUC_EXTENTS_SCALE) elements[k] = unknown_elements(ctx, d->from[k].form, 1);
     const gpuc_attrs *attrs = gpuc_op_dynamic_attrs(ctx, d, call->attrs, call->in, elements);
     infer_as(call, d, attrs, n, in, values);
 }

@@ -34,8 +34,10 @@ typedef struct gpuc_op_dynamic {
 const gpuc_op_dynamic *gpuc_op_dynamic_find(const char *name);
 /* The number of elements that input i has by its type, which its form allows. Raises where it is not known. */
 int gpuc_op_dynamic_count(gpuc_ctx *ctx, const gpuc_op_dynamic *d, int k, const gpuc_tensor_type *t);
+/* Whether an attribute of this form can have these elements: axes and scales are numbers there. */
+bool gpuc_op_dynamic_takes(const gpuc_op_extents *x, int n, const gpuc_expr *elements);
 /* attrs, of a call of the dynamic row, as attributes for the other one: with the elements of each input of extents, as
- * many as its type says, as numbers or sizes. */
+ * many as its type says, as numbers or sizes. Where a scale is no number, the elements of all of them are extents. */
 const gpuc_attrs *gpuc_op_dynamic_attrs(gpuc_ctx *ctx, const gpuc_op_dynamic *d, const gpuc_attrs *attrs,
                                         const gpuc_tensor_type *in, const gpuc_expr *const *elements);
 /* An infer function: by the other row, where extents that are not known are sizes that nobody knows. */

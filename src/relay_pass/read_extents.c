@@ -76,6 +76,16 @@ static gpuc_rexpr **numbers_of(reader *r, gpuc_rexpr *list, int n)
     return out;
 }
 
+/* Those of an input of extents: sizes that are known, or what is read of it. */
+static gpuc_rexpr *const *extents_of(reader *r, int input, int n)
+{
+    gpuc_rexpr *list = gpuc_as_rcall(r->call)->args[input];
+    if (!list->values) return numbers_of(r, list, n);
+    gpuc_rexpr **out = gpuc_new_array(r->ctx, gpuc_rexpr *, n + 1);
+    for (int i = 0; i < n; i++) out[i] = size_number(r, list->values[i]);
+    return out;
+}
+
 static gpuc_expr read_number(reader *r, const char *attr, gpuc_rexpr *v)
 {
     const char *name = gpuc_ctx_printf(r->ctx, "%s.%s", r->d->name, attr);
@@ -148,6 +158,7 @@ static const gpuc_expr *read_scaled(reader *r, int k)
     gpuc_ctx *ctx = r->ctx;
     const gpuc_op_extents *x = &r->d->from[k];
     gpuc_rexpr *scale = as_scalar(r, argument(r, x->input));
+    if (argument(r, x->input)->values) scale = extents_of(r, x->input, 1)[0];
     gpuc_dtype t = gpuc_relay_tensor_type(scale)->dtype;
     if (!gpuc_is_float(t)) t = GPUC_INT64;
     gpuc_rexpr *size = gpuc_relay_pass_cast(ctx, size_number(r, scaled_dim(r, k)), t);
@@ -167,7 +178,7 @@ static const gpuc_expr *read_scaled(reader *r, int k)
 static gpuc_rexpr *squeezed(reader *r, const gpuc_op_extents *x, int n)
 {
     gpuc_ctx *ctx = r->ctx;
-    gpuc_rexpr *data = argument(r, 0), *const *axes = numbers_of(r, argument(r, x->input), n);
+    gpuc_rexpr *data = argument(r, 0), *const *axes = extents_of(r, x->input, n);
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(data);
     int left = t->ndim - n, read = left ? left : 1;
     gpuc_rexpr *at = number(r, 0), *zero = at, *one = number(r, 1), *right = one;
@@ -217,6 +228,7 @@ static gpuc_rexpr *write_call(reader *r)
         gpuc_rexpr *arg = argument(r, x->input);
         int n = gpuc_op_dynamic_count(ctx, d, k, gpuc_relay_tensor_type(arg));
         elements[k] = gpuc_relay_pass_elements(ctx, arg, n);
+        if (elements[k] && !gpuc_op_dynamic_takes(x, n, elements[k])) elements[k] = NULL;
         scales &= elements[k] || x->form != GPUC_EXTENTS_SCALE;
         if (elements[k] || x->form == GPUC_EXTENTS_SCALE) continue;
         if (x->form == GPUC_EXTENTS_AXES) return squeezed(r, x, n);

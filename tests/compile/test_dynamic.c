@@ -267,6 +267,22 @@ PROGRAM(squeeze_none, "%x: Tensor[(0, 3, 1), float32], %s: Tensor[(1), int64]", 
         FAILS("s=1", "dyn.squeeze.axis", "dyn.squeeze: dimension 1 is not 1"),
         FAILS("s=0", "dyn.squeeze.axis", "dyn.squeeze: dimension 0 is not 1"))
 
+/* Axes and scales that are extents of a tensor: known as sizes, but not as numbers. */
+PROGRAM(axes_of_shapes, "%x: Tensor[(1, 1, 3), float32], %s: Tensor[(2), int64]",
+        "dyn.squeeze(%x, shape_of(dyn.zeros(%s)))", 0, IS("s=0,1", "squeeze(%x, axis=[0, 1])"),
+        IS("s=1,0", "squeeze(%x, axis=[1, 0])"),
+        FAILS("s=1,1", "dyn.squeeze.axis", "dyn.squeeze: axis names dimension 1 twice"))
+
+PROGRAM(scales_of_shapes, "%x: Tensor[(1, 1, 2, 3), float32], %s: Tensor[(2), int64]",
+        "%0 = shape_of(dyn.zeros(%s));\n%1 = take(%0, 0i64);\n"
+        "(dyn.nn.upsampling(%x, %1, take(%0, 1i64)), dyn.nn.upsampling(%x, 1.5f, %1), dyn.nn.upsampling(%x, "
+        "%1, 4))",
+        0,
+        IS("s=2,3", "(nn.upsampling(%x, scale_h=2, scale_w=3), nn.upsampling(%x, scale_h=1.5, scale_w=2), "
+                    "nn.upsampling(%x, scale_h=2, scale_w=4))"),
+        IS("s=1,4", "(nn.upsampling(%x, scale_h=1, scale_w=4), nn.upsampling(%x, scale_h=1.5, scale_w=1), "
+                    "nn.upsampling(%x, scale_h=1, scale_w=4))"))
+
 PROGRAM(filled, "%v: float32, %s: Tensor[(3), int64], %t: Tensor[(1), uint8]",
         "%0 = dyn.full(%v, %s);\n(dyn.zeros(%s, dtype=\"int32\"), dyn.ones(%t), %0 + %0, dyn.full(%v, %t, "
         "dtype=\"int64\"))",
@@ -348,12 +364,12 @@ PROGRAM(upsampling3d,
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {fx_test(reshape),     fx_test(reshape_few),  fx_test(reshape_none),
-                                       fx_test(squeeze_all), fx_test(squeeze_none), fx_test(chain),
-                                       fx_test(functions),   fx_test(tile),         fx_test(broadcast_to),
-                                       fx_test(squeeze),     fx_test(filled),       fx_test(topk),
-                                       fx_test(one_hot),     fx_test(pad),          fx_test(sparse_to_dense),
-                                       fx_test(resize),      fx_test(upsampling),   fx_test(upsampling3d)};
+    const struct CMUnitTest tests[] = {
+        fx_test(reshape),         fx_test(reshape_few),    fx_test(reshape_none),     fx_test(squeeze_all),
+        fx_test(squeeze_none),    fx_test(axes_of_shapes), fx_test(scales_of_shapes), fx_test(chain),
+        fx_test(functions),       fx_test(tile),           fx_test(broadcast_to),     fx_test(squeeze),
+        fx_test(filled),          fx_test(topk),           fx_test(one_hot),          fx_test(pad),
+        fx_test(sparse_to_dense), fx_test(resize),         fx_test(upsampling),       fx_test(upsampling3d)};
     if (!run_available(argc, argv)) return 0;
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     run_end();

@@ -51,7 +51,8 @@ gpuc_rexpr *gpuc_relay_pass_write_static(gpuc_ctx *ctx, const gpuc_rexpr *e)
         const gpuc_rexpr *arg = gpuc_as_rcall(e)->args[d->from[k].input];
         int n = gpuc_op_dynamic_count(ctx, d, k, gpuc_relay_tensor_type(arg));
         elements[k] = gpuc_relay_pass_elements(ctx, arg, n);
-        if (!elements[k] || has_any(n, elements[k])) return NULL;
+        if (!elements[k] || has_any(n, elements[k]) || !gpuc_op_dynamic_takes(&d->from[k], n, elements[k]))
+            return NULL;
     }
     return d ? gpuc_relay_pass_static_call(ctx, e, elements) : NULL;
 }
