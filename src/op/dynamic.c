@@ -12,6 +12,7 @@ static const gpuc_op_dynamic table[] = {
     {"dyn.tile", "tile", 1, {{1, "reps", GPUC_EXTENTS_SIZES}}},
     {"dyn.broadcast_to", "broadcast_to", 1, {{1, "shape", GPUC_EXTENTS_SIZES}}},
     {"dyn.squeeze", "squeeze", 1, {{1, "axis", GPUC_EXTENTS_AXES}}},
+    {"dyn.expand_dims", "expand_dims", 1, {{1, "axis", GPUC_EXTENTS_AXIS}}},
     {"dyn.zeros", "zeros", 1, {{0, "shape", GPUC_EXTENTS_SIZES}}},
     {"dyn.ones", "ones", 1, {{0, "shape", GPUC_EXTENTS_SIZES}}},
     {"dyn.full", "full", 1, {{1, "shape", GPUC_EXTENTS_SIZES}}},
@@ -52,7 +53,7 @@ gpuc_expr gpuc_op_any_size(gpuc_ctx *ctx)
 
 static bool is_one(gpuc_op_extents_form form)
 {
-    return form == GPUC_EXTENTS_SIZE || form == GPUC_EXTENTS_SCALE;
+    return form == GPUC_EXTENTS_SIZE || form == GPUC_EXTENTS_AXIS || form == GPUC_EXTENTS_SCALE;
 }
 
 int gpuc_op_dynamic_count(gpuc_ctx *ctx, const gpuc_op_dynamic *d, int k, const gpuc_tensor_type *t)
@@ -96,9 +97,9 @@ static bool number_of(gpuc_expr e, double *out)
 bool gpuc_op_dynamic_takes(const gpuc_op_extents *x, int n, const gpuc_expr *elements)
 {
     double v;
-    bool numbers = true;
+    bool numbers = true, axes = x->form == GPUC_EXTENTS_AXES || x->form == GPUC_EXTENTS_AXIS;
     for (int i = 0; i < n; i++) numbers &= number_of(elements[i], &v);
-    return numbers || (x->form != GPUC_EXTENTS_AXES && x->form != GPUC_EXTENTS_SCALE);
+    return numbers || !(axes || x->form == GPUC_EXTENTS_SCALE);
 }
 
 /* Integers, which may be written as whole real numbers. */
@@ -229,16 +230,24 @@ static void infer_as(gpuc_op_call *call, const gpuc_op_dynamic *d, const gpuc_at
     if (w.out_dtype.bits) call->out[0].dtype = w.out_dtype;
 }
 
-/* Without the axes it is the number of dimensions that is known. */
-static void infer_squeezed(gpuc_op_call *call, int n)
+/* Without the axes, n of them, it is the number of dimensions that is known. */
+static void infer_rank(gpuc_op_call *call, gpuc_op_extents_form form, int n)
 {
     const gpuc_tensor_type *in = &call->in[0];
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
-    if (n > in->ndim) gpuc_topi_fail(call, "axis has %d elements, the input %d dimensions", n, in->ndim);
-    /* No axis at all means all that are 1. */
-    if (!n) gpuc_topi_fail(call, "axis has no elements");
-    for (int i = 0; i < in->ndim - n; i++) dims[i] = gpuc_op_any_size(call->ctx);
-    gpuc_topi_set_out(call, 0, in->dtype, in->ndim - n, dims);
+    int64_t ndim = in->ndim - n, more = gpuc_attrs_get_int(call->attrs, "num_newaxis", 1);
+    if (form == GPUC_EXTENTS_AXIS) {
+        ndim = in->ndim + more;
+        if (more < 0 || more > GPUC_TOPI_MAX_DIMS || ndim > GPUC_TOPI_MAX_DIMS)
+            gpuc_topi_fail(call, "num_newaxis is %lld, the input has %d dimensions", (long long)more,
+                           in->ndim);
+    } else if (n > in->ndim) {
+        gpuc_topi_fail(call, "axis has %d elements, the input %d dimensions", n, in->ndim);
+    } else if (!n) { /* no axis at all means all that are 1 */
+        gpuc_topi_fail(call, "axis has no elements");
+    }
+    for (int i = 0; i < ndim; i++) dims[i] = gpuc_op_any_size(call->ctx);
+    gpuc_topi_set_out(call, 0, in->dtype, (int)ndim, dims);
 }
 
 static const gpuc_expr *unknown_elements(gpuc_ctx *ctx, gpuc_op_extents_form form, int n)
@@ -262,8 +271,8 @@ void gpuc_op_dynamic_infer(gpuc_op_call *call)
             int count = gpuc_op_dynamic_count(ctx, d, k, &call->in[i]);
             const gpuc_expr *known = call->in_values ? call->in_values[i] : NULL;
             if (known && !gpuc_op_dynamic_takes(&d->from[k], count, known)) known = NULL;
-            if (!known && d->from[k].form == GPUC_EXTENTS_AXES) {
-                infer_squeezed(call, count);
+            if (!known && (d->from[k].form == GPUC_EXTENTS_AXES || d->from[k].form == GPUC_EXTENTS_AXIS)) {
+                infer_rank(call, d->from[k].form, count);
                 return;
             }
             elements[k] = known ? known : unknown_elements(ctx, d->from[k].form, count);

@@ -12,6 +12,7 @@ typedef enum gpuc_op_extents_form {
     GPUC_EXTENTS_SIZE,  /* one of them */
     GPUC_EXTENTS_PAIRS, /* two of them for each dimension */
     GPUC_EXTENTS_AXES,  /* a list of dimensions; negative ones count from the end */
+    GPUC_EXTENTS_AXIS, /* where num_newaxis dimensions begin; a negative one counts from the end of the result */
     GPUC_EXTENTS_SCALE, /* a real number that a dimension is multiplied by, to the nearest integer */
     GPUC_EXTENTS_REALS, /* a list of numbers that decide no extent */
 } gpuc_op_extents_form;

@@ -202,6 +202,27 @@ static gpuc_rexpr *squeezed(reader *r, const gpuc_op_extents *x, int n)
     return left ? data : as_scalar(r, data);
 }
 
+/* dyn.expand_dims: the program computes which extents stand where. Of an axis that is none, no extent is right. */
+static gpuc_rexpr *expanded(reader *r, const gpuc_op_extents *x)
+{
+    gpuc_ctx *ctx = r->ctx;
+    gpuc_rexpr *data = argument(r, 0), *axis = extents_of(r, x->input, 1)[0];
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(data);
+    int more = (int)gpuc_attrs_get_int(gpuc_as_rcall(r->call)->attrs, "num_newaxis", 1),
+        ndim = t->ndim + more;
+    gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, ndim + 1);
+    for (int j = 0; j < ndim; j++) {
+        gpuc_rexpr *size = number(r, -1);
+        for (int at = 0; at <= t->ndim; at++) {
+            gpuc_expr here = j < at ? t->dims[j] : j < at + more ? gpuc_int(ctx, 1) : t->dims[j - more];
+            gpuc_rexpr *extent = size_number(r, here);
+            size = where_is(r, axis, at, extent, where_is(r, axis, at - t->ndim - 1, extent, size));
+        }
+        dims[j] = read_number(r, x->attr, size);
+    }
+    return gpuc_relay_pass_reshape(ctx, data, ndim, dims);
+}
+
 /* The region of an image matters where it is cut out: there it is part of the code. */
 static const gpuc_expr *unused_reals(const reader *r, const gpuc_op_extents *x, int n)
 {
@@ -232,6 +253,7 @@ static gpuc_rexpr *write_call(reader *r)
         scales &= elements[k] || x->form != GPUC_EXTENTS_SCALE;
         if (elements[k] || x->form == GPUC_EXTENTS_SCALE) continue;
         if (x->form == GPUC_EXTENTS_AXES) return squeezed(r, x, n);
+        if (x->form == GPUC_EXTENTS_AXIS) return expanded(r, x);
         elements[k] = x->form == GPUC_EXTENTS_REALS ? unused_reals(r, x, n) : read_list(r, x, n);
     }
     for (int k = 0; k < d->n && !scales; k++) elements[k] = read_scaled(r, k);

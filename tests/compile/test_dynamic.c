@@ -267,6 +267,15 @@ PROGRAM(squeeze_none, "%x: Tensor[(0, 3, 1), float32], %s: Tensor[(1), int64]", 
         FAILS("s=1", "dyn.squeeze.axis", "dyn.squeeze: dimension 1 is not 1"),
         FAILS("s=0", "dyn.squeeze.axis", "dyn.squeeze: dimension 0 is not 1"))
 
+PROGRAM(expand_dims, "%x: Tensor[(2, 3), float32], %a: int32, %s: Tensor[(1), int64]",
+        "(dyn.expand_dims(%x, %a), dyn.expand_dims(%x, %s, num_newaxis=2) + 1f)", 0,
+        IS("a=0 s=0", "(expand_dims(%x, axis=0), expand_dims(%x, axis=0, num_newaxis=2) + 1f)"),
+        IS("a=1 s=2", "(expand_dims(%x, axis=1), expand_dims(%x, axis=2, num_newaxis=2) + 1f)"),
+        IS("a=-1 s=-2", "(expand_dims(%x, axis=2), expand_dims(%x, axis=1, num_newaxis=2) + 1f)"),
+        IS("a=-3 s=-3", "(expand_dims(%x, axis=0), expand_dims(%x, axis=0, num_newaxis=2) + 1f)"),
+        FAILS("a=3 s=0", "dyn.expand_dims.axis", "dyn.expand_dims: axis is 3, outside of the 2 dimensions"),
+        FAILS("a=0 s=-4", "dyn.expand_dims.axis", "dyn.expand_dims: axis is -4, outside of the 2 dimensions"))
+
 /* Axes and scales that are extents of a tensor: known as sizes, but not as numbers. */
 PROGRAM(axes_of_shapes, "%x: Tensor[(1, 1, 3), float32], %s: Tensor[(2), int64]",
         "dyn.squeeze(%x, shape_of(dyn.zeros(%s)))", 0, IS("s=0,1", "squeeze(%x, axis=[0, 1])"),
@@ -365,11 +374,12 @@ PROGRAM(upsampling3d,
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        fx_test(reshape),         fx_test(reshape_few),    fx_test(reshape_none),     fx_test(squeeze_all),
-        fx_test(squeeze_none),    fx_test(axes_of_shapes), fx_test(scales_of_shapes), fx_test(chain),
-        fx_test(functions),       fx_test(tile),           fx_test(broadcast_to),     fx_test(squeeze),
-        fx_test(filled),          fx_test(topk),           fx_test(one_hot),          fx_test(pad),
-        fx_test(sparse_to_dense), fx_test(resize),         fx_test(upsampling),       fx_test(upsampling3d)};
+        fx_test(reshape),      fx_test(reshape_few),     fx_test(reshape_none),   fx_test(squeeze_all),
+        fx_test(squeeze_none), fx_test(expand_dims),     fx_test(axes_of_shapes), fx_test(scales_of_shapes),
+        fx_test(chain),        fx_test(functions),       fx_test(tile),           fx_test(broadcast_to),
+        fx_test(squeeze),      fx_test(filled),          fx_test(topk),           fx_test(one_hot),
+        fx_test(pad),          fx_test(sparse_to_dense), fx_test(resize),         fx_test(upsampling),
+        fx_test(upsampling3d)};
     if (!run_available(argc, argv)) return 0;
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     run_end();

@@ -894,6 +894,8 @@ def dynamic():
     row("dyn.reshape", "", [x, single(3, 4, 2)], x.reshape(3, 4, 2))
     row("dyn.squeeze", "", [s, long(2)], s[:, :, 0])
     row("dyn.squeeze", "", [s, single(-1, 0)], s[0, :, 0])
+    row("dyn.expand_dims", "num_newaxis=2", [d, np.array(1, "int32")], d[:, None, None])
+    row("dyn.expand_dims", "num_newaxis=1", [d, np.array(2, "int64")], d[:, :, None])
     row("dyn.tile", "", [d, long(2, 1, 3)], np.tile(d, (2, 1, 3)))
     row("dyn.tile", "", [d, single(2)], np.tile(d, 2))
     row("dyn.broadcast_to", "", [s, long(2, 3, 4)], np.broadcast_to(s, (2, 3, 4)))

@@ -13,6 +13,7 @@
     }
 
 ATTRS(reshape_attrs, INT("allowzero", 0))
+ATTRS(expand_attrs, INT("num_newaxis", 1))
 ATTRS(filled_attrs, DTYPE_OR("dtype", GPUC_FLOAT32))
 ATTRS(full_attrs, {.name = "dtype", .kind = GPUC_ATTR_DTYPE})
 ATTRS(topk_attrs, INT("axis", -1), STRING("ret_type", "both"), INT("is_ascend", 0),
@@ -33,6 +34,7 @@ const gpuc_op gpuc_topi_ops_dynamic[] = {
     DYNAMIC("tile", 2, 2, NULL, GPUC_T_ANY, GPUC_T_INTS),
     DYNAMIC("broadcast_to", 2, 2, NULL, GPUC_T_ANY, GPUC_T_INTS),
     DYNAMIC("squeeze", 2, 2, NULL, GPUC_T_ANY, GPUC_T_INTS),
+    DYNAMIC("expand_dims", 2, 2, expand_attrs, GPUC_T_ANY, GPUC_T_INTS),
     DYNAMIC("zeros", 1, 1, filled_attrs, GPUC_T_INTS),
     DYNAMIC("ones", 1, 1, filled_attrs, GPUC_T_INTS),
     DYNAMIC("full", 2, 2, full_attrs, GPUC_T_ANY, GPUC_T_INTS),

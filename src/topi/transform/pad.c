@@ -134,11 +134,12 @@ static void take_fill(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc
     w->changed = true;
 }
 
-ATTRS(pad_attrs, SIZES_UP_TO("pad_before", INT64_MAX / 4), SIZES_UP_TO("pad_after", INT64_MAX / 4),
-      STRING("mode", "constant"), FLOAT("value", 0),
-      SPELLED("pad_width", INTS, gpuc_op_take_pairs, "pad_before,pad_after", "pairs of before and after"),
-      SAME("pad_mode", STRING, "mode"), VALUES("mode", "mode|SYMMETRIC=symmetric,REFLECT=reflect"),
-      {.name = "pad_value", .kind = GPUC_ATTR_FLOAT, .take = take_fill, .always = true, .about = "as `value`"})
+ATTRS(
+    pad_attrs, SIZES_UP_TO("pad_before", INT64_MAX / 4), SIZES_UP_TO("pad_after", INT64_MAX / 4),
+    STRING("mode", "constant"), FLOAT("value", 0),
+    SPELLED("pad_width", INTS, gpuc_op_take_pairs, "pad_before,pad_after", "pairs of before and after"),
+    SAME("pad_mode", STRING, "mode"), VALUES("mode", "mode|SYMMETRIC=symmetric,REFLECT=reflect"),
+    {.name = "pad_value", .kind = GPUC_ATTR_FLOAT, .take = take_fill, .always = true, .about = "as `value`"})
 
 const gpuc_op gpuc_topi_ops_pad[] = {
     /* Input 1, if there is one, is the value; calls may have it of another type. */

@@ -345,7 +345,10 @@ static void take_num_newaxis(gpuc_op_written *w, const gpuc_attr_spec *spec, con
         gpuc_op_written_fail(w, "%s must be a number of dimensions", spec->name);
     if (!axis || axis->n != 1) gpuc_op_written_fail(w, "%s goes with one axis", spec->name);
     if (!w->in || w->num_written < 1) return;
-    int64_t first = axis->ints[0] < 0 ? axis->ints[0] + w->in[0].ndim + 1 : axis->ints[0];
+    int64_t ndim = w->in[0].ndim, first = axis->ints[0] < 0 ? axis->ints[0] + ndim + 1 : axis->ints[0];
+    if (first < 0 || first > ndim)
+        gpuc_op_written_fail(w, "axis is %lld, outside of the %lld dimensions", (long long)axis->ints[0],
+                             (long long)ndim);
     for (int i = 0; i < value->i; i++) at[i] = first + i;
     gpuc_op_set_ints(w, "axis", (int)value->i, at);
 }

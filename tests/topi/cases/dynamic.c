@@ -11,6 +11,8 @@ const op_case op_cases_dynamic[] = {
     {"dyn.broadcast_to", NULL, "T[] uint8[1]=7"},
     {"dyn.squeeze", NULL, "T[1, 3, 4, 1] int64[2]=-1,0"},
     {"dyn.squeeze", NULL, "T[2, 1, 3] int32[1]=1"},
+    {"dyn.expand_dims", NULL, "T[2, 3] int64[]=-2"},
+    {"dyn.expand_dims", "num_newaxis=2", "T[a, 3] int32[1]=1"},
     {"dyn.zeros", "dtype=int64", "T[3]=2,0,3"},
     {"dyn.zeros", "dtype=float32", "T[2]=4,5"},
     {"dyn.ones", "dtype=float16", "T[2]=3,7"},

@@ -16,6 +16,7 @@ static const row rows[] = {
     {"dyn.tile", "tile", "reps", 1, 1},
     {"dyn.broadcast_to", "broadcast_to", "shape", 1, 1},
     {"dyn.squeeze", "squeeze", "axis", 1, 1},
+    {"dyn.expand_dims", "expand_dims", NULL, 1, 1},
     {"dyn.zeros", "zeros", "shape", 0, 1},
     {"dyn.ones", "ones", "shape", 0, 1},
     {"dyn.full", "full", "shape", 1, 1},
@@ -39,6 +40,15 @@ static void add_pads(char *text, const ref_tensor *widths)
         strcat(text, side ? "] pad_after=[" : " pad_before=[");
         for (int64_t i = side; i < widths->count; i += 2) add(text, i > 1 ? ", %.0f" : "%.0f", widths->v[i]);
     }
+    strcat(text, "]");
+}
+
+static void add_new_axes(char *text, const ref_call *c, double axis)
+{
+    if (axis < 0) axis += c->in[0].ndim + 1;
+    strcat(text, " axis=[");
+    for (int64_t i = 0; i < ref_int(c, "num_newaxis", 1); i++)
+        add(text, i ? ", %.0f" : "%.0f", axis + (double)i);
     strcat(text, "]");
 }
 
@@ -80,6 +90,8 @@ static void dynamic(ref_call *c)
         sprintf(text + strlen(text), one ? " %s=" : " %s=[", r->attr);
         for (int64_t i = 0; i < extents->count; i++) add(text, i ? ", %.0f" : "%.0f", extents->v[i]);
         if (!one) strcat(text, "]");
+    } else if (!strcmp(r->of, "expand_dims")) {
+        add_new_axes(text, c, extents->v[0]);
     } else if (!strcmp(r->of, "nn.pad")) {
         add_pads(text, extents);
         sprintf(text + strlen(text), " mode=\"%s\"", ref_string(c, "pad_mode", "constant"));
@@ -102,6 +114,7 @@ const ref_row ref_rows_dynamic[] = {
     {"dyn.tile", dynamic},
     {"dyn.broadcast_to", dynamic},
     {"dyn.squeeze", dynamic},
+    {"dyn.expand_dims", dynamic},
     {"dyn.zeros", dynamic},
     {"dyn.ones", dynamic},
     {"dyn.full", dynamic},
