@@ -890,6 +890,7 @@ def dynamic():
     """Extents as tensors."""
     long, single = lambda *v: np.array(v, "int64"), lambda *v: np.array(v, "int32")
     x, s, d = f(2, 3, 4), f(1, 3, 1), distinct(3, 5)
+    row("shape_of", "dtype=int64", [scalar(2.5)], np.zeros(0, "int64"))
     row("dyn.reshape", "", [x, long(0, -1)], x.reshape(2, 12))
     row("dyn.reshape", "", [x, single(3, 4, 2)], x.reshape(3, 4, 2))
     row("dyn.squeeze", "", [s, long(2)], s[:, :, 0])

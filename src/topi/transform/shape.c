@@ -239,7 +239,8 @@ static void infer_shape_of(gpuc_op_call *call)
     gpuc_topi_set_out(call, 0, gpuc_attrs_find(call->attrs, "dtype")->dtype, 1, &n);
     for (int i = 0; i < call->in[0].ndim; i++)
         if (!call->in[0].dims[i]) return;
-    call->out_values[0] = call->in[0].dims;
+    /* The empty list of a scalar is known, too. */
+    call->out_values[0] = call->in[0].ndim ? call->in[0].dims : gpuc_new_array(call->ctx, gpuc_expr, 1);
 }
 
 /* ---- Other spellings ---- */
