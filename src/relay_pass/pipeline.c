@@ -17,6 +17,7 @@ static const gpuc_relay_pass_id shared_passes[] = {
     PASS(fold_constant),            /* scaled weights, which are constants for what follows */
     PASS(fourier),
     PASS(einsum),                   /* before what looks for products */
+    PASS(channels_first),           /* after: factors meet convolutions without transpositions between them */
     PASS(transposed_conv),          /* after: scale folding knows convolutions by name */
     PASS(flatten_pointwise),        /* after: and by rank */
     PASS(transpose_dense),
