@@ -215,8 +215,22 @@ static void vectors(fixture *f)
                gpuc_tir_ramp(c, muli(f, f->i, 8), I(f, 2), 4));
 }
 
+/* What has an effect is done as often as it is written. */
+static void effects(fixture *f)
+{
+    gpuc_ctx *c = f->ctx;
+    gpuc_expr shape = I(f, 64), args[] = {f->i, gpuc_imm_int(c, GPUC_INT32, 1)};
+    const gpuc_tir_buffer *b = gpuc_tir_buffer_make(c, "B", GPUC_INT32, 1, &shape, GPUC_SCOPE_GLOBAL);
+    gpuc_expr old = gpuc_tir_intrinsic(c, GPUC_INT32, "atomic_add", NULL, b, 2, args);
+    check_expr(gpuc_sub(c, old, old), gpuc_sub(c, old, old));
+    check_expr(gpuc_add(c, old, old), gpuc_add(c, old, old));
+    gpuc_expr wide = gpuc_cast(c, GPUC_INDEX, old), once = muli(f, add(f, wide, f->x), 2);
+    check_expr(once, once);
+    check_expr(sub(f, add(f, f->x, wide), wide), sub(f, add(f, f->x, wide), wide));
+}
+
 const test_case simplify_cases[] = {
     {"sums", sums},     {"division", division},       {"symbolic", symbolic}, {"fused", fused},
     {"guards", guards}, {"comparisons", comparisons}, {"extremes", extremes}, {"choices", choices},
-    {"data", data},     {"vectors", vectors},         {NULL, NULL},
+    {"data", data},     {"vectors", vectors},         {"effects", effects},   {NULL, NULL},
 };
