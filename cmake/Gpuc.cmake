@@ -88,7 +88,7 @@ function(gpuc_test_run name program)
   if(GPUC_SANITIZE)
     set_property(TEST ${name} APPEND PROPERTY FIXTURES_REQUIRED sanitizers)
   endif()
-  # LLVM's optimisation is half the time of a test of many kernels. The release tests on the device itself have it.
+  # LLVM's optimisation is a third of the time of a test of many kernels. The release tests on the device itself have it.
   if(GPUC_SANITIZE OR ARG_STRICT)
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "GALLIVM_PERF=nopt")
   endif()

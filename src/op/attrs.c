@@ -119,6 +119,20 @@ bool gpuc_attrs_symbolic(const gpuc_attrs *a)
     return false;
 }
 
+const gpuc_attrs *gpuc_op_attrs_substitute(gpuc_ctx *ctx, const gpuc_attrs *attrs, const gpuc_map *by)
+{
+    const gpuc_attrs *out = attrs;
+    for (int i = 0; attrs && by->count && i < attrs->count; i++) {
+        const gpuc_attr *a = &attrs->at[i];
+        gpuc_expr *sizes = gpuc_new_array(ctx, gpuc_expr, a->n + 1);
+        bool changed = false;
+        for (int k = 0; a->sizes && k < a->n; k++)
+            changed |= (sizes[k] = gpuc_tir_substitute_map(ctx, a->sizes[k], by)) != a->sizes[k];
+        if (changed) out = gpuc_attrs_sizes(ctx, out, a->name, a->n, sizes);
+    }
+    return out;
+}
+
 static bool same_sizes(const gpuc_attr *x, const gpuc_attr *y)
 {
     if (!x->sizes || !y->sizes) return x->sizes == y->sizes;

@@ -70,6 +70,8 @@ void gpuc_op_set_attr(gpuc_op_written *w, const char *name, const gpuc_attr *val
 /* The list a with the value under that name. */
 const gpuc_attrs *gpuc_op_attrs_put(gpuc_ctx *ctx, const gpuc_attrs *a, const char *name,
                                     const gpuc_attr *value);
+/* attrs with the sizes that are keys of the map replaced by their values. */
+const gpuc_attrs *gpuc_op_attrs_substitute(gpuc_ctx *ctx, const gpuc_attrs *attrs, const gpuc_map *by);
 /* attrs with one more, whose value is written as text. */
 const gpuc_attrs *gpuc_op_parse_attr(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *attrs,
                                      const gpuc_attr_spec *spec, const char *value);

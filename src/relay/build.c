@@ -233,36 +233,14 @@ typedef struct binding {
 } binding;
 
 /* A size with the numbers that are known. */
-static gpuc_expr bound_size(gpuc_ctx *ctx, gpuc_expr size, void *arg)
+static gpuc_expr bound_size(gpuc_ctx *ctx, gpuc_expr size, void *sizes)
 {
-    const gpuc_map *sizes = arg;
-    int n = (int)sizes->count;
-    if (!size || !n) return size;
-    gpuc_expr *vars = gpuc_new_array(ctx, gpuc_expr, n), *by = gpuc_new_array(ctx, gpuc_expr, n);
-    for (int i = 0; i < n; i++) {
-        vars[i] = sizes->entries[i].key;
-        by[i] = sizes->entries[i].value;
-    }
-    return gpuc_tir_substitute(ctx, size, n, vars, by);
+    return size ? gpuc_tir_substitute_map(ctx, size, sizes) : NULL;
 }
 
 static const gpuc_rtype *bound_type(gpuc_ctx *ctx, binding *b, const gpuc_rtype *t)
 {
     return t ? gpuc_relay_rtype_map_sizes(ctx, t, bound_size, &b->sizes) : NULL;
-}
-
-static const gpuc_attrs *bound_attrs(gpuc_ctx *ctx, binding *b, const gpuc_attrs *attrs)
-{
-    const gpuc_attrs *out = attrs;
-    for (int i = 0; attrs && i < attrs->count; i++) {
-        const gpuc_attr *a = &attrs->at[i];
-        gpuc_expr *sizes = gpuc_new_array(ctx, gpuc_expr, a->n + 1);
-        bool changed = false;
-        for (int k = 0; a->sizes && k < a->n; k++)
-            changed |= (sizes[k] = bound_size(ctx, a->sizes[k], &b->sizes)) != a->sizes[k];
-        if (changed) out = gpuc_attrs_sizes(ctx, out, a->name, a->n, sizes);
-    }
-    return out;
 }
 
 static gpuc_rexpr *bound_var(gpuc_ctx *ctx, binding *b, gpuc_rexpr *e)
@@ -292,7 +270,7 @@ static gpuc_rexpr *bind(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg
     }
     if (e->kind != GPUC_REXPR_CALL) return e;
     const gpuc_rcall *c = gpuc_as_rcall(e);
-    const gpuc_attrs *attrs = bound_attrs(ctx, b, c->attrs);
+    const gpuc_attrs *attrs = gpuc_op_attrs_substitute(ctx, c->attrs, &b->sizes);
     return attrs == c->attrs ? e : gpuc_relay_call(ctx, c->callee, attrs, c->n, c->args);
 }
 

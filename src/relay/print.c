@@ -19,15 +19,13 @@ static void indent(printer *p)
 static bool name_symbol(gpuc_expr e, void *arg)
 {
     printer *p = arg;
-    if (e->kind != GPUC_EXPR_VAR || gpuc_relay_is_any_dim(e) || gpuc_map_has(&p->size_seen, e)) return true;
+    if (e->kind != GPUC_EXPR_VAR || gpuc_relay_is_any_dim(e) || gpuc_map_has(&p->sizes, e)) return true;
     const char *own = gpuc_as_var(e)->name, *name = own;
     for (int n = 1; gpuc_strmap_has(&p->size_names, name); n++)
         name = gpuc_ctx_printf(p->ctx, "%s_%d", own, n);
     gpuc_strmap_set(&p->size_names, name, p);
-    gpuc_map_set(&p->size_seen, e, p);
-    if (name == own) return true;
-    gpuc_ptrs_push(p->ctx, &p->other_sizes, (void *)e);
-    gpuc_ptrs_push(p->ctx, &p->other_names, (void *)gpuc_var(p->ctx, name, e->dtype));
+    gpuc_map_set(&p->sizes, e, (void *)(name == own ? e : gpuc_var(p->ctx, name, e->dtype)));
+    p->renamed |= name != own;
     return true;
 }
 
@@ -35,9 +33,7 @@ gpuc_expr gpuc_relay_print_size(printer *p, gpuc_expr size)
 {
     if (!size || !(size->flags & GPUC_TIR_HAS_VAR)) return size;
     gpuc_tir_visit(p->ctx, size, name_symbol, p);
-    if (!p->other_sizes.count) return size;
-    return gpuc_tir_substitute(p->ctx, size, (int)p->other_sizes.count, (const gpuc_expr *)p->other_sizes.at,
-                               (const gpuc_expr *)p->other_names.at);
+    return p->renamed ? gpuc_tir_substitute_map(p->ctx, size, &p->sizes) : size;
 }
 
 static gpuc_expr shown_size(gpuc_ctx *ctx, gpuc_expr size, void *arg)
@@ -392,8 +388,8 @@ static void start_names(printer *p)
 {
     gpuc_strmap_init(&p->used, p->ctx);
     gpuc_strmap_init(&p->size_names, p->ctx);
-    gpuc_map_init(&p->size_seen, p->ctx);
-    p->other_sizes.count = p->other_names.count = 0;
+    gpuc_map_init(&p->sizes, p->ctx);
+    p->renamed = false;
 }
 
 static void start(printer *p, gpuc_ctx *ctx, gpuc_buf *out, int flags, gpuc_ptrs *constants)

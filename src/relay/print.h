@@ -32,9 +32,8 @@ typedef struct gpuc_relay_printer {
     gpuc_strmap used;        /* names of variables -> itself */
     const gpuc_strmap *adts; /* of the module; NULL: none */
     gpuc_strmap size_names;  /* names of sizes in the function */
-    gpuc_map size_seen;      /* symbols that have a name there */
-    gpuc_ptrs other_sizes;   /* those whose own name another had, */
-    gpuc_ptrs other_names;   /* and the symbols that stand for them */
+    gpuc_map sizes;          /* symbol -> the one that stands for it, itself unless another has its name */
+    bool renamed;            /* some symbol is not itself there */
     gpuc_ptrs type_params;   /* of the functions around */
     gpuc_ptrs type_names;    /* what they are in text, where their names differ */
     int next, indent;        /* number of the next line with a name; depth of blocks */

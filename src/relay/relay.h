@@ -63,8 +63,8 @@ const gpuc_rtype *gpuc_relay_rtype_substitute(gpuc_ctx *ctx, const gpuc_rtype *t
 bool gpuc_relay_is_any_dim(gpuc_expr dim); /* has such a symbol in it, or is NULL */
 /* The type with every `?` a new symbol. */
 const gpuc_rtype *gpuc_relay_rtype_fresh(gpuc_ctx *ctx, const gpuc_rtype *t);
-/* The type with what fn gives for every extent, which is NULL where it is not known. */
 typedef gpuc_expr gpuc_relay_size_fn(gpuc_ctx *ctx, gpuc_expr size, void *arg);
+/* The type with what fn gives for every extent, which is NULL where it is not known. */
 const gpuc_rtype *gpuc_relay_rtype_map_sizes(gpuc_ctx *ctx, const gpuc_rtype *t, gpuc_relay_size_fn *fn,
                                              void *arg);
 /* The type with the symbols that `before` has, where both have `?`: attributes of other nodes name them. NULL: none. */

@@ -27,6 +27,26 @@ gpuc_expr gpuc_tir_substitute(gpuc_ctx *ctx, gpuc_expr e, int n, const gpuc_expr
     return gpuc_tir_map(&m, e);
 }
 
+typedef struct by_map {
+    gpuc_tir_mapper m;
+    const gpuc_map *by;
+} by_map;
+
+static gpuc_expr look_up(gpuc_tir_mapper *m, gpuc_expr e)
+{
+    if (e->kind != GPUC_EXPR_VAR) return keep(m, e);
+    gpuc_expr with = gpuc_map_get(((const by_map *)m)->by, e);
+    return with ? with : e;
+}
+
+gpuc_expr gpuc_tir_substitute_map(gpuc_ctx *ctx, gpuc_expr e, const gpuc_map *by)
+{
+    if (by->count == 0 || !(e->flags & (GPUC_TIR_HAS_VAR | GPUC_TIR_HAS_TE))) return e;
+    by_map s = {.by = by};
+    gpuc_tir_mapper_init(&s.m, ctx, look_up, NULL);
+    return gpuc_tir_map(&s.m, e);
+}
+
 /* ---- Of statements: allocations whose sizes change are other buffers ---- */
 
 typedef struct substitution {

@@ -106,6 +106,8 @@ gpuc_expr gpuc_tir_substitute(gpuc_ctx *ctx, gpuc_expr e, int n, const gpuc_expr
                               const gpuc_expr *with);
 gpuc_stmt gpuc_tir_substitute_stmt(gpuc_ctx *ctx, gpuc_stmt s, int n, const gpuc_expr *vars,
                                    const gpuc_expr *with);
+/* Replaces the variables of an expression that are keys of the map by their values. */
+gpuc_expr gpuc_tir_substitute_map(gpuc_ctx *ctx, gpuc_expr e, const gpuc_map *by);
 
 /* ---- Words of small integers (dot.c) ---- */
 typedef struct gpuc_tir_dot {

@@ -91,14 +91,7 @@ static bool rename_var(gpuc_expr e, void *arg)
 
 static gpuc_expr expand_lets(gpuc_sync_checker *c, gpuc_expr e)
 {
-    int n = (int)c->lets.count;
-    if (n == 0) return e;
-    gpuc_expr *vars = gpuc_new_array(c->ctx, gpuc_expr, n), *with = gpuc_new_array(c->ctx, gpuc_expr, n);
-    for (int i = 0; i < n; i++) {
-        vars[i] = c->lets.entries[i].key;
-        with[i] = c->lets.entries[i].value;
-    }
-    return gpuc_tir_substitute(c->ctx, e, n, vars, with);
+    return gpuc_tir_substitute_map(c->ctx, e, &c->lets);
 }
 
 void gpuc_lower_sync_let(gpuc_sync_checker *c, gpuc_expr var, gpuc_expr value)

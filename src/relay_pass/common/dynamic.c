@@ -75,36 +75,11 @@ void gpuc_relay_pass_note_sizes(gpuc_relay_pass_sizes *s, const gpuc_rexpr *old,
     note_type(s, old->type, new->type);
 }
 
-static bool has_noted(gpuc_expr e, void *arg)
-{
-    return !gpuc_map_has(&((gpuc_relay_pass_sizes *)arg)->by, e);
-}
-
-static gpuc_expr put(gpuc_ctx *ctx, const gpuc_relay_pass_sizes *s, gpuc_expr e)
-{
-    uint32_t n = s->by.count;
-    if (gpuc_tir_visit(ctx, e, has_noted, (void *)s)) return e;
-    gpuc_expr *vars = gpuc_new_array(ctx, gpuc_expr, n), *by = gpuc_new_array(ctx, gpuc_expr, n);
-    for (uint32_t i = 0; i < n; i++) {
-        vars[i] = s->by.entries[i].key;
-        by[i] = s->by.entries[i].value;
-    }
-    return gpuc_tir_substitute(ctx, e, (int)n, vars, by);
-}
-
 gpuc_rexpr *gpuc_relay_pass_put_sizes(gpuc_ctx *ctx, const gpuc_relay_pass_sizes *s, gpuc_rexpr *e)
 {
     if (!s->by.count || !gpuc_relay_call_op(e) || !gpuc_attrs_symbolic(gpuc_as_rcall(e)->attrs)) return e;
     const gpuc_rcall *c = gpuc_as_rcall(e);
-    const gpuc_attrs *attrs = c->attrs;
-    for (int i = 0; i < c->attrs->count; i++) {
-        const gpuc_attr *a = &c->attrs->at[i];
-        gpuc_expr *sizes = gpuc_new_array(ctx, gpuc_expr, a->n + 1);
-        bool changed = false;
-        for (int k = 0; a->sizes && k < a->n; k++)
-            changed |= (sizes[k] = put(ctx, s, a->sizes[k])) != a->sizes[k];
-        if (changed) attrs = gpuc_attrs_sizes(ctx, attrs, a->name, a->n, sizes);
-    }
+    const gpuc_attrs *attrs = gpuc_op_attrs_substitute(ctx, c->attrs, &s->by);
     if (attrs == c->attrs) return e;
     gpuc_rexpr *out = gpuc_relay_call(ctx, c->callee, attrs, c->n, c->args);
     bool typed = true;
