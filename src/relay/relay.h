@@ -267,6 +267,8 @@ struct gpuc_rmodule {
  * taken; NULL: none). */
 void gpuc_rmodule_set_main(gpuc_rmodule *m, int num_params, gpuc_rexpr *const *params, int n,
                            gpuc_rexpr *const *outputs, const gpuc_ptrs *reads);
+/* Gives each extent of main's parameters that has no name one of its own, d0 and so on. */
+void gpuc_relay_name_sizes(gpuc_rmodule *m);
 int gpuc_rmodule_num_outputs(const gpuc_rmodule *m); /* of main, without what is read */
 /* Defines a type whose constructors and parameters are set. Raises where the module has one of these names. */
 void gpuc_rmodule_add_adt(gpuc_rmodule *m, gpuc_adt *adt);

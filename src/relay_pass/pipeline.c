@@ -62,6 +62,7 @@ static void run_all(gpuc_relay_pass_ctx *p, const gpuc_relay_pass_id *ids, size_
 
 void gpuc_relay_pass_optimize(gpuc_relay_pass_ctx *p)
 {
+    gpuc_relay_name_sizes(p->module);
     run_all(p, shared_passes, COUNT(shared_passes));
 }
 

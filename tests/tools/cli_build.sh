@@ -79,8 +79,27 @@ echo 'def @main(%x: (int32, int32)) { %x.0 }' > i.rly
 expect 1 'i.rly:1:11: graphs only can be built, but @main has a parameter that is no tensor' build i.rly --target c -o bad.gpuc
 echo 'def @main(%x: Tensor[(4), float32]) { (topk(%x, k=1), %x) }' > i.rly
 expect 1 'graphs only can be built, but @main has a tuple in the tuple that is its result' build i.rly --target c -o bad.gpuc
-echo 'def @main(%x: Tensor[(?), float32], %y: Tensor[(?), float32]) { (%x, %y) }' > i.rly
-expect 1 "two symbolic dimensions are called '\?': give each a name" build i.rly --target c -o bad.gpuc
+# Each ? is a size of its own.
+cat >q.rly <<'END'
+def @main(%x: Tensor[(?, 3), float32], %d1: Tensor[(d1), float32], %y: Tensor[(?, 3), float32]) {
+  (concatenate((%x, %y)), %x + %y, %d1)
+}
+END
+expect 0 'q.gpuc' build q.rly --target c -o q.gpuc
+expect 0 'float32\[d0 \+ d2,3\]' inspect q.gpuc
+echo 'def @main() { (full(0.5f, shape=[1, 3]), reshape(cast(arange(0, 15, 1), dtype="float32"), newshape=[5, 3]), full(2f, shape=[2])) }' > make.rly
+expect 0 'output_2.npy' run make.rly --interpret --output in
+for pair in '0 1' '1 1'; do
+    set -- $pair
+    inputs="--input x=in/output_$1.npy --input y=in/output_$2.npy --input d1=in/output_2.npy"
+    expect 0 'output_2.npy' run q.rly --interpret $inputs --output want
+    expect 0 'output 2' run q.gpuc $inputs --device cpu --output got
+    for i in 0 1 2; do
+        checks=$((checks + 1))
+        cmp want/output_$i.npy got/output_$i.npy || complain "sizes of $pair: output $i is another than the interpreter's"
+    done
+done
+expect 1 'dimensions d0 and d2 do not broadcast' run q.gpuc --random 1 --shape x=2,3 --shape d1=2 --shape y=5,3 --device cpu
 expect 0 'def @main' opt sum.onnx
 cp out sum.rly
 expect 0 'sum.gpuc' build sum.onnx --target c -o sum.gpuc
