@@ -74,8 +74,9 @@ gpuc_dtype gpuc_topi_quantized_type(const gpuc_op_call *call, int zero_point)
         if (!wide || !out.bits) out = wide ? GPUC_INT8 : zero;
     }
     if (!out.bits) out = GPUC_UINT8;
-    if (!gpuc_is_integer(out) || out.bits > 16)
-        gpuc_topi_fail(call, "quantises to integers of 8 or 16 bits, not %s", gpuc_dtype_name(out, a));
+    if (!gpuc_is_integer(out) || (out.bits > 16 && !gpuc_dtype_equal(out, GPUC_INT32)))
+        gpuc_topi_fail(call, "quantises to integers of 8 or 16 bits, or to int32, not %s",
+                       gpuc_dtype_name(out, a));
     return out;
 }
 

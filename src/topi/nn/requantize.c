@@ -129,7 +129,7 @@ static fixed fixed_of(gpuc_ctx *ctx, gpuc_expr scale, gpuc_expr of)
     return (fixed){leading, gpuc_sub(ctx, gpuc_sub(ctx, a.exponent, b.exponent), less)};
 }
 
-/* An int32, of a difference x of as many bits. */
+/* An int64 that sums of it with an int32 fit into, of a difference x of 32 bits. */
 static gpuc_expr fixed_product(gpuc_ctx *ctx, gpuc_expr x, const fixed *scale, rounding how)
 {
     gpuc_expr one = long_of(ctx, 1), none = gpuc_imm_int(ctx, GPUC_INT32, 0);
@@ -143,22 +143,17 @@ static gpuc_expr fixed_product(gpuc_ctx *ctx, gpuc_expr x, const fixed *scale, r
     else if (how == TO_EVEN)
         half = gpuc_add(ctx, gpuc_sub(ctx, half, one),
                         gpuc_call2(ctx, "bitand", shift(ctx, "shr", product, by), one));
-    gpuc_expr value = narrowed(ctx, shift(ctx, "shr", gpuc_add(ctx, product, half), by));
+    gpuc_expr value = shift(ctx, "shr", gpuc_add(ctx, product, half), by);
     /* Scales of 2^30 and more take every number beyond what results hold. */
-    return gpuc_select(ctx, gpuc_gt(ctx, total, gpuc_imm_int(ctx, GPUC_INT32, 62)), none, value);
+    return gpuc_select(ctx, gpuc_gt(ctx, total, gpuc_imm_int(ctx, GPUC_INT32, 62)), long_of(ctx, 0), value);
 }
 
-/* The sum of an int32 and a zero point, in the type of the result. */
+/* The sum of a product and a zero point, in the type of the result. */
 static gpuc_expr shifted(const gpuc_op_call *call, gpuc_expr x, gpuc_expr zero)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr low = gpuc_imm_int(ctx, GPUC_INT32, -(1 << 30)),
-              high = gpuc_imm_int(ctx, GPUC_INT32, (1 << 30) - 1);
-    x = gpuc_max(ctx, low, gpuc_min(ctx, x, high));
-    if (zero) {
-        zero = gpuc_cast(ctx, GPUC_INT32, zero);
-        x = gpuc_add(ctx, x, gpuc_max(ctx, low, gpuc_min(ctx, zero, high)));
-    }
+    if (zero) x = gpuc_add(ctx, x, gpuc_cast(ctx, GPUC_INT64, zero));
+    x = narrowed(ctx, x);
     gpuc_dtype out = call->out[0].dtype;
     bool is_signed = out.code == GPUC_DTYPE_INT;
     int64_t most = ((int64_t)1 << (out.bits - is_signed)) - 1;
