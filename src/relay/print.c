@@ -42,16 +42,6 @@ static gpuc_expr shown_size(gpuc_ctx *ctx, gpuc_expr size, void *arg)
     return gpuc_relay_print_size(arg, size);
 }
 
-static void print_type(printer *p, const gpuc_rtype *t)
-{
-    t = gpuc_relay_rtype_map_sizes(p->ctx, t, shown_size, p);
-    if (t && t->varies)
-        t = gpuc_relay_rtype_substitute(p->ctx, t, (int)p->type_params.count,
-                                        (const gpuc_rtype *const *)p->type_params.at,
-                                        (const gpuc_rtype *const *)p->type_names.at);
-    gpuc_relay_rtype_print(p->ctx, p->out, t);
-}
-
 static bool is_type_name(const printer *p, const char *name)
 {
     bool is = p->adts && gpuc_strmap_has(p->adts, name);
@@ -60,22 +50,50 @@ static bool is_type_name(const printer *p, const char *name)
     return is;
 }
 
-/* A type parameter of a function inside of one that has that name, or a data type has it, gets another. */
-static void begin_type_params(printer *p, const gpuc_rfunction *f)
+/* A type parameter inside of what has that name, or a data type has it, gets another. */
+static void begin_type_params(printer *p, int n, const gpuc_rtype *const *params)
 {
-    for (int i = 0; i < f->num_type_params; i++) {
-        const gpuc_rtype *param = f->type_params[i], *shown = param;
-        for (int n = 1; is_type_name(p, shown->name); n++)
-            shown = gpuc_relay_rtype_var(p->ctx, gpuc_ctx_printf(p->ctx, "%s%d", param->name, n));
-        gpuc_ptrs_push(p->ctx, &p->type_params, (void *)param);
+    for (int i = 0; i < n; i++) {
+        const gpuc_rtype *shown = params[i];
+        for (int k = 1; is_type_name(p, shown->name); k++)
+            shown = gpuc_relay_rtype_var(p->ctx, gpuc_ctx_printf(p->ctx, "%s%d", params[i]->name, k));
+        gpuc_ptrs_push(p->ctx, &p->type_params, (void *)params[i]);
         gpuc_ptrs_push(p->ctx, &p->type_names, (void *)shown);
     }
 }
 
-static void end_type_params(printer *p, const gpuc_rfunction *f)
+static void end_type_params(printer *p, int n)
 {
-    p->type_params.count -= (size_t)f->num_type_params;
-    p->type_names.count -= (size_t)f->num_type_params;
+    p->type_params.count -= (size_t)n;
+    p->type_names.count -= (size_t)n;
+}
+
+/* The type with the names that its parameters have where it stands. */
+static const gpuc_rtype *shown_type(printer *p, const gpuc_rtype *t)
+{
+    if (!t || !t->varies) return t;
+    for (size_t i = p->type_params.count; t->kind == GPUC_RTYPE_VAR && i > 0; i--)
+        if (p->type_params.at[i - 1] == t) return p->type_names.at[i - 1];
+    if (t->kind == GPUC_RTYPE_VAR) return t;
+    const gpuc_rtype **at = gpuc_new_array(p->ctx, const gpuc_rtype *, t->n + 1);
+    size_t first = p->type_names.count;
+    begin_type_params(p, t->num_params, t->params);
+    for (int i = 0; i < t->n; i++) at[i] = shown_type(p, t->at[i]);
+    const gpuc_rtype *ret = shown_type(p, t->ret), *const *params =
+                                                       (const gpuc_rtype *const *)p->type_names.at + first;
+    if (t->kind == GPUC_RTYPE_FUNC)
+        t = gpuc_relay_rtype_scheme(p->ctx, t->num_params, params, t->n, at, ret);
+    else
+        t = t->kind == GPUC_RTYPE_ADT ? gpuc_relay_rtype_adt(p->ctx, t->adt, t->n, at)
+                                      : gpuc_relay_rtype_tuple(p->ctx, t->n, at);
+    end_type_params(p, (int)(p->type_names.count - first));
+    return t;
+}
+
+static void print_type(printer *p, const gpuc_rtype *t)
+{
+    t = gpuc_relay_rtype_map_sizes(p->ctx, t, shown_size, p);
+    gpuc_relay_rtype_print(p->ctx, p->out, shown_type(p, t));
 }
 
 static void print_types(printer *p, int n, const gpuc_rtype *const *at)
@@ -178,7 +196,7 @@ static void print_block(printer *p, gpuc_relay_block *block, gpuc_rexpr *body)
 
 static void print_function(printer *p, gpuc_relay_block *block, const gpuc_rfunction *f)
 {
-    begin_type_params(p, f);
+    begin_type_params(p, f->num_type_params, f->type_params);
     print_types(p, f->num_type_params, f->type_params);
     gpuc_buf_str(p->out, "(");
     for (int i = 0; i < f->n; i++) {
@@ -193,7 +211,7 @@ static void print_function(printer *p, gpuc_relay_block *block, const gpuc_rfunc
         gpuc_buf_str(p->out, " ");
     }
     print_block(p, block, f->body);
-    end_type_params(p, f);
+    end_type_params(p, f->num_type_params);
 }
 
 static void print_pattern(printer *p, const gpuc_rpattern *pattern)

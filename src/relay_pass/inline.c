@@ -9,12 +9,14 @@
 
 typedef struct inliner {
     gpuc_relay_pass_ctx *p;
-    gpuc_strmap begun;       /* name of a function -> it, as it was */
-    gpuc_strmap called;      /* name of a function -> one of those that name it */
-    gpuc_strmap ready;       /* name of a function whose calls go -> it, as it is now */
-    gpuc_map args;           /* of the call that goes: parameter -> argument */
-    gpuc_map sizes;          /* function that is ready -> number of its nodes */
-    size_t made;             /* nodes that took the places of calls */
+    gpuc_strmap begun;  /* name of a function -> it, as it was */
+    gpuc_strmap called; /* name of a function -> one of those that name it */
+    gpuc_strmap ready;  /* name of a function whose calls go -> it, as it is now */
+    gpuc_map args;      /* of the call that goes: parameter -> argument */
+    gpuc_ptrs types,
+        own;        /* type parameters of functions in the body that takes its place, and new ones for it */
+    gpuc_map sizes; /* function that is ready -> number of its nodes */
+    size_t made;    /* nodes that took the places of calls */
     gpuc_ptrs calls, bodies; /* calls that went, and what took their places */
 } inliner;
 
@@ -47,15 +49,66 @@ static bool may_go(inliner *in, const char *name, const gpuc_rexpr *function)
     return true;
 }
 
-/* Parameters become arguments, other variables new ones. Sizes that tensors hold differ from call to call: nothing in the
- * function names them. */
-static gpuc_rexpr *rename_var(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
+static const gpuc_rtype *own_type(gpuc_ctx *ctx, const inliner *in, const gpuc_rtype *t)
+{
+    if (!t || !in->types.count) return t;
+    return gpuc_relay_rtype_substitute(ctx, t, (int)in->types.count, (const gpuc_rtype *const *)in->types.at,
+                                       (const gpuc_rtype *const *)in->own.at);
+}
+
+static gpuc_rexpr *own_function(gpuc_ctx *ctx, const inliner *in, gpuc_rexpr *e)
+{
+    const gpuc_rfunction *f = gpuc_as_rfunction(e);
+    if (!f->num_type_params && !f->ret) return e;
+    const gpuc_rtype **params = gpuc_new_array(ctx, const gpuc_rtype *, f->num_type_params + 1);
+    for (int i = 0; i < f->num_type_params; i++) params[i] = own_type(ctx, in, f->type_params[i]);
+    return gpuc_relay_generic_function(ctx, f->num_type_params, params, f->n, f->params,
+                                       own_type(ctx, in, f->ret), f->body, f->attrs);
+}
+
+static gpuc_rexpr *own_call(gpuc_ctx *ctx, const inliner *in, gpuc_rexpr *old, gpuc_rexpr *e)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    bool varies = old->type && old->type->varies;
+    if (!varies && !c->num_type_args) return e;
+    gpuc_rexpr *call = gpuc_relay_call(ctx, c->callee, c->attrs, c->n, c->args);
+    const gpuc_rtype **types = gpuc_new_array(ctx, const gpuc_rtype *, c->num_type_args + 1);
+    for (int i = 0; i < c->num_type_args; i++) types[i] = own_type(ctx, in, c->type_args[i]);
+    ((gpuc_rcall *)call)->num_type_args = c->num_type_args;
+    ((gpuc_rcall *)call)->type_args = types;
+    return call;
+}
+
+/* Parameters become arguments, other variables and type parameters new ones. Sizes that tensors hold differ from call to call:
+ * nothing in the function names them. */
+static gpuc_rexpr *rename_names(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
     const inliner *in = arg;
     if (e != old) e->type_before = NULL;
-    if (old->kind != GPUC_REXPR_VAR) return e;
-    gpuc_rexpr *given = gpuc_map_get(&in->args, old);
-    return given ? given : gpuc_relay_var(ctx, gpuc_as_rvar(old)->name, gpuc_as_rvar(old)->annotation);
+    if (old->kind == GPUC_REXPR_VAR) {
+        gpuc_rexpr *given = gpuc_map_get(&in->args, old);
+        const gpuc_rvar *v = gpuc_as_rvar(old);
+        return given ? given : gpuc_relay_var(ctx, v->name, own_type(ctx, in, v->annotation));
+    }
+    if (!in->types.count) return e;
+    if (old->kind == GPUC_REXPR_FUNCTION) return own_function(ctx, in, e);
+    return old->kind == GPUC_REXPR_CALL ? own_call(ctx, in, old, e) : e;
+}
+
+static void find_type_params(gpuc_ctx *ctx, inliner *in, gpuc_rexpr *body)
+{
+    gpuc_ptrs order = {0};
+    in->types.count = in->own.count = 0;
+    gpuc_relay_post_order(ctx, body, true, &order);
+    for (size_t i = 0; i < order.count; i++) {
+        if (((gpuc_rexpr *)order.at[i])->kind != GPUC_REXPR_FUNCTION) continue;
+        const gpuc_rfunction *f = gpuc_as_rfunction(order.at[i]);
+        for (int k = 0; k < f->num_type_params; k++) {
+            gpuc_ptrs_push(ctx, &in->types, (void *)(uintptr_t)f->type_params[k]);
+            gpuc_ptrs_push(ctx, &in->own,
+                           (void *)(uintptr_t)gpuc_relay_rtype_var(ctx, f->type_params[k]->name));
+        }
+    }
 }
 
 /* A type that a function says of what it takes or gives, and that may follow from nothing else, is kept by a let. */
@@ -108,7 +161,8 @@ static gpuc_rexpr *inline_call(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, vo
             is_said(param->annotation) ? gpuc_relay_var(ctx, param->name, param->annotation) : c->args[i];
         gpuc_map_set(&in->args, f->params[i], args[i]);
     }
-    gpuc_rexpr *body = with_types(ctx, f, c, args, gpuc_relay_mutate(ctx, f->body, rename_var, in));
+    find_type_params(ctx, in, f->body);
+    gpuc_rexpr *body = with_types(ctx, f, c, args, gpuc_relay_mutate(ctx, f->body, rename_names, in));
     gpuc_ptrs_push(ctx, &in->calls, old);
     gpuc_ptrs_push(ctx, &in->bodies, body);
     return body;

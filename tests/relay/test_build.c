@@ -491,6 +491,13 @@ static void type_parameters_of_one_name(gpuc_ctx *ctx, void *arg)
     assert_non_null(strstr(text, "def @f[A](%x: A) -> A {\n"
                                  "  %0 = fn [A1, List1](%y: A1, %z: A, %w: List1) -> A {\n"));
     assert_string_equal(gpuc_relay_text(ctx, gpuc_relay_parse(ctx, text, "text", NULL), 0), text);
+    text = "def @f[A](%x: A, %c: bool) -> A { (if (%c) { fn [A](%y: A) -> A { %y } } else { fn [A](%y: A) -> "
+           "A { "
+           "%y } })(%x) }";
+    text = gpuc_relay_text(ctx, gpuc_relay_parse(ctx, text, "text", NULL), GPUC_RELAY_PRINT_TYPES);
+    assert_non_null(strstr(text, "/* ty=fn [A1](A1) -> A1 */"));
+    assert_string_equal(
+        gpuc_relay_text(ctx, gpuc_relay_parse(ctx, text, "text", NULL), GPUC_RELAY_PRINT_TYPES), text);
 }
 
 /* ---- Walks ---- */
