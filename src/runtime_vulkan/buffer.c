@@ -47,7 +47,7 @@ void gpuc_vk_buffer_fill(gpuc_vk_device *dev, gpuc_vk_buffer *b, size_t bytes)
     b->direct = b->raw.mapped && !dev->force_staging;
     b->cached = (f & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0;
     b->base = (gpuc_buffer){.device = &dev->base, .size = bytes};
-    if (b->direct && (f & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT)) b->base.host = b->raw.mapped;
+    if (b->direct && gpuc_vk_is_unified(dev, f)) b->base.host = b->raw.mapped;
 }
 
 gpuc_status gpuc_vk_buffer_create(gpuc_device *device, size_t bytes, size_t alignment, gpuc_buffer **out)

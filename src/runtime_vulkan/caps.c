@@ -277,8 +277,7 @@ static int64_t available_bytes(const gpuc_vk_device *dev)
 static bool tensors_are_mapped(const gpuc_vk_device *dev)
 {
     uint32_t type = dev->memory.ranking[GPUC_VK_USE_TENSOR][0];
-    VkMemoryPropertyFlags want = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
-    return !dev->force_staging && (dev->caps.memory.memoryTypes[type].propertyFlags & want) == want;
+    return !dev->force_staging && gpuc_vk_is_unified(dev, dev->caps.memory.memoryTypes[type].propertyFlags);
 }
 
 gpuc_status gpuc_vk_get_attr(gpuc_device *device, gpuc_device_attr attr, gpuc_attr_value *out)

@@ -33,8 +33,8 @@ static int score(const gpuc_vk_device *dev, uint32_t type, gpuc_vk_use use)
     bool visible = (f & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0;
     bool coherent = (f & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
     bool cached = (f & VK_MEMORY_PROPERTY_HOST_CACHED_BIT) != 0;
-    /* A small host-visible heap is a window into a card's memory; if all of it is visible, it is as good as
-     * unified memory. */
+    /* A small host-visible heap is a window into a card's memory; if all of it is visible, the host writes there
+     * without a copy. */
     bool large = m->memoryHeaps[m->memoryTypes[type].heapIndex].size >= largest_local_heap(m) / 2;
     switch (use) {
     case GPUC_VK_USE_TENSOR:
@@ -68,6 +68,15 @@ void gpuc_vk_memory_init(gpuc_vk_device *dev)
         }
         dev->memory.num_ranked[use] = n;
     }
+}
+
+bool gpuc_vk_is_unified(const gpuc_vk_device *dev, VkMemoryPropertyFlags flags)
+{
+    VkPhysicalDeviceType type = dev->caps.props.deviceType;
+    bool is_card = type != VK_PHYSICAL_DEVICE_TYPE_CPU && type != VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU;
+    VkMemoryPropertyFlags want = VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT |
+                                 (is_card ? VK_MEMORY_PROPERTY_HOST_CACHED_BIT : 0);
+    return (flags & want) == want;
 }
 
 /* ---- Blocks ---------------------------------------------------------------------------------- */

@@ -63,6 +63,8 @@ void gpuc_vk_memory_budget(const gpuc_vk_device *dev, VkPhysicalDeviceMemoryBudg
 /* Bytes that are allocated in each heap. */
 void gpuc_vk_memory_by_heap(gpuc_vk_device *dev, uint64_t out[VK_MAX_MEMORY_HEAPS]);
 VkMemoryPropertyFlags gpuc_vk_span_flags(const gpuc_vk_device *dev, const gpuc_vk_span *span);
+/* Whether the host works on memory with these flags as on its own: it need not flush, and reads are not over a bus. */
+bool gpuc_vk_is_unified(const gpuc_vk_device *dev, VkMemoryPropertyFlags flags);
 /* Flushes mapped memory that is not coherent; does nothing for other memory. */
 GPUC_NODISCARD gpuc_status gpuc_vk_span_flush(gpuc_vk_device *dev, const gpuc_vk_span *span,
                                               VkDeviceSize offset, VkDeviceSize size);

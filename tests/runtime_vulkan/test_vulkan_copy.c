@@ -84,6 +84,25 @@ static void test_host_address(void **state)
     vk_close(&f);
 }
 
+/* A card all of whose memory the host can map, without a cache: the host writes there, but reads from a copy, and is not
+ * given the address. */
+static void test_resizable_bar(void **state)
+{
+    (void)state;
+    vk_fixture f;
+    vk_init(&f);
+    f.strict = true;
+    f.options.resizable_bar = true;
+    vk_open(&f);
+    assert_int_equal(gpuc_device_get_attr(f.dev, GPUC_ATTR_UNIFIED_MEMORY).i, 0);
+    gpuc_buffer *b = vk_buffer(&f, 100);
+    assert_null(b->host);
+    f.api->free_data_space(f.dev, b);
+    round_trip(&f, 17, 3);
+    round_trip(&f, (9 << 20) + 3, 7);
+    vk_close(&f);
+}
+
 /* Many small writes gather in one submission and keep their order. */
 static void test_order_of_writes(void **state)
 {
@@ -133,7 +152,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trips),  cmocka_unit_test(test_round_trips_staged),
         cmocka_unit_test(test_host_address), cmocka_unit_test(test_order_of_writes),
-        cmocka_unit_test(test_bad_copies),
+        cmocka_unit_test(test_bad_copies),   cmocka_unit_test(test_resizable_bar),
     };
     return vk_run_tests(argc, argv, tests);
 }

@@ -80,12 +80,13 @@ VKAPI_ATTR VkResult VKAPI_CALL strict_map_memory(VkDevice device, VkDeviceMemory
     (void)device;
     (void)size;
     (void)flags;
-    if (!m || m->type != STRICT_TYPE_HOST || m->mapped) {
+    bool visible = m && (m->type == STRICT_TYPE_HOST || strict.options.resizable_bar);
+    if (!visible || m->mapped) {
         strict_violation("memory that the host cannot see, or that is mapped, was mapped");
         return VK_ERROR_MEMORY_MAP_FAILED;
     }
     m->mapped = true;
-    *out = m->shadow + offset;
+    *out = (m->shadow ? m->shadow : m->real) + offset;
     return VK_SUCCESS;
 }
 

@@ -118,6 +118,7 @@ VKAPI_ATTR void VKAPI_CALL strict_memory_properties(VkPhysicalDevice physical,
         if ((real.memoryTypes[i].propertyFlags & wanted) == wanted) strict.memory_type = i;
     *out = (VkPhysicalDeviceMemoryProperties){.memoryTypeCount = STRICT_TYPE_COUNT, .memoryHeapCount = 2};
     out->memoryTypes[STRICT_TYPE_DEVICE] = (VkMemoryType){VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, 0};
+    if (strict.options.resizable_bar) out->memoryTypes[STRICT_TYPE_DEVICE].propertyFlags |= wanted;
     out->memoryTypes[STRICT_TYPE_HOST] =
         (VkMemoryType){VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_CACHED_BIT, 1};
     out->memoryHeaps[0] = (VkMemoryHeap){strict.options.heap_bytes, VK_MEMORY_HEAP_DEVICE_LOCAL_BIT};

@@ -18,6 +18,7 @@ typedef struct strict_options {
     int lose_at_submit;  /* the device is lost at this submission, counted from 1; 0: never */
     int lose_at_wait;    /* at this wait for a fence */
     bool timestamps;     /* queues have them, which is optional */
+    bool resizable_bar;  /* the host can map all device memory, which it does not cache */
     int fail_at;         /* this call that makes something runs out of host memory, from 1; 0: none */
 } strict_options;
 
