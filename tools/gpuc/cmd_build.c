@@ -114,7 +114,8 @@ static void print_report(const build_args *b, const cli_compile *c, double secon
     char size[32], weights[32];
     printf("%s: %s for %s\n", b->out, cli_size_text(file_size(b->out), size), cli_text_get(&c->full_targets));
     if (c->open_sizes.size)
-        printf("open: %s (any size runs; --shape pins sizes, for more speed)\n", c->open_sizes.at);
+        printf("open: %s (any size runs; %s, for more speed)\n", c->open_sizes.at,
+               cli_is_relay(c->model) ? "the program can say sizes" : "--shape pins sizes");
     if (c->defaults.size)
         printf("defaults: %s (a run may give others; --constant-defaults builds them in, for more speed)\n",
                c->defaults.at);
