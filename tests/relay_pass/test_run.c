@@ -212,14 +212,21 @@ static void free_buf(void *buf)
     gpuc_buf_deinit(buf);
 }
 
+/* It lasts as long as the context, which destroys it. */
+static gpuc_buf *new_buf(gpuc_ctx *ctx)
+{
+    gpuc_buf *buf = gpuc_new(ctx, gpuc_buf);
+    gpuc_buf_init(buf, ctx->allocator);
+    gpuc_ctx_push_cleanup(ctx, free_buf, buf);
+    return buf;
+}
+
 static void set(gpuc_ctx *ctx, looker *a, looker *b, gpuc_buf *said)
 {
     gpuc_relay_pass_instrument one = {.should_run = should_run, .before = before, .after = after};
     gpuc_relay_pass_instrument list[2] = {one, one};
     list[0].user = a;
     list[1].user = b;
-    if (said) gpuc_buf_init(said, ctx->allocator);
-    if (said) gpuc_ctx_push_cleanup(ctx, free_buf, said);
     a->said = b->said = said;
     gpuc_relay_pass_set_instruments(ctx, 2, list);
 }
@@ -227,12 +234,12 @@ static void set(gpuc_ctx *ctx, looker *a, looker *b, gpuc_buf *said)
 static void order(gpuc_ctx *ctx, void *arg)
 {
     looker a = {.name = "a"}, b = {.name = "b"};
-    gpuc_buf said;
+    gpuc_buf *said = new_buf(ctx);
     (void)arg;
     begin(ctx);
-    set(ctx, &a, &b, &said);
+    set(ctx, &a, &b, said);
     run_one(ctx, "scale,to_graph_normal_form");
-    fx_expect_text(gpuc_buf_cstr(&said),
+    fx_expect_text(gpuc_buf_cstr(said),
                    "a asks scale b asks scale a before scale b before scale a after scale b after scale "
                    "a asks to_graph_normal_form b asks to_graph_normal_form a before to_graph_normal_form "
                    "b before to_graph_normal_form a after to_graph_normal_form b after to_graph_normal_form");
@@ -245,24 +252,24 @@ static void order(gpuc_ctx *ctx, void *arg)
 static void left_out(gpuc_ctx *ctx, void *arg)
 {
     looker a = {.name = "a", .skips = "scale"}, b = {.name = "b", .skips = "dead_code"};
-    gpuc_buf said;
+    gpuc_buf *said = new_buf(ctx);
     (void)arg;
     gpuc_rmodule *m = begin(ctx);
-    set(ctx, &a, &b, &said);
+    set(ctx, &a, &b, said);
     fx_expect_text(gpuc_relay_text(ctx, gpuc_relay_run_passes(ctx, m, NULL, "scale,dead_code"), 0),
                    gpuc_relay_text(ctx, m, 0));
-    fx_expect_text(gpuc_buf_cstr(&said), "a asks scale a asks dead_code b asks dead_code");
+    fx_expect_text(gpuc_buf_cstr(said), "a asks scale a asks dead_code b asks dead_code");
 }
 
 static void errors(gpuc_ctx *ctx, void *arg)
 {
     looker a = {.name = "a"}, b = {.name = "b", .raises = "before"};
-    gpuc_buf said;
+    gpuc_buf *said = new_buf(ctx);
     (void)arg;
     begin(ctx);
-    set(ctx, &a, &b, &said);
+    set(ctx, &a, &b, said);
     fx_expect(ctx, GPUC_CANCELLED, "b has seen enough", run_one, "scale,dead_code");
-    fx_expect_text(gpuc_buf_cstr(&said), "a asks scale b asks scale a before scale b before scale");
+    fx_expect_text(gpuc_buf_cstr(said), "a asks scale b asks scale a before scale b before scale");
     assert_int_equal(runs, 0);
     b.raises = NULL;
     a.raises = "after";
@@ -310,18 +317,16 @@ static void entered(gpuc_ctx *ctx, void *arg)
     static const gpuc_relay_pass_desc nested = {.name = "nested", .about = "runs passes", .run = run_more};
     looker all[3] = {{.name = "a"}, {.name = "b"}, {.name = "c"}};
     gpuc_relay_pass_instrument stops = {.before = stop};
-    gpuc_buf said;
+    gpuc_buf *said = new_buf(ctx);
     (void)arg;
     begin(ctx);
     GPUC_RAISE_IF(ctx, gpuc_relay_pass_register(ctx->runtime, &nested));
-    gpuc_buf_init(&said, ctx->allocator);
-    gpuc_ctx_push_cleanup(ctx, free_buf, &said);
-    set_three(ctx, all, &said);
+    set_three(ctx, all, said);
     run_one(ctx, "scale,nested");
-    fx_expect_text(gpuc_buf_cstr(&said), "a enters b enters c enters a leaves b leaves c leaves");
-    set_three(ctx, all, &said);
+    fx_expect_text(gpuc_buf_cstr(said), "a enters b enters c enters a leaves b leaves c leaves");
+    set_three(ctx, all, said);
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "gives no program", run_one, "gives_none");
-    fx_expect_text(gpuc_buf_cstr(&said), "a enters b enters c enters a leaves b leaves c leaves");
+    fx_expect_text(gpuc_buf_cstr(said), "a enters b enters c enters a leaves b leaves c leaves");
     gpuc_relay_pass_set_instruments(ctx, 1, &stops);
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "setting instruments while passes run", run_one, "scale");
     gpuc_relay_pass_set_instruments(ctx, 0, NULL);
@@ -331,30 +336,28 @@ static void entered(gpuc_ctx *ctx, void *arg)
 static void errors_around(gpuc_ctx *ctx, void *arg)
 {
     looker all[3] = {{.name = "a"}, {.name = "b", .raises = "enter"}, {.name = "c"}};
-    gpuc_buf said;
+    gpuc_buf *said = new_buf(ctx);
     (void)arg;
     begin(ctx);
-    gpuc_buf_init(&said, ctx->allocator);
-    gpuc_ctx_push_cleanup(ctx, free_buf, &said);
-    set_three(ctx, all, &said);
+    set_three(ctx, all, said);
     fx_expect(ctx, GPUC_CANCELLED, "b will not enter", run_one, "scale");
-    fx_expect_text(gpuc_buf_cstr(&said), "a enters b enters a leaves");
+    fx_expect_text(gpuc_buf_cstr(said), "a enters b enters a leaves");
     assert_int_equal(runs, 0);
-    gpuc_buf_clear(&said);
+    gpuc_buf_clear(said);
     run_one(ctx, "scale");
-    fx_expect_text(gpuc_buf_cstr(&said), "");
+    fx_expect_text(gpuc_buf_cstr(said), "");
     all[1].raises = "leave";
-    set_three(ctx, all, &said);
+    set_three(ctx, all, said);
     fx_expect(ctx, GPUC_CANCELLED, "b will not leave", run_one, "scale");
-    fx_expect_text(gpuc_buf_cstr(&said), "a enters b enters c enters a leaves b leaves");
+    fx_expect_text(gpuc_buf_cstr(said), "a enters b enters c enters a leaves b leaves");
     assert_int_equal(runs, 2);
-    gpuc_buf_clear(&said);
+    gpuc_buf_clear(said);
     run_one(ctx, "scale");
-    fx_expect_text(gpuc_buf_cstr(&said), "");
-    set_three(ctx, all, &said);
+    fx_expect_text(gpuc_buf_cstr(said), "");
+    set_three(ctx, all, said);
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "gives no program", run_one,
               "gives_none"); /* the first of two errors */
-    fx_expect_text(gpuc_buf_cstr(&said), "a enters b enters c enters a leaves b leaves");
+    fx_expect_text(gpuc_buf_cstr(said), "a enters b enters c enters a leaves b leaves");
 }
 
 static void build(gpuc_ctx *ctx, void *module)
@@ -371,21 +374,19 @@ static void build(gpuc_ctx *ctx, void *module)
 static void errors_around_builds(gpuc_ctx *ctx, void *arg)
 {
     looker all[3] = {{.name = "a"}, {.name = "b", .raises = "enter"}, {.name = "c"}};
-    gpuc_buf said;
+    gpuc_buf *said = new_buf(ctx);
     (void)arg;
-    gpuc_buf_init(&said, ctx->allocator);
-    gpuc_ctx_push_cleanup(ctx, free_buf, &said);
     for (int i = 0; i < 2; i++) {
         gpuc_rmodule *m =
             gpuc_relay_parse(ctx, "def @main(%x: Tensor[(2), float32]) { exp(%x) + %x }", "text", NULL);
         all[1].raises = i ? "leave" : "enter";
-        set_three(ctx, all, &said);
+        set_three(ctx, all, said);
         fx_expect(ctx, GPUC_CANCELLED, i ? "b will not leave" : "b will not enter", build, m);
-        fx_expect_text(gpuc_buf_cstr(&said),
+        fx_expect_text(gpuc_buf_cstr(said),
                        i ? "a enters b enters c enters a leaves b leaves" : "a enters b enters a leaves");
-        gpuc_buf_clear(&said);
+        gpuc_buf_clear(said);
         build(ctx, gpuc_relay_parse(ctx, "def @main(%x: Tensor[(2), float32]) { exp(%x) }", "text", NULL));
-        fx_expect_text(gpuc_buf_cstr(&said), "");
+        fx_expect_text(gpuc_buf_cstr(said), "");
     }
 }
 
