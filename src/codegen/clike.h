@@ -67,6 +67,7 @@ struct gpuc_clike {
     int indent;
     gpuc_map names; /* variable or buffer -> its name */
     gpuc_strmap taken;
+    gpuc_strmap numbers; /* name -> the last number that was appended to it */
     gpuc_map ahead;     /* buffers that the kernel declares before its body */
     gpuc_map declared;  /* variable or buffer that was declared somewhere in the function */
     gpuc_map data_vars; /* let variable -> its value, where that is no index arithmetic: it may overflow */

@@ -46,6 +46,7 @@ void gpuc_clike_init(gpuc_clike *p, gpuc_ctx *ctx, const gpuc_clike_lang *lang, 
     gpuc_ctx_push_cleanup(ctx, free_out, &p->out);
     gpuc_map_init(&p->names, ctx);
     gpuc_strmap_init(&p->taken, ctx);
+    gpuc_strmap_init(&p->numbers, ctx);
     gpuc_map_init(&p->ahead, ctx);
     gpuc_map_init(&p->declared, ctx);
     gpuc_map_init(&p->data_vars, ctx);
@@ -132,7 +133,12 @@ const char *gpuc_clike_name(gpuc_clike *p, const void *key, const char *wanted)
         *to++ = isalnum((unsigned char)wanted[i]) || wanted[i] == '_' ? wanted[i] : '_';
     if (is_reserved(p->lang, base)) base = gpuc_ctx_printf(p->ctx, "v%s%s", *base == '_' ? "" : "_", base);
     name = base;
-    for (int i = 1; gpuc_strmap_has(&p->taken, name); i++) name = gpuc_ctx_printf(p->ctx, "%s_%d", base, i);
+    if (gpuc_strmap_has(&p->taken, base)) {
+        intptr_t i = (intptr_t)gpuc_strmap_get(&p->numbers, base);
+        do name = gpuc_ctx_printf(p->ctx, "%s_%d", base, (int)++i);
+        while (gpuc_strmap_has(&p->taken, name));
+        gpuc_strmap_set(&p->numbers, base, (void *)i);
+    }
     gpuc_strmap_set(&p->taken, name, p);
     gpuc_map_set(&p->names, key, (void *)name);
     return name;

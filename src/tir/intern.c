@@ -121,6 +121,7 @@ gpuc_tir_state *gpuc_tir_state_get(gpuc_ctx *ctx)
     state = gpuc_new(ctx, gpuc_tir_state);
     gpuc_intern_init(&state->exprs, ctx, equal_nodes);
     gpuc_strmap_init(&state->reducers, ctx);
+    gpuc_map_init(&state->tensors, ctx);
     ctx->slots[GPUC_CTX_TIR] = state;
     return state;
 }
@@ -255,10 +256,20 @@ static void copy_arrays(gpuc_ctx *ctx, gpuc_tir_expr *e)
     }
 }
 
+/* The number of a tensor, in the order in which they are read first. */
+static uint32_t tensor_number(gpuc_tir_state *state, const struct gpuc_te_tensor *t)
+{
+    uintptr_t number = (uintptr_t)gpuc_map_get(&state->tensors, t);
+    if (number == 0) gpuc_map_set(&state->tensors, t, (void *)(number = state->tensors.count + 1));
+    return (uint32_t)number;
+}
+
 gpuc_expr gpuc_tir_intern(gpuc_ctx *ctx, const gpuc_tir_expr *probe, size_t size)
 {
     gpuc_tir_state *state = gpuc_tir_state_get(ctx);
     uint32_t hash = hash_node(probe);
+    if (probe->kind == GPUC_EXPR_READ)
+        hash = gpuc_hash_mix(hash, tensor_number(state, gpuc_as_read(probe)->tensor));
     gpuc_expr found = gpuc_intern_find(&state->exprs, probe, hash);
     if (found) return found;
     gpuc_tir_expr *e = gpuc_ctx_memdup(ctx, probe, size);

@@ -8,6 +8,7 @@
 typedef struct gpuc_tir_state {
     gpuc_intern exprs;
     gpuc_strmap reducers; /* "sum float32" -> gpuc_tir_reducer */
+    gpuc_map tensors;     /* tensor that is read -> its number */
     const char *(*tensor_name)(const struct gpuc_te_tensor *t);
 } gpuc_tir_state;
 

@@ -299,11 +299,31 @@ static void errors(gpuc_ctx *ctx, void *arg)
     expect_raise(ctx, parse_nothing, NULL, GPUC_INVALID_ARGUMENT, "the text is NULL");
 }
 
+/* The same element of many tensors: a table of expressions that took these for one would be slow. */
+static void hashes_of_reads(gpuc_ctx *ctx, void *arg)
+{
+    enum { TENSORS = 100 };
+    (void)arg;
+    static char tensors[TENSORS];
+    gpuc_expr zero = I(0), reads[TENSORS];
+    int same = 0;
+    for (int i = 0; i < TENSORS; i++) {
+        reads[i] = gpuc_tir_read(ctx, GPUC_FLOAT32, (struct gpuc_te_tensor *)&tensors[i], 1, &zero);
+        for (int k = 0; k < i; k++) {
+            assert_ptr_not_equal(reads[i], reads[k]);
+            same += reads[i]->hash == reads[k]->hash;
+        }
+    }
+    assert_true(same < 3);
+    assert_ptr_equal(reads[7], gpuc_tir_read(ctx, GPUC_FLOAT32, gpuc_as_read(reads[7])->tensor, 1, &zero));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ctx_test(interning), ctx_test(sums),       ctx_test(floats),  ctx_test(logic),      ctx_test(casts),
-        ctx_test(vectors),   ctx_test(immediates), ctx_test(effects), ctx_test(statements), ctx_test(errors),
+        ctx_test(hashes_of_reads), ctx_test(interning),  ctx_test(sums),    ctx_test(floats),
+        ctx_test(logic),           ctx_test(casts),      ctx_test(vectors), ctx_test(immediates),
+        ctx_test(effects),         ctx_test(statements), ctx_test(errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

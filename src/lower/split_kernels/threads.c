@@ -15,6 +15,7 @@ typedef struct threads {
     uint32_t around;         /* tags of loops around */
     int parallel;            /* parallel loops around */
     gpuc_thread_tag guarded; /* of the guard being sunk */
+    gpuc_stmt unguarded;     /* the body of a name that has no guard: it has none either */
 } threads;
 
 enum { MAX_THREADS = 4096 }; /* a bound of a thread loop that is larger is not used as the size of a group */
@@ -367,8 +368,9 @@ static gpuc_stmt split_stmt(gpuc_tir_mapper *m, gpuc_stmt s)
         s = gpuc_tir_map_stmt_children(m, s);
         break;
     case GPUC_STMT_LET: {
-        gpuc_expr cond = guard_of(t, s);
+        gpuc_expr cond = s == t->unguarded ? NULL : guard_of(t, s);
         if (cond) return guarded_by(t, cond, s);
+        t->unguarded = gpuc_as_let(s)->body;
         gpuc_lower_bind(t->a, s);
         s = gpuc_tir_map_stmt_children(m, s);
         break;
