@@ -10,10 +10,10 @@
 
 #include "base/element.h"
 
-enum { MAX_PARAMS = 6, MAX_ELEMENTS = 4096 };
+enum { MAX_PARAMS = 8, MAX_ELEMENTS = 4096 };
 
 typedef struct extents {
-    const char *values;      /* "s=2,-1 k=3": elements of parameters; others are small numbers */
+    const char *values;      /* "s=2,-1 k=3": elements of parameters; others are small numbers. */
     const char *same;        /* the call with attributes; NULL: it is an error */
     const char *words;       /* that the error of a run has; NULL: there is none */
     const char *interpreter; /* the same of the interpreter */
@@ -380,15 +380,103 @@ PROGRAM(upsampling3d,
         IS("d=2 h=3 w=4", "nn.upsampling3d(%x, scale_d=2, scale_h=3, scale_w=4)"),
         IS("d=1 h=1.5 w=2.5", "nn.upsampling3d(%x, scale_d=1, scale_h=1.5, scale_w=2.5)"))
 
+/* The difference of floats has their type: that of 16777216 and 0.7 is 16777215, and the division is of float64. */
+PROGRAM(ranges, "%a: float32, %b: float32, %s: float32",
+        "%0 = arange(%a, %b, %s);\n(%0 + 1f, arange(0.7f, %b, 1f), arange(0f, %b, 0.1f))", 0,
+        IS("a=0 b=15 s=1", "(arange(%a, %b, %s, length=15) + 1f, arange(0.7f, %b, 1f, length=15), "
+                           "arange(0f, %b, 0.1f, length=150))"),
+        IS("a=1.5 b=-1 s=0.5", "(arange(%a, %b, %s, length=0) + 1f, arange(0.7f, %b, 1f, length=0), "
+                               "arange(0f, %b, 0.1f, length=0))"),
+        IS("a=7 b=2 s=-0.75", "(arange(%a, %b, %s, length=7) + 1f, arange(0.7f, %b, 1f, length=2), "
+                              "arange(0f, %b, 0.1f, length=20))"),
+        IS("a=0 b=1 s=0.1", "(arange(%a, %b, %s, length=10) + 1f, arange(0.7f, %b, 1f, length=1), "
+                            "arange(0f, %b, 0.1f, length=10))"),
+        FAILS("a=0 b=1 s=0", "arange.length", "arange: the step is 0"),
+        FAILS("a=0 b=1 s=nan", "arange.length", "arange: the step nan does not lead from 0 to 1"),
+        FAILS("a=-inf b=1 s=1", "arange.length", "arange: the step 1 does not lead from -inf to 1"))
+
+/* 2048 - 0.5 is 2048 as a float16, and float32 has 16777216 - 0.7 as 16777215. (Targets round elements of float16 as they
+ * can.) */
+PROGRAM(ranges_of_types, "%a: float16, %b: float16, %c: float32, %d: float32, %e: float64",
+        "(shape_of(arange(%a, %b, 0.5f16)), arange(%c, %d, 4194303.825f), arange(0f64, %e, 0.1f64))", 0,
+        IS("a=0.5 b=2048 c=0.7 d=16777216 e=0.3",
+           "(shape_of(arange(%a, %b, 0.5f16, length=4096)), arange(%c, %d, 4194303.825f, length=4), "
+           "arange(0f64, %e, 0.1f64, length=3))"),
+        IS("a=-2047 b=1.5 c=0 d=16777216 e=1",
+           "(shape_of(arange(%a, %b, 0.5f16, length=4096)), arange(%c, %d, 4194303.825f, length=5), "
+           "arange(0f64, %e, 0.1f64, length=10))"))
+
+/* Any two integers have a difference, and all of them count. */
+PROGRAM(ranges_of_integers, "%a: int64, %b: int64, %s: int64, %i: int32, %u: uint8, %v: uint8, %w: uint64",
+        "(arange(%a, %b, %s), arange(0, %i, 3), arange(%u, %v, %u), arange(%w - %w, %w, %w))", 0,
+        IS("a=0 b=10 s=3 i=10 u=7 v=255 w=5", "(arange(%a, %b, %s, length=4), arange(0, %i, 3, length=4), "
+                                              "arange(%u, %v, %u, length=36), arange(%w - %w, "
+                                              "%w, %w, length=1))"),
+        IS("a=-9223372036854775808 b=9223372036854774784 s=4611686018427387904 i=-1 u=200 v=0 "
+           "w=18446744073709549568",
+           "(arange(%a, %b, %s, length=4), arange(0, %i, 3, length=0), arange(%u, %v, %u, length=0), "
+           "arange(%w - %w, "
+           "%w, %w, length=1))"),
+        IS("a=9 b=-6 s=-5 i=3 u=255 v=255 w=1", "(arange(%a, %b, %s, length=3), arange(0, %i, 3, length=1), "
+                                                "arange(%u, %v, %u, length=0), arange(%w - %w, "
+                                                "%w, %w, length=1))"),
+        FAILS("a=0 b=1 s=0 i=1 u=1 v=1 w=1", "arange.length", "arange: the step is 0"))
+
+PROGRAM(
+    slices,
+    "%x: Tensor[(5, 6, 2), float32], %b: Tensor[(2), int64], %e: Tensor[(2), int64], %s: Tensor[(2), int64]",
+    "%0 = dyn.strided_slice(%x, %b, %e, %s);\n(%0 + %0, dyn.strided_slice(%x, %b, %e), dyn.reshape(%0, "
+    "shape_of(%0)))",
+    0,
+    IS("b=1,0 e=4,5 s=1,2", "%0 = strided_slice(%x, begin=[1, 0], end=[4, 5], strides=[1, 2]);\n(%0 + %0, "
+                            "strided_slice(%x, begin=[1, 0], end=[4, 5]), %0)"),
+    IS("b=-2,5 e=9,-9 s=1,-2",
+       "%0 = strided_slice(%x, begin=[-2, 5], end=[9, -9], strides=[1, -2]);\n(%0 + %0, "
+       "strided_slice(%x, begin=[-2, 5], end=[9, -9]), %0)"),
+    IS("b=4,3 e=-5,3 s=-3,100",
+       "%0 = strided_slice(%x, begin=[4, 3], end=[-5, 3], strides=[-3, 100]);\n(%0 + %0, "
+       "strided_slice(%x, begin=[4, 3], end=[-5, 3]), %0)"),
+    FAILS("b=0,0 e=1,1 s=1,0", "dyn.strided_slice.sizes",
+          "dyn.strided_slice: entry 1 has axis 1 of 3 and stride 0"))
+
+/* Bounds that are extents of a tensor: known as sizes, but not as numbers. */
+PROGRAM(slices_of_shapes, "%x: Tensor[(9), float32], %y: Tensor[(4), float32], %s: Tensor[(1), int64]",
+        "%0 = shape_of(dyn.tile(%y, %s));\n%1 = dyn.strided_slice(%x, %0 - 6i64, %0);\n"
+        "(%1, %1 + %1, arange(0i64, take(%0, 0i64), 3i64), arange(9i64, 0i64, take(%0, 0i64)))",
+        0,
+        IS("s=1", "%1 = strided_slice(%x, begin=[-2], end=[4]);\n(%1, %1 + %1, arange(0i64, 4i64, 3i64), "
+                  "arange(9i64, 0i64, 4i64))"),
+        IS("s=2", "%1 = strided_slice(%x, begin=[2], end=[8]);\n(%1, %1 + %1, arange(0i64, 8i64, 3i64), "
+                  "arange(9i64, 0i64, 8i64))"))
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        fx_test(reshape),      fx_test(reshape_few),     fx_test(reshape_none),   fx_test(squeeze_all),
-        fx_test(squeeze_none), fx_test(expand_dims),     fx_test(axes_of_shapes), fx_test(scales_of_shapes),
-        fx_test(chain),        fx_test(functions),       fx_test(tile),           fx_test(broadcast_to),
-        fx_test(squeeze),      fx_test(filled),          fx_test(topk),           fx_test(one_hot),
-        fx_test(pad),          fx_test(sparse_to_dense), fx_test(resize),         fx_test(upsampling),
-        fx_test(upsampling3d)};
+    const struct CMUnitTest tests[] = {fx_test(reshape),
+                                       fx_test(reshape_few),
+                                       fx_test(reshape_none),
+                                       fx_test(squeeze_all),
+                                       fx_test(squeeze_none),
+                                       fx_test(expand_dims),
+                                       fx_test(axes_of_shapes),
+                                       fx_test(scales_of_shapes),
+                                       fx_test(chain),
+                                       fx_test(functions),
+                                       fx_test(tile),
+                                       fx_test(broadcast_to),
+                                       fx_test(squeeze),
+                                       fx_test(filled),
+                                       fx_test(topk),
+                                       fx_test(one_hot),
+                                       fx_test(pad),
+                                       fx_test(sparse_to_dense),
+                                       fx_test(resize),
+                                       fx_test(upsampling),
+                                       fx_test(upsampling3d),
+                                       fx_test(ranges),
+                                       fx_test(ranges_of_types),
+                                       fx_test(ranges_of_integers),
+                                       fx_test(slices),
+                                       fx_test(slices_of_shapes)};
     if (!run_available(argc, argv)) return 0;
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     run_end();
