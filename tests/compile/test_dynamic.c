@@ -13,9 +13,9 @@
 enum { MAX_PARAMS = 8, MAX_ELEMENTS = 4096 };
 
 typedef struct extents {
-    const char *values;      /* "s=2,-1 k=3": elements of parameters; others are small numbers. */
-    const char *same;        /* the call with attributes; NULL: it is an error */
-    const char *words;       /* that the error of a run has; NULL: there is none */
+    const char *values; /* "s=2,-1 k=3": elements of parameters; others are small numbers. Sizes: "n=5 ?=2" */
+    const char *same;   /* the call with attributes; NULL: it is an error */
+    const char *words;  /* that the error of a run has; NULL: there is none */
     const char *interpreter; /* the same of the interpreter */
 } extents;
 
@@ -52,8 +52,11 @@ static void make_input(gpuc_ctx *ctx, const gpuc_rexpr *param, const char *value
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(param);
     int64_t count = 1;
     *out = (run_array){.dtype = t->dtype, .ndim = t->ndim};
-    assert_true(gpuc_relay_tensor_type_static(t, out->dims));
-    for (int i = 0; i < t->ndim; i++) count *= out->dims[i];
+    for (int i = 0; i < t->ndim; i++) {
+        if (!gpuc_expr_is_int(t->dims[i], &out->dims[i]))
+            out->dims[i] = (int64_t)element_of(values, gpuc_as_var(t->dims[i])->name, 0);
+        count *= out->dims[i];
+    }
     size_t item = gpuc_dtype_bytes(t->dtype);
     char *bytes = gpuc_ctx_alloc(ctx, (size_t)count * item + 1);
     for (int64_t i = 0; i < count; i++) {
@@ -374,6 +377,24 @@ PROGRAM(upsampling, "%x: Tensor[(1, 2, 4, 3), float32], %h: float32, %w: float32
            "(nn.upsampling(%x, scale_h=0.625, scale_w=1.25), nn.upsampling(%x, scale_h=1, "
            "scale_w=0.625, layout=\"NHWC\", method=\"bilinear\", align_corners=True))"))
 
+/* Of halves, and of ratios that no float is. */
+PROGRAM(upsampling_of_open_sizes, "%x: Tensor[(1, 2, n, ?), float32]",
+        "(dyn.nn.upsampling(%x, 1.5f, 0.7f), nn.upsampling(%x, scale_h=0.3, scale_w=2.5, layout=\"NHWC\", "
+        "method=\"bilinear\", align_corners=True) + 1f)",
+        1e-5,
+        IS("n=5 ?=5", "(nn.upsampling(%x, size=[8, 4]), nn.upsampling(%x, size=[1, 13], layout=\"NHWC\", "
+                      "method=\"bilinear\", align_corners=True) + 1f)"),
+        IS("n=2 ?=15", "(nn.upsampling(%x, size=[3, 11]), nn.upsampling(%x, size=[1, 5], layout=\"NHWC\", "
+                       "method=\"bilinear\", align_corners=True) + 1f)"),
+        IS("n=3 ?=1", "(nn.upsampling(%x, size=[5, 1]), nn.upsampling(%x, size=[1, 8], layout=\"NHWC\", "
+                      "method=\"bilinear\", align_corners=True) + 1f)"))
+
+/* Of sizes that the program reads. */
+PROGRAM(upsampling_of_read_sizes, "%x: Tensor[(1, 1, 6, 2), float32], %s: Tensor[(4), int64]",
+        "dyn.nn.upsampling(dyn.reshape(%x, %s), 1.5f, 0.5f)", 1e-5,
+        IS("s=1,1,4,3", "nn.upsampling(reshape(%x, newshape=[1, 1, 4, 3]), size=[6, 2])"),
+        IS("s=1,2,3,2", "nn.upsampling(reshape(%x, newshape=[1, 2, 3, 2]), size=[5, 1])"))
+
 PROGRAM(upsampling3d,
         "%x: Tensor[(1, 1, 2, 3, 2), float32], %d: float32, %h: float32, %w: Tensor[(1), float32]",
         "dyn.nn.upsampling3d(%x, %d, %h, %w)", 1e-5,
@@ -472,6 +493,8 @@ int main(int argc, char **argv)
                                        fx_test(resize),
                                        fx_test(upsampling),
                                        fx_test(upsampling3d),
+                                       fx_test(upsampling_of_open_sizes),
+                                       fx_test(upsampling_of_read_sizes),
                                        fx_test(ranges),
                                        fx_test(ranges_of_types),
                                        fx_test(ranges_of_integers),
