@@ -323,6 +323,14 @@ PROGRAM(topk, "%x: Tensor[(3, 9), float32], %k: int32, %s: Tensor[(1), int64]",
         FAILS("k=10 s=1", "topk: k is ", "dyn.topk: k is 10, dimension 1 has 9 elements"),
         FAILS("k=1 s=-1", "dyn.topk.k", "dyn.topk: k is -1"))
 
+/* One result is no tuple. */
+PROGRAM(topk_of_one_result, "%x: Tensor[(3, 9), float32], %k: int32",
+        "(dyn.topk(%x, %k, ret_type=\"values\") + 1f, dyn.topk(%x, %k, axis=0, ret_type=\"indices\") * 2)", 0,
+        IS("k=2", "%0 = topk(%x, k=2);\n%1 = topk(%x, k=2, axis=0);\n(%0.0 + 1f, %1.1 * 2)"),
+        IS("k=3",
+           "(topk(%x, k=3, ret_type=\"values\") + 1f, topk(%x, k=3, axis=0, ret_type=\"indices\") * 2)"),
+        FAILS("k=4", "topk: k is ", "dyn.topk: k is 4, dimension 0 has 3 elements"))
+
 PROGRAM(one_hot, "%i: Tensor[(2, 3), int32], %on: int8, %off: int8, %d: int64",
         "dyn.one_hot(%i, %on, %off, %d, axis=1)", 0,
         IS("i=0,1,2,3,4,-1 on=5 off=-2 d=4", "one_hot(%i, %on, %off, depth=4, axis=1)"),
@@ -487,6 +495,7 @@ int main(int argc, char **argv)
                                        fx_test(squeeze),
                                        fx_test(filled),
                                        fx_test(topk),
+                                       fx_test(topk_of_one_result),
                                        fx_test(one_hot),
                                        fx_test(pad),
                                        fx_test(sparse_to_dense),

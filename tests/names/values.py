@@ -335,6 +335,8 @@ def reductions():
     row("sort", "is_ascend=False, axis=0", [d], np.sort(d, 0)[::-1])
     order = np.argsort(-d)[:, :2]
     row("topk", "k=2", [d], np.take_along_axis(d, order, 1), order.astype("int32"))
+    row("topk", "k=2, ret_type=\"values\"", [d], np.take_along_axis(d, order, 1))
+    row("topk", "k=2, ret_type=\"indices\"", [d], order.astype("int32"))
     edges = np.sort(distinct(6))
     v = f(5)
     row("searchsorted", "", [edges, v], np.searchsorted(edges, v).astype("int32"))
