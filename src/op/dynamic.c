@@ -211,9 +211,10 @@ static gpuc_tensor_type type_of(gpuc_ctx *ctx, const gpuc_op_written *w, int i)
     if (i >= GPUC_OP_WRITTEN_IN) return w->in[i];
     if (x->from < 0) return x->constant;
     gpuc_tensor_type t = w->in[x->from];
-    if (x->columns) {
+    if (x->columns || x->rows) {
         gpuc_expr *dims = gpuc_ctx_memdup(ctx, t.dims, sizeof *dims * (size_t)t.ndim);
-        dims[t.ndim - 1] = gpuc_int(ctx, x->columns);
+        if (x->columns) dims[t.ndim - 1] = gpuc_int(ctx, x->columns);
+        if (x->rows) dims[0] = x->rows;
         t.dims = dims;
     }
     if (x->dims) {
