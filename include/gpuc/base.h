@@ -42,7 +42,7 @@ extern "C" {
 
 /* The number of the binary interface. It changes with every change of a public struct, constant or function that a
  * program or plug-in that was compiled before would notice. Plug-ins compare it (gpuc/plugin.h). */
-#define GPUC_ABI_VERSION 3
+#define GPUC_ABI_VERSION 4
 
 /* ---- Status ------------------------------------------------------------------------------- */
 

@@ -143,6 +143,7 @@ typedef struct gpuc_op_input {
     gpuc_dtype cast;           /* of 0 bits: as it is */
     gpuc_tensor_type constant; /* type of the constant */
     double value;              /* of each of its elements */
+    gpuc_expr rows;            /* that many of the first dimension, from the beginning; NULL: all */
 } gpuc_op_input;
 #define GPUC_OP_WRITTEN_IN 8 /* number of inputs that may be changed */
 

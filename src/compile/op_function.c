@@ -39,7 +39,7 @@ typedef struct op_args {
     const gpuc_value *attrs;
     int num_attrs;
     gpuc_device *device;
-    bool values; /* take small arrays of integers as known */
+    bool values; /* take small arrays as known */
     kept *out;
 } op_args;
 
@@ -54,11 +54,12 @@ static void free_kept(op_function *f, kept *k)
 
 /* ---- What tells calls apart ---- */
 
-/* Integers that may decide a shape. */
+/* Integers that may decide a shape, or one number. */
 static bool is_small(const gpuc_ndarray *a)
 {
     gpuc_dtype t = gpuc_ndarray_dtype(a);
-    return gpuc_is_integer(t) && gpuc_ndarray_bytes(a) <= GPUC_OP_MAX_VALUES * gpuc_dtype_bytes(t);
+    size_t most = gpuc_is_integer(t) ? GPUC_OP_MAX_VALUES : 1;
+    return gpuc_ndarray_bytes(a) <= most * gpuc_dtype_bytes(t);
 }
 
 static gpuc_status make_key(const op_args *a, gpuc_buf *key)
@@ -207,6 +208,9 @@ static void check_outputs(gpuc_ctx *ctx, const attempt *t)
             t->call->type->kind == GPUC_RTYPE_TUPLE ? t->call->type->at[i] : t->call->type;
         const gpuc_ndarray *a = t->a->arrays[t->n + i];
         int64_t dims[64];
+        if (type->unknown)
+            gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s: the elements of inputs decide the extents of result %d",
+                       t->a->f->name, i);
         bool fits = gpuc_relay_tensor_type_static(&type->tensor, dims) &&
                     gpuc_dtype_equal(type->tensor.dtype, gpuc_ndarray_dtype(a)) &&
                     type->tensor.ndim == gpuc_ndarray_ndim(a) &&
@@ -354,8 +358,8 @@ static gpuc_status call(const gpuc_value *args, int num_args, gpuc_value *ret, v
     kept *k;
     pthread_mutex_lock(&f->mutex);
     gpuc_status status = find_or_load(&a, &k);
-    if (status && gpuc_status_code(status) ==
-                      GPUC_UNSUPPORTED) { /* perhaps the values of small integer inputs are needed */
+    if (status &&
+        gpuc_status_code(status) == GPUC_UNSUPPORTED) { /* perhaps the values of small inputs are needed */
         a.values = true;
         gpuc_status again = find_or_load(&a, &k);
         gpuc_status_release(again ? again : status);

@@ -45,6 +45,9 @@ static gpuc_tensor **call(gpuc_ctx *ctx, const char *name, const gpuc_attrs *att
         gpuc_map_set(&tensors, args[i], &operands[i]);
     }
     gpuc_rexpr *e = gpuc_relay_op(ctx, name, attrs, n, args);
+    if (e->type->unknown)
+        gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s: the elements of operands decide the extents of the result",
+                   name);
     return gpuc_relay_results(ctx, simplified(ctx, e, n, args), NULL, &tensors, num_out);
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "onnx/onnx.h"
+#include "relay/count_steps.h"
 #include "relay/infer.h"
 
 static void identity(gpuc_onnx_node *n)
@@ -209,49 +210,11 @@ static void constant_of_shape(gpuc_onnx_node *n)
         gpuc_onnx_op1(n, gpuc_onnx_relay(n), gpuc_attrs_sizes(n->ctx, NULL, "shape", count, shape), value);
 }
 
-/* ---- Range: how many steps lead from start to limit; -1 if they never do ---- */
-
-static gpuc_rexpr *select_number(gpuc_onnx_node *n, gpuc_rexpr *cond, gpuc_rexpr *a, gpuc_rexpr *b)
-{
-    gpuc_rexpr *args[] = {cond, a, b};
-    return gpuc_relay_op(n->ctx, "where", NULL, 3, args);
-}
-
-/* In double precision whatever the type, so that steps such as 0.1 are counted as they are. */
-static gpuc_rexpr *count_floats(gpuc_onnx_node *n, gpuc_rexpr *const *args)
-{
-    gpuc_rexpr *v[3], *zero = gpuc_relay_const_scalar(n->ctx, GPUC_FLOAT64, 0),
-                      *max = gpuc_relay_const_scalar(n->ctx, GPUC_FLOAT64, 0x1p62);
-    for (int i = 0; i < 3; i++) v[i] = gpuc_onnx_as(n, args[i], GPUC_FLOAT64);
-    gpuc_rexpr *steps = gpuc_onnx_op2(n, "divide", gpuc_onnx_op2(n, "subtract", v[1], v[0]), v[2]);
-    gpuc_rexpr *finite = gpuc_onnx_op2(n, "less", gpuc_onnx_op1(n, "abs", NULL, steps), max);
-    finite = gpuc_onnx_op2(n, "logical_and", finite, gpuc_onnx_op2(n, "not_equal", v[2], zero));
-    gpuc_rexpr *count = gpuc_onnx_as(n, gpuc_onnx_op1(n, "ceil", NULL, steps), GPUC_INT64);
-    count = gpuc_onnx_op2(n, "maximum", count, gpuc_onnx_number(n, 0));
-    return select_number(n, finite, count, gpuc_onnx_number(n, -1));
-}
-
-/* Without a sign, where any two numbers have a difference. */
-static gpuc_rexpr *count_integers(gpuc_onnx_node *n, gpuc_rexpr *const *args)
-{
-    const gpuc_dtype wide = {GPUC_DTYPE_UINT, 64, 1};
-    gpuc_rexpr *v[3], *zero = gpuc_onnx_number(n, 0), *one = gpuc_relay_const_scalar(n->ctx, wide, 1);
-    for (int i = 0; i < 3; i++) v[i] = gpuc_onnx_as(n, args[i], GPUC_INT64);
-    gpuc_rexpr *up = gpuc_onnx_op2(n, "greater", v[2], zero);
-    gpuc_rexpr *low = select_number(n, up, v[0], v[1]), *high = select_number(n, up, v[1], v[0]);
-    gpuc_rexpr *span = gpuc_onnx_op2(n, "subtract", gpuc_onnx_as(n, high, wide), gpuc_onnx_as(n, low, wide));
-    gpuc_rexpr *by = select_number(n, up, v[2], gpuc_onnx_op1(n, "negative", NULL, v[2]));
-    gpuc_rexpr *count =
-        gpuc_onnx_op2(n, "floor_divide", gpuc_onnx_op2(n, "subtract", span, one), gpuc_onnx_as(n, by, wide));
-    count = gpuc_onnx_as(n, gpuc_onnx_op2(n, "add", count, one), GPUC_INT64);
-    count = select_number(n, gpuc_onnx_op2(n, "less", low, high), count, zero);
-    return select_number(n, gpuc_onnx_op2(n, "equal", v[2], zero), gpuc_onnx_number(n, -1), count);
-}
+/* ---- Range ---- */
 
 static gpuc_expr range_length(gpuc_onnx_node *n, gpuc_rexpr *const *args)
 {
-    bool real = gpuc_is_float(gpuc_onnx_type(n, 0)->dtype);
-    gpuc_rexpr *count = real ? count_floats(n, args) : count_integers(n, args);
+    gpuc_rexpr *count = gpuc_relay_count_steps(n->ctx, args[0], args[1], args[2]);
     const gpuc_rconstant *known = gpuc_onnx_constant(n, count);
     if (!known) return gpuc_onnx_read_size(n, count, "range", NULL);
     int64_t length = gpuc_relay_read_integer(known->data->bytes, GPUC_INT64);

@@ -8,40 +8,58 @@
 #include "tir/tir.h"
 
 static const gpuc_op_dynamic table[] = {
-    {"dyn.reshape", "reshape", 1, {{1, "newshape", GPUC_EXTENTS_SHAPE}}},
-    {"dyn.tile", "tile", 1, {{1, "reps", GPUC_EXTENTS_SIZES}}},
-    {"dyn.broadcast_to", "broadcast_to", 1, {{1, "shape", GPUC_EXTENTS_SIZES}}},
-    {"dyn.squeeze", "squeeze", 1, {{1, "axis", GPUC_EXTENTS_AXES}}},
-    {"dyn.expand_dims", "expand_dims", 1, {{1, "axis", GPUC_EXTENTS_AXIS}}},
-    {"dyn.zeros", "zeros", 1, {{0, "shape", GPUC_EXTENTS_SIZES}}},
-    {"dyn.ones", "ones", 1, {{0, "shape", GPUC_EXTENTS_SIZES}}},
-    {"dyn.full", "full", 1, {{1, "shape", GPUC_EXTENTS_SIZES}}},
-    {"dyn.topk", "topk", 1, {{1, "k", GPUC_EXTENTS_SIZE}}},
-    {"dyn.one_hot", "one_hot", 1, {{3, "depth", GPUC_EXTENTS_SIZE}}},
-    {"dyn.nn.pad", "nn.pad", 1, {{1, "pad_width", GPUC_EXTENTS_PAIRS}}},
-    {"dyn.sparse_to_dense", "sparse_to_dense", 1, {{3, "output_shape", GPUC_EXTENTS_SIZES}}},
-    {"dyn.image.resize2d",
-     "image.resize2d",
-     2,
-     {{1, "size", GPUC_EXTENTS_SIZES}, {2, "roi", GPUC_EXTENTS_REALS}}},
-    {"dyn.nn.upsampling",
-     "nn.upsampling",
-     2,
-     {{1, "scale_h", GPUC_EXTENTS_SCALE}, {2, "scale_w", GPUC_EXTENTS_SCALE}}},
-    {"dyn.nn.upsampling3d",
-     "nn.upsampling3d",
-     3,
-     {{1, "scale_d", GPUC_EXTENTS_SCALE},
-      {2, "scale_h", GPUC_EXTENTS_SCALE},
-      {3, "scale_w", GPUC_EXTENTS_SCALE}}},
+    {"dyn.reshape", "reshape", .n = 1, .from = {{1, "newshape", GPUC_EXTENTS_SHAPE}}},
+    {"dyn.tile", "tile", .n = 1, .from = {{1, "reps", GPUC_EXTENTS_SIZES}}},
+    {"dyn.broadcast_to", "broadcast_to", .n = 1, .from = {{1, "shape", GPUC_EXTENTS_SIZES}}},
+    {"dyn.squeeze", "squeeze", .n = 1, .from = {{1, "axis", GPUC_EXTENTS_AXES}}},
+    {"dyn.expand_dims", "expand_dims", .n = 1, .from = {{1, "axis", GPUC_EXTENTS_AXIS}}},
+    {"dyn.zeros", "zeros", .n = 1, .from = {{0, "shape", GPUC_EXTENTS_SIZES}}},
+    {"dyn.ones", "ones", .n = 1, .from = {{0, "shape", GPUC_EXTENTS_SIZES}}},
+    {"dyn.full", "full", .n = 1, .from = {{1, "shape", GPUC_EXTENTS_SIZES}}},
+    {"dyn.topk", "topk", .n = 1, .from = {{1, "k", GPUC_EXTENTS_SIZE}}},
+    {"dyn.one_hot", "one_hot", .n = 1, .from = {{3, "depth", GPUC_EXTENTS_SIZE}}},
+    {"dyn.nn.pad", "nn.pad", .n = 1, .from = {{1, "pad_width", GPUC_EXTENTS_PAIRS}}},
+    {"dyn.sparse_to_dense", "sparse_to_dense", .n = 1, .from = {{3, "output_shape", GPUC_EXTENTS_SIZES}}},
+    {"dyn.image.resize2d", "image.resize2d", .n = 2,
+     .from = {{1, "size", GPUC_EXTENTS_SIZES}, {2, "roi", GPUC_EXTENTS_REALS}}},
+    {"dyn.nn.upsampling", "nn.upsampling", .together = "size", .n = 2,
+     .from = {{1, "scale_h", GPUC_EXTENTS_SCALE}, {2, "scale_w", GPUC_EXTENTS_SCALE}}},
+    {"dyn.nn.upsampling3d", "nn.upsampling3d", .together = "size", .n = 3,
+     .from = {{1, "scale_d", GPUC_EXTENTS_SCALE},
+              {2, "scale_h", GPUC_EXTENTS_SCALE},
+              {3, "scale_w", GPUC_EXTENTS_SCALE}}},
+    {"dyn.strided_slice", "strided_slice", .together = "sizes", .own = true, .n = 3,
+     .from = {{1, "begin", GPUC_EXTENTS_BOUND},
+              {2, "end", GPUC_EXTENTS_BOUND},
+              {3, "strides", GPUC_EXTENTS_STEP}}},
+    {"arange", "arange", .together = "length", .own = true, .n = 3,
+     .from = {{0, "start", GPUC_EXTENTS_BOUND},
+              {1, "stop", GPUC_EXTENTS_BOUND},
+              {2, "step", GPUC_EXTENTS_STEP}}},
 };
 
-const gpuc_op_dynamic *gpuc_op_dynamic_find(const char *name)
+const gpuc_op_dynamic *gpuc_op_dynamic_find(const char *name, const gpuc_attrs *attrs)
 {
-    if (strncmp(name, "dyn.", 4)) return NULL;
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        if (!strcmp(table[i].name, name)) return &table[i];
-    return NULL;
+    const gpuc_op_dynamic *d = NULL;
+    for (size_t i = 0; i < sizeof table / sizeof table[0] && !d; i++)
+        if (!strcmp(table[i].name, name)) d = &table[i];
+    if (!d || !d->own) return d;
+    const gpuc_attr *given = gpuc_attrs_find(attrs, d->together);
+    return given && given->n ? NULL : d;
+}
+
+int gpuc_op_dynamic_num(const gpuc_op_dynamic *d, int num_in)
+{
+    int n = d->n;
+    while (n > 0 && d->from[n - 1].input >= num_in) n--;
+    return n;
+}
+
+int gpuc_op_dynamic_at(const gpuc_op_dynamic *d, int i)
+{
+    for (int k = 0; k < d->n; k++)
+        if (d->from[k].input == i) return k;
+    return -1;
 }
 
 gpuc_expr gpuc_op_any_size(gpuc_ctx *ctx)
@@ -97,9 +115,10 @@ static bool number_of(gpuc_expr e, double *out)
 bool gpuc_op_dynamic_takes(const gpuc_op_extents *x, int n, const gpuc_expr *elements)
 {
     double v;
-    bool numbers = true, axes = x->form == GPUC_EXTENTS_AXES || x->form == GPUC_EXTENTS_AXIS;
+    bool numbers = true, axes = x->form == GPUC_EXTENTS_AXES || x->form == GPUC_EXTENTS_AXIS,
+         factors = x->form == GPUC_EXTENTS_SCALE || x->form == GPUC_EXTENTS_STEP;
     for (int i = 0; i < n; i++) numbers &= number_of(elements[i], &v);
-    return numbers || !(axes || x->form == GPUC_EXTENTS_SCALE);
+    return numbers || !(axes || factors);
 }
 
 /* Integers, which may be written as whole real numbers. */
@@ -141,38 +160,46 @@ static const gpuc_attrs *reals_attr(gpuc_ctx *ctx, const gpuc_op_dynamic *d, con
                                          : gpuc_attrs_floats(ctx, attrs, x->attr, n, v);
 }
 
-/* Of several scales: are all of them numbers? Otherwise they are the sizes that they make. */
-static bool scales_are_numbers(const gpuc_op_dynamic *d, const gpuc_expr *const *elements)
-{
-    for (int k = 0; k < d->n; k++)
-        if (d->from[k].form == GPUC_EXTENTS_SCALE && !gpuc_op_dynamic_takes(&d->from[k], 1, elements[k]))
-            return false;
-    return true;
-}
-
-const gpuc_attrs *gpuc_op_dynamic_attrs(gpuc_ctx *ctx, const gpuc_op_dynamic *d, const gpuc_attrs *attrs,
-                                        const gpuc_tensor_type *in, const gpuc_expr *const *elements)
+/* The other row takes what is set only. */
+static const gpuc_attrs *set_attrs(gpuc_ctx *ctx, const gpuc_attrs *attrs)
 {
     const gpuc_attrs *out = NULL;
-    gpuc_expr sizes[GPUC_OP_EXTENTS];
-    int num_sizes = 0;
-    bool numbers = scales_are_numbers(d, elements);
     for (int i = 0; attrs && i < attrs->count; i++) {
         const gpuc_attr *a = &attrs->at[i];
         bool unset = a->kind == GPUC_ATTR_DTYPE && !a->dtype.bits;
         if (!unset) out = gpuc_op_attrs_put(ctx, out, a->name, a);
     }
-    for (int k = 0; k < d->n; k++) {
+    return out;
+}
+
+/* Its own attribute for extents is not there. */
+static const gpuc_attrs *without(gpuc_ctx *ctx, const gpuc_attrs *attrs, const char *name)
+{
+    const gpuc_attrs *out = NULL;
+    for (int i = 0; attrs && i < attrs->count; i++)
+        if (strcmp(attrs->at[i].name, name))
+            out = gpuc_op_attrs_put(ctx, out, attrs->at[i].name, &attrs->at[i]);
+    return out;
+}
+
+const gpuc_attrs *gpuc_op_dynamic_attrs(gpuc_ctx *ctx, const gpuc_op_dynamic *d, const gpuc_attrs *attrs,
+                                        int num_in, const gpuc_tensor_type *in,
+                                        const gpuc_expr *const *elements)
+{
+    const gpuc_attrs *out = set_attrs(ctx, d->own ? without(ctx, attrs, d->together) : attrs);
+    for (int k = 0; k < gpuc_op_dynamic_num(d, num_in); k++) {
         const gpuc_op_extents *x = &d->from[k];
         int n = gpuc_op_dynamic_count(ctx, d, k, &in[x->input]);
-        if (x->form == GPUC_EXTENTS_SCALE && !numbers)
-            sizes[num_sizes++] = elements[k][0];
-        else if (x->form == GPUC_EXTENTS_SCALE || x->form == GPUC_EXTENTS_REALS)
-            out = reals_attr(ctx, d, x, out, n, elements[k]);
-        else
-            out = sizes_attr(ctx, d, x, out, n, elements[k]);
+        bool reals = x->form == GPUC_EXTENTS_SCALE || x->form == GPUC_EXTENTS_REALS;
+        out = reals ? reals_attr(ctx, d, x, out, n, elements[k]) : sizes_attr(ctx, d, x, out, n, elements[k]);
     }
-    return num_sizes ? gpuc_attrs_sizes(ctx, out, "size", num_sizes, sizes) : out;
+    return out;
+}
+
+const gpuc_attrs *gpuc_op_dynamic_sized(gpuc_ctx *ctx, const gpuc_op_dynamic *d, const gpuc_attrs *attrs,
+                                        int n, const gpuc_expr *extents)
+{
+    return gpuc_attrs_sizes(ctx, set_attrs(ctx, attrs), d->together, n, extents);
 }
 
 /* ---- Types ---- */
@@ -184,9 +211,10 @@ static gpuc_tensor_type type_of(gpuc_ctx *ctx, const gpuc_op_written *w, int i)
     if (i >= GPUC_OP_WRITTEN_IN) return w->in[i];
     if (x->from < 0) return x->constant;
     gpuc_tensor_type t = w->in[x->from];
-    if (x->columns) {
+    if (x->columns || x->rows) {
         gpuc_expr *dims = gpuc_ctx_memdup(ctx, t.dims, sizeof *dims * (size_t)t.ndim);
-        dims[t.ndim - 1] = gpuc_int(ctx, x->columns);
+        if (x->columns) dims[t.ndim - 1] = gpuc_int(ctx, x->columns);
+        if (x->rows) dims[0] = x->rows;
         t.dims = dims;
     }
     if (x->dims) {
@@ -258,32 +286,58 @@ static const gpuc_expr *unknown_elements(gpuc_ctx *ctx, gpuc_op_extents_form for
     return out;
 }
 
+/* The elements of the inputs of extents, or NULL; whether all are known. */
+static bool find_elements(const gpuc_op_call *call, const gpuc_op_dynamic *d, const gpuc_expr **elements)
+{
+    bool known = true;
+    for (int k = 0; k < gpuc_op_dynamic_num(d, call->num_in); k++) {
+        int input = d->from[k].input, count = gpuc_op_dynamic_count(call->ctx, d, k, &call->in[input]);
+        elements[k] = call->in_values ? call->in_values[input] : NULL;
+        if (elements[k] && !gpuc_op_dynamic_takes(&d->from[k], count, elements[k])) elements[k] = NULL;
+        known &= elements[k] != NULL;
+    }
+    return known;
+}
+
+/* Extents that nobody knows, as many as the inputs decide together. */
+static const gpuc_attrs *unknown_extents(const gpuc_op_call *call, const gpuc_op_dynamic *d)
+{
+    gpuc_ctx *ctx = call->ctx;
+    int n = d->own ? gpuc_op_dynamic_count(ctx, d, 0, &call->in[d->from[0].input]) : d->n;
+    return gpuc_op_dynamic_sized(ctx, d, call->attrs, n, unknown_elements(ctx, GPUC_EXTENTS_SIZES, n));
+}
+
 void gpuc_op_dynamic_infer(gpuc_op_call *call)
 {
     gpuc_ctx *ctx = call->ctx;
-    const gpuc_op_dynamic *d = gpuc_op_dynamic_find(call->op->name);
+    const gpuc_op_dynamic *d = gpuc_op_dynamic_find(call->op->name, call->attrs);
     const gpuc_expr *elements[GPUC_OP_EXTENTS];
+    bool known = find_elements(call, d, elements);
+    if (!known && d->own) {
+        call->attrs = unknown_extents(call, d);
+        call->op->infer(call);
+        return;
+    }
+    for (int k = 0; k < d->n && !d->together; k++) {
+        gpuc_op_extents_form form = d->from[k].form;
+        int count = gpuc_op_dynamic_count(ctx, d, k, &call->in[d->from[k].input]);
+        if (elements[k]) continue;
+        if (form == GPUC_EXTENTS_AXES || form == GPUC_EXTENTS_AXIS) {
+            infer_rank(call, form, count);
+            return;
+        }
+        elements[k] = unknown_elements(ctx, form, count);
+    }
     gpuc_tensor_type *in = gpuc_new_array(ctx, gpuc_tensor_type, call->num_in + 1);
     const gpuc_expr **values = gpuc_new_array(ctx, const gpuc_expr *, call->num_in + 1);
     int n = 0;
-    for (int i = 0, k = 0; i < call->num_in; i++) {
-        if (k < d->n && d->from[k].input == i) {
-            int count = gpuc_op_dynamic_count(ctx, d, k, &call->in[i]);
-            const gpuc_expr *known = call->in_values ? call->in_values[i] : NULL;
-            if (known && !gpuc_op_dynamic_takes(&d->from[k], count, known)) known = NULL;
-            if (!known && (d->from[k].form == GPUC_EXTENTS_AXES || d->from[k].form == GPUC_EXTENTS_AXIS)) {
-                infer_rank(call, d->from[k].form, count);
-                return;
-            }
-            elements[k] = known ? known : unknown_elements(ctx, d->from[k].form, count);
-            k++;
-            continue;
-        }
+    for (int i = 0; i < call->num_in; i++) {
+        if (gpuc_op_dynamic_at(d, i) >= 0) continue;
         in[n] = call->in[i];
         values[n++] = call->in_values ? call->in_values[i] : NULL;
     }
-    for (int k = 0; k < d->n && !scales_are_numbers(d, elements); k++)
-        if (d->from[k].form == GPUC_EXTENTS_SCALE) elements[k] = unknown_elements(ctx, d->from[k].form, 1);
-    const gpuc_attrs *attrs = gpuc_op_dynamic_attrs(ctx, d, call->attrs, call->in, elements);
+    const gpuc_attrs *attrs =
+        known || !d->together ? gpuc_op_dynamic_attrs(ctx, d, call->attrs, call->num_in, call->in, elements)
+                              : unknown_extents(call, d);
     infer_as(call, d, attrs, n, in, values);
 }

@@ -132,6 +132,7 @@ static gpuc_rexpr *input_of(gpuc_ctx *ctx, const gpuc_op_written *w, int i, gpuc
     }
     gpuc_rexpr *e = args[in->from];
     if (in->columns) e = columns_of(ctx, e, in->first, in->columns);
+    if (in->rows) e = gpuc_relay_truncate(ctx, e, 0, in->rows);
     if (in->axes)
         e = gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", in->num_axes, in->axes), e);
     if (in->dims)

@@ -6,6 +6,8 @@
 
 #include "op/dynamic.h"
 
+enum { MAX_ELEMENTS = 2 * GPUC_OP_MAX_DIMS /* of a list of extents: pairs are the most */ };
+
 static bool small_integers(const gpuc_tensor_type *t, int64_t *count)
 {
     if (t->dtype.code != GPUC_DTYPE_INT && t->dtype.code != GPUC_DTYPE_UINT &&
@@ -46,10 +48,26 @@ void gpuc_relay_constant_values(gpuc_ctx *ctx, gpuc_rexpr *constant)
     constant->values = values;
 }
 
+const gpuc_expr *gpuc_relay_elements(gpuc_ctx *ctx, const gpuc_rexpr *e)
+{
+    int64_t count = 1, d = 0;
+    if (e->values || e->kind != GPUC_REXPR_CONSTANT) return e->values;
+    const gpuc_tensor_type *t = &e->type->tensor;
+    for (int i = 0; i < t->ndim; i++) {
+        gpuc_expr_is_int(t->dims[i], &d);
+        count = d > MAX_ELEMENTS ? MAX_ELEMENTS + 1 : count * d;
+        if (count > MAX_ELEMENTS) return NULL;
+    }
+    gpuc_expr *out = gpuc_new_array(ctx, gpuc_expr, count + 1);
+    for (int64_t i = 0; i < count; i++) out[i] = gpuc_relay_const_element(ctx, gpuc_as_rconstant(e), i);
+    return out;
+}
+
 static void infer(gpuc_ctx *ctx, const gpuc_rexpr *e, gpuc_op_call *call)
 {
     const gpuc_rcall *c = gpuc_as_rcall(e);
     const gpuc_op *op = gpuc_as_rop(c->callee)->op;
+    const gpuc_op_dynamic *d = gpuc_op_dynamic_find(op->name, c->attrs);
     gpuc_tensor_type *in = gpuc_new_array(ctx, gpuc_tensor_type, c->n);
     const gpuc_expr **values = gpuc_new_array(ctx, const gpuc_expr *, c->n);
     for (int i = 0; i < c->n; i++) {
@@ -58,7 +76,8 @@ static void infer(gpuc_ctx *ctx, const gpuc_rexpr *e, gpuc_op_call *call)
             gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: input %d is not a tensor%s%s", op->name, i,
                        *e->source ? " in " : "", e->source);
         in[i] = t->tensor;
-        values[i] = c->args[i]->values;
+        bool extents = d && gpuc_op_dynamic_at(d, i) >= 0;
+        values[i] = extents ? gpuc_relay_elements(ctx, c->args[i]) : c->args[i]->values;
     }
     call->ctx = ctx;
     call->op = op;
@@ -100,7 +119,7 @@ static void name_sizes(gpuc_ctx *ctx, const gpuc_rexpr *e, gpuc_op_call *call)
 {
     const gpuc_rtype *old = e->type ? e->type : e->type_before;
     gpuc_map names;
-    if (!gpuc_op_dynamic_find(call->op->name)) return;
+    if (!gpuc_op_dynamic_find(call->op->name, gpuc_as_rcall(e)->attrs)) return;
     gpuc_map_init(&names, ctx);
     for (int i = 0; i < call->num_out; i++) {
         gpuc_tensor_type *t = &call->out[i];

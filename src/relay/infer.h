@@ -52,8 +52,12 @@ void gpuc_relay_infer_call(gpuc_ctx *ctx, gpuc_rexpr *call);
 void gpuc_relay_conditions(gpuc_ctx *ctx, const gpuc_rexpr *call, gpuc_ptrs *out);
 /* Sets values of a constant that is small and integer. */
 void gpuc_relay_constant_values(gpuc_ctx *ctx, gpuc_rexpr *constant);
+/* The elements of a tensor that extents are taken from, also those of a constant of real numbers. NULL: they are not known. */
+const gpuc_expr *gpuc_relay_elements(gpuc_ctx *ctx, const gpuc_rexpr *e);
 /* The integer or bool at p, widened; uint64 keeps its bits. */
 int64_t gpuc_relay_read_integer(const void *p, gpuc_dtype t);
+/* Adds to a map from symbols that nobody knew to what they are by now: the type old became new, of the same tensors. */
+void gpuc_relay_note_sizes(gpuc_map *sizes, const gpuc_rtype *old, const gpuc_rtype *new);
 /* Type (and values) of one node from its children, already inferred. m may be NULL: no globals. */
 void gpuc_relay_infer_node(gpuc_ctx *ctx, gpuc_rmodule *m, gpuc_rexpr *e);
 

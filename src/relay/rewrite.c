@@ -11,6 +11,7 @@ typedef struct rewriter {
     gpuc_map done;     /* old -> new */
     gpuc_map seen;     /* old -> itself */
     gpuc_map value_of; /* variable whose type follows from a value -> that */
+    gpuc_map sizes;    /* of a graph: symbol that nobody knew -> what it is by now */
     bool changed;
 } rewriter;
 
@@ -65,6 +66,30 @@ static gpuc_rexpr *rebuild_match(rewriter *r, gpuc_rexpr *e)
     return r->changed ? gpuc_relay_match(r->ctx, value, m->n, clauses, m->partial) : e;
 }
 
+/* ---- Sizes that nobody knew, and that become known: attributes of nodes behind name them ---- */
+
+void gpuc_relay_note_sizes(gpuc_map *sizes, const gpuc_rtype *old, const gpuc_rtype *new)
+{
+    if (!old || !new || old == new || !old->unknown || old->kind != new->kind || old->n != new->n) return;
+    for (int i = 0; old->kind == GPUC_RTYPE_TUPLE && i < old->n; i++)
+        gpuc_relay_note_sizes(sizes, old->at[i], new->at[i]);
+    for (int i = 0; old->kind == GPUC_RTYPE_TENSOR && i < old->tensor.ndim && i < new->tensor.ndim; i++) {
+        gpuc_expr was = old->tensor.dims[i], is = new->tensor.dims[i];
+        if (was != is && was->kind == GPUC_EXPR_VAR && gpuc_relay_is_any_dim(was))
+            gpuc_map_set(sizes, was, (void *)(uintptr_t)is);
+    }
+}
+
+static const gpuc_attrs *known_attrs(rewriter *r, const gpuc_rcall *c)
+{
+    if (!r->sizes.count || !gpuc_attrs_symbolic(c->attrs)) return c->attrs;
+    const gpuc_attrs *attrs = gpuc_op_attrs_substitute(r->ctx, c->attrs, &r->sizes);
+    r->changed |= attrs != c->attrs;
+    return attrs;
+}
+
+/* ---- Nodes ---- */
+
 static gpuc_rexpr *rebuild(rewriter *r, gpuc_rexpr *e)
 {
     gpuc_ctx *ctx = r->ctx;
@@ -79,8 +104,9 @@ static gpuc_rexpr *rebuild(rewriter *r, gpuc_rexpr *e)
         const gpuc_rcall *c = gpuc_as_rcall(e);
         gpuc_rexpr *callee = get(r, c->callee);
         gpuc_rexpr *const *args = get_list(r, c->n, c->args);
+        const gpuc_attrs *attrs = known_attrs(r, c);
         if (!r->changed) return e;
-        gpuc_rexpr *call = gpuc_relay_call(ctx, callee, c->attrs, c->n, args);
+        gpuc_rexpr *call = gpuc_relay_call(ctx, callee, attrs, c->n, args);
         if (!r->is_graph) return call; /* inference finds them again */
         ((gpuc_rcall *)call)->num_type_args = c->num_type_args;
         ((gpuc_rcall *)call)->type_args = c->type_args;
@@ -139,6 +165,7 @@ static void begin(rewriter *r)
     gpuc_map_init(&r->done, r->ctx);
     gpuc_map_init(&r->seen, r->ctx);
     gpuc_map_init(&r->value_of, r->ctx);
+    gpuc_map_init(&r->sizes, r->ctx);
 }
 
 static void note_value(rewriter *r, const gpuc_rexpr *var, gpuc_rexpr *value)
@@ -179,6 +206,7 @@ static void rewrite_node(rewriter *r, gpuc_rexpr *old)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the rewrite of %s gives NULL", gpuc_relay_describe(ctx, old));
     if (new != e) gpuc_relay_mark_source(ctx, new, first_id, e->source);
     if (new != old) gpuc_map_set(&r->done, old, new);
+    if (r->is_graph) gpuc_relay_note_sizes(&r->sizes, old->type, new->type);
 }
 
 static gpuc_rexpr *rewrite_all(rewriter *r, gpuc_rexpr *root)

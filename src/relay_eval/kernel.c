@@ -124,9 +124,7 @@ static bool has_values(const gpuc_relay_value *v)
 
 static bool is_extents(const gpuc_relay_eval_site *s, int input)
 {
-    bool found = false;
-    for (int k = 0; s->dynamic && k < s->dynamic->n; k++) found |= s->dynamic->from[k].input == input;
-    return found;
+    return s->dynamic && gpuc_op_dynamic_at(s->dynamic, input) >= 0;
 }
 
 /* Of a real number the bits. */

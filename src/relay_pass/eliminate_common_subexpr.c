@@ -4,17 +4,16 @@
 #include <string.h>
 
 #include "relay/scope_tree.h"
-#include "relay_pass/common/dynamic.h"
+#include "relay_pass/common/util.h"
 
 enum { SMALL_CONSTANT = 256 }; /* bytes */
 
 typedef struct merger {
     gpuc_ctx *ctx;
-    const char *keep;            /* operators that stay, "add,exp" */
-    gpuc_map class_of;           /* node -> the first node that is equal to it, wherever that stands */
-    gpuc_map leader_of;          /* node -> the outermost one of the equal ones whose scope is around it */
-    gpuc_map made;               /* leader -> what stands for all that it leads */
-    gpuc_relay_pass_sizes sizes; /* of results that only a run knows, and are those of others now */
+    const char *keep;   /* operators that stay, "add,exp" */
+    gpuc_map class_of;  /* node -> the first node that is equal to it, wherever that stands */
+    gpuc_map leader_of; /* node -> the outermost one of the equal ones whose scope is around it */
+    gpuc_map made;      /* leader -> what stands for all that it leads */
 } merger;
 
 static const gpuc_rexpr *class_of(const merger *m, const gpuc_rexpr *e)
@@ -171,15 +170,11 @@ static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *
 {
     merger *m = arg;
     bool small = is_small(old);
-    e = gpuc_relay_pass_put_sizes(ctx, &m->sizes, e);
     const gpuc_rexpr *leader = small ? class_of(m, old) : gpuc_map_get(&m->leader_of, old);
     if (!leader) return e;
     gpuc_rexpr *made = gpuc_map_get(&m->made, leader);
     if (!made) gpuc_map_set(&m->made, leader, e);
-    if (made && made != e && !small) {
-        gpuc_relay_with_source(ctx, made, e->source);
-        gpuc_relay_pass_note_sizes(&m->sizes, old, made);
-    }
+    if (made && made != e && !small) gpuc_relay_with_source(ctx, made, e->source);
     return made ? made : e;
 }
 
@@ -192,7 +187,6 @@ void gpuc_relay_pass_eliminate_common_subexpr(gpuc_relay_pass_ctx *p)
         gpuc_map_init(&m.class_of, p->ctx);
         gpuc_map_init(&m.leader_of, p->ctx);
         gpuc_map_init(&m.made, p->ctx);
-        gpuc_map_init(&m.sizes.by, p->ctx);
         gpuc_relay_find_scopes(p->ctx, functions->entries[i].value, false, &scopes);
         find_classes(&m, &scopes.order);
         find_leaders(&m, &scopes);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "relay/infer.h"
-#include "relay_pass/common/dynamic.h"
+#include "relay_pass/common/util.h"
 
 typedef struct inliner {
     gpuc_relay_pass_ctx *p;
@@ -226,7 +226,10 @@ static void visit_all(inliner *in, const char *name)
 static gpuc_rexpr *put_sizes(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *sizes)
 {
     (void)old;
-    return gpuc_relay_pass_put_sizes(ctx, sizes, e);
+    if (!gpuc_relay_call_op(e) || !gpuc_attrs_symbolic(gpuc_as_rcall(e)->attrs)) return e;
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_attrs *attrs = gpuc_op_attrs_substitute(ctx, c->attrs, sizes);
+    return attrs == c->attrs ? e : gpuc_relay_call(ctx, c->callee, attrs, c->n, c->args);
 }
 
 /* Nodes behind a call name sizes of its result, which are those of the body now. */
@@ -234,11 +237,13 @@ static void rename_sizes(inliner *in)
 {
     gpuc_ctx *ctx = in->p->ctx;
     gpuc_map *functions = &in->p->module->functions.map;
-    gpuc_relay_pass_sizes sizes;
-    gpuc_map_init(&sizes.by, ctx);
-    for (size_t i = 0; i < in->calls.count; i++)
-        gpuc_relay_pass_note_sizes(&sizes, in->calls.at[i], in->bodies.at[i]);
-    if (!sizes.by.count) return;
+    gpuc_map sizes; /* symbol -> gpuc_expr */
+    gpuc_map_init(&sizes, ctx);
+    for (size_t i = 0; i < in->calls.count; i++) {
+        const gpuc_rexpr *call = in->calls.at[i], *body = in->bodies.at[i];
+        gpuc_relay_note_sizes(&sizes, call->type, body->type);
+    }
+    if (!sizes.count) return;
     for (uint32_t i = 0; i < functions->count; i++)
         functions->entries[i].value = gpuc_relay_mutate(ctx, functions->entries[i].value, put_sizes, &sizes);
     gpuc_relay_infer_module(ctx, in->p->module);

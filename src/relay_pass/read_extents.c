@@ -3,13 +3,14 @@
  * that the program computes and reads before what needs them runs. */
 #include <string.h>
 
+#include "relay/count_steps.h"
+#include "relay/infer.h"
 #include "relay_pass/common/dynamic.h"
 
 typedef struct reader {
     gpuc_ctx *ctx;
     gpuc_ptrs reads;
     gpuc_map numbers; /* tensor -> its elements as scalars of int64 */
-    gpuc_relay_pass_sizes sizes;
     /* The call at hand. */
     const gpuc_rexpr *call;
     const gpuc_op_dynamic *d;
@@ -27,11 +28,16 @@ static gpuc_rexpr *op2(reader *r, const char *op, gpuc_rexpr *a, gpuc_rexpr *b)
     return gpuc_relay_op2(r->ctx, op, NULL, a, b);
 }
 
+static gpuc_rexpr *where(reader *r, gpuc_rexpr *cond, gpuc_rexpr *then, gpuc_rexpr *rest)
+{
+    gpuc_rexpr *args[] = {cond, then, rest};
+    return gpuc_relay_op(r->ctx, "where", NULL, 3, args);
+}
+
 /* `then` where x is v, otherwise `rest`. */
 static gpuc_rexpr *where_is(reader *r, gpuc_rexpr *x, int64_t v, gpuc_rexpr *then, gpuc_rexpr *rest)
 {
-    gpuc_rexpr *args[] = {op2(r, "equal", x, number(r, v)), then, rest};
-    return gpuc_relay_op(r->ctx, "where", NULL, 3, args);
+    return where(r, op2(r, "equal", x, number(r, v)), then, rest);
 }
 
 /* An integer of a number: -1, which is no extent, of a real number that is none. */
@@ -40,8 +46,7 @@ static gpuc_rexpr *whole(reader *r, gpuc_rexpr *x)
     gpuc_rexpr *out = gpuc_relay_pass_cast(r->ctx, x, GPUC_INT64);
     if (!gpuc_is_float(gpuc_relay_tensor_type(x)->dtype)) return out;
     gpuc_rexpr *down = gpuc_relay_op1(r->ctx, "floor", NULL, x);
-    gpuc_rexpr *args[] = {op2(r, "equal", x, down), out, number(r, -1)};
-    return gpuc_relay_op(r->ctx, "where", NULL, 3, args);
+    return where(r, op2(r, "equal", x, down), out, number(r, -1));
 }
 
 static gpuc_rexpr *size_number(reader *r, gpuc_expr size)
@@ -153,7 +158,7 @@ static gpuc_rexpr *nearest(reader *r, gpuc_rexpr *x)
 }
 
 /* The dimension times the scale, in the type of the scale, to the nearest integer; of a scale that is none, -1. */
-static const gpuc_expr *read_scaled(reader *r, int k)
+static gpuc_expr read_scaled(reader *r, int k)
 {
     gpuc_ctx *ctx = r->ctx;
     const gpuc_op_extents *x = &r->d->from[k];
@@ -165,12 +170,8 @@ static const gpuc_expr *read_scaled(reader *r, int k)
     scale = gpuc_relay_pass_cast(ctx, scale, t);
     size = op2(r, "multiply", size, scale);
     if (gpuc_is_float(t)) size = nearest(r, size);
-    gpuc_rexpr *args[] = {op2(r, "greater_equal", scale, gpuc_relay_const_scalar(ctx, t, 0)), size,
-                          number(r, -1)};
-    size = gpuc_relay_op(ctx, "where", NULL, 3, args);
-    gpuc_expr *out = gpuc_new(ctx, gpuc_expr);
-    *out = read_number(r, x->attr, size);
-    return out;
+    gpuc_rexpr *is_scale = op2(r, "greater_equal", scale, gpuc_relay_const_scalar(ctx, t, 0));
+    return read_number(r, x->attr, where(r, is_scale, size, number(r, -1)));
 }
 
 /* dyn.squeeze: the program computes which dimensions are left. Where their number is another, as an axis is none or is there
@@ -223,6 +224,58 @@ static gpuc_rexpr *expanded(reader *r, const gpuc_op_extents *x)
     return gpuc_relay_pass_reshape(ctx, data, ndim, dims);
 }
 
+/* ---- Steps: from a bound until the next is reached ---- */
+
+static gpuc_rexpr *least(reader *r, gpuc_rexpr *a, gpuc_rexpr *b)
+{
+    return op2(r, "minimum", a, b);
+}
+
+static gpuc_rexpr *largest(reader *r, gpuc_rexpr *a, gpuc_rexpr *b)
+{
+    return op2(r, "maximum", a, b);
+}
+
+/* A bound of a slice as an element of the dimension: it counts from the end if it is negative. */
+static gpuc_rexpr *within(reader *r, gpuc_rexpr *at, gpuc_rexpr *extent, gpuc_rexpr *up)
+{
+    gpuc_rexpr *zero = number(r, 0), *one = number(r, 1);
+    gpuc_rexpr *low = where(r, up, zero, number(r, -1)),
+               *high = where(r, up, extent, op2(r, "subtract", extent, one));
+    gpuc_rexpr *from_end = largest(r, op2(r, "add", at, extent), low);
+    return where(r, op2(r, "less", at, zero), from_end, least(r, at, high));
+}
+
+static gpuc_rexpr *slice_length(reader *r, gpuc_rexpr *begin, gpuc_rexpr *end, gpuc_rexpr *stride,
+                                gpuc_expr dim)
+{
+    gpuc_rexpr *extent = size_number(r, dim), *up = op2(r, "greater", stride, number(r, 0));
+    return gpuc_relay_count_steps(r->ctx, within(r, begin, extent, up), within(r, end, extent, up), stride);
+}
+
+/* The extents that bounds and steps decide: of arange one, of a slice that of each dimension it names. */
+static const gpuc_expr *read_lengths(reader *r, int n)
+{
+    gpuc_ctx *ctx = r->ctx;
+    const gpuc_op_dynamic *d = r->d;
+    const gpuc_rcall *c = gpuc_as_rcall(r->call);
+    gpuc_expr *out = gpuc_new_array(ctx, gpuc_expr, n + 1);
+    if (!gpuc_relay_tensor_type(c->args[d->from[0].input])->ndim) {
+        gpuc_rexpr *length = gpuc_relay_count_steps(ctx, c->args[0], c->args[1], c->args[2]);
+        out[0] = read_number(r, d->together, length);
+        return out;
+    }
+    bool strided = gpuc_op_dynamic_num(d, c->n) > 2;
+    gpuc_rexpr *const *begin = extents_of(r, 1, n), *const *end = extents_of(r, 2, n),
+                      *const *strides = strided ? extents_of(r, 3, n) : NULL;
+    for (int i = 0; i < n; i++) {
+        gpuc_expr dim = gpuc_relay_tensor_type(c->args[0])->dims[i];
+        gpuc_rexpr *stride = strided ? strides[i] : number(r, 1);
+        out[i] = read_number(r, d->together, slice_length(r, begin[i], end[i], stride, dim));
+    }
+    return out;
+}
+
 /* The region of an image matters where it is cut out: there it is part of the code. */
 static const gpuc_expr *unused_reals(const reader *r, const gpuc_op_extents *x, int n)
 {
@@ -238,38 +291,50 @@ static const gpuc_expr *unused_reals(const reader *r, const gpuc_op_extents *x, 
 
 /* ---- Calls ---- */
 
+/* A call whose inputs decide extents together, as not all of them are known. */
+static gpuc_rexpr *write_together(reader *r)
+{
+    gpuc_ctx *ctx = r->ctx;
+    const gpuc_op_dynamic *d = r->d;
+    if (d->from[0].form == GPUC_EXTENTS_BOUND) {
+        int n = gpuc_op_dynamic_count(ctx, d, 0, gpuc_relay_tensor_type(argument(r, d->from[0].input)));
+        return gpuc_relay_pass_sized_call(ctx, r->call, n, read_lengths(r, n));
+    }
+    gpuc_expr sizes[GPUC_OP_EXTENTS];
+    for (int k = 0; k < d->n; k++) sizes[k] = read_scaled(r, k);
+    return gpuc_relay_pass_sized_call(ctx, r->call, d->n, sizes);
+}
+
 static gpuc_rexpr *write_call(reader *r)
 {
     gpuc_ctx *ctx = r->ctx;
     const gpuc_op_dynamic *d = r->d;
     const gpuc_expr *elements[GPUC_OP_EXTENTS];
-    bool scales = true;
-    for (int k = 0; k < d->n; k++) {
+    bool known = true;
+    for (int k = 0; k < gpuc_op_dynamic_num(d, gpuc_as_rcall(r->call)->n); k++) {
         const gpuc_op_extents *x = &d->from[k];
         gpuc_rexpr *arg = argument(r, x->input);
         int n = gpuc_op_dynamic_count(ctx, d, k, gpuc_relay_tensor_type(arg));
-        elements[k] = gpuc_relay_pass_elements(ctx, arg, n);
+        elements[k] = gpuc_relay_elements(ctx, arg);
         if (elements[k] && !gpuc_op_dynamic_takes(x, n, elements[k])) elements[k] = NULL;
-        scales &= elements[k] || x->form != GPUC_EXTENTS_SCALE;
-        if (elements[k] || x->form == GPUC_EXTENTS_SCALE) continue;
+        known &= elements[k] != NULL;
+        if (elements[k] || d->together) continue;
         if (x->form == GPUC_EXTENTS_AXES) return squeezed(r, x, n);
         if (x->form == GPUC_EXTENTS_AXIS) return expanded(r, x);
         elements[k] = x->form == GPUC_EXTENTS_REALS ? unused_reals(r, x, n) : read_list(r, x, n);
     }
-    for (int k = 0; k < d->n && !scales; k++) elements[k] = read_scaled(r, k);
+    if (d->together && !known) return write_together(r);
     return gpuc_relay_pass_static_call(ctx, r->call, elements);
 }
 
 static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
     reader *r = arg;
-    e = gpuc_relay_pass_put_sizes(ctx, &r->sizes, e);
+    (void)ctx;
+    (void)old;
     r->d = gpuc_relay_pass_dynamic(e);
-    if (!r->d) return e;
     r->call = e;
-    gpuc_rexpr *out = write_call(r);
-    gpuc_relay_pass_note_sizes(&r->sizes, old, out);
-    return out;
+    return r->d ? write_call(r) : e;
 }
 
 static bool has_dynamic(gpuc_relay_pass_ctx *p)
@@ -291,7 +356,6 @@ void gpuc_relay_pass_read_extents(gpuc_relay_pass_ctx *p)
     gpuc_relay_pass_need_graph(p);
     reader r = {.ctx = ctx};
     gpuc_map_init(&r.numbers, ctx);
-    gpuc_map_init(&r.sizes.by, ctx);
     int n = gpuc_rmodule_num_outputs(m);
     const gpuc_rfunction *f =
         gpuc_as_rfunction(gpuc_relay_rewrite(ctx, gpuc_rmodule_get(m, "main"), rewrite, &r));

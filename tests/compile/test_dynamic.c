@@ -10,12 +10,12 @@
 
 #include "base/element.h"
 
-enum { MAX_PARAMS = 6, MAX_ELEMENTS = 4096 };
+enum { MAX_PARAMS = 8, MAX_ELEMENTS = 4096 };
 
 typedef struct extents {
-    const char *values;      /* "s=2,-1 k=3": elements of parameters; others are small numbers */
-    const char *same;        /* the call with attributes; NULL: it is an error */
-    const char *words;       /* that the error of a run has; NULL: there is none */
+    const char *values; /* "s=2,-1 k=3": elements of parameters; others are small numbers. Sizes: "n=5 ?=2" */
+    const char *same;   /* the call with attributes; NULL: it is an error */
+    const char *words;  /* that the error of a run has; NULL: there is none */
     const char *interpreter; /* the same of the interpreter */
 } extents;
 
@@ -52,8 +52,11 @@ static void make_input(gpuc_ctx *ctx, const gpuc_rexpr *param, const char *value
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(param);
     int64_t count = 1;
     *out = (run_array){.dtype = t->dtype, .ndim = t->ndim};
-    assert_true(gpuc_relay_tensor_type_static(t, out->dims));
-    for (int i = 0; i < t->ndim; i++) count *= out->dims[i];
+    for (int i = 0; i < t->ndim; i++) {
+        if (!gpuc_expr_is_int(t->dims[i], &out->dims[i]))
+            out->dims[i] = (int64_t)element_of(values, gpuc_as_var(t->dims[i])->name, 0);
+        count *= out->dims[i];
+    }
     size_t item = gpuc_dtype_bytes(t->dtype);
     char *bytes = gpuc_ctx_alloc(ctx, (size_t)count * item + 1);
     for (int64_t i = 0; i < count; i++) {
@@ -320,6 +323,14 @@ PROGRAM(topk, "%x: Tensor[(3, 9), float32], %k: int32, %s: Tensor[(1), int64]",
         FAILS("k=10 s=1", "topk: k is ", "dyn.topk: k is 10, dimension 1 has 9 elements"),
         FAILS("k=1 s=-1", "dyn.topk.k", "dyn.topk: k is -1"))
 
+/* One result is no tuple. */
+PROGRAM(topk_of_one_result, "%x: Tensor[(3, 9), float32], %k: int32",
+        "(dyn.topk(%x, %k, ret_type=\"values\") + 1f, dyn.topk(%x, %k, axis=0, ret_type=\"indices\") * 2)", 0,
+        IS("k=2", "%0 = topk(%x, k=2);\n%1 = topk(%x, k=2, axis=0);\n(%0.0 + 1f, %1.1 * 2)"),
+        IS("k=3",
+           "(topk(%x, k=3, ret_type=\"values\") + 1f, topk(%x, k=3, axis=0, ret_type=\"indices\") * 2)"),
+        FAILS("k=4", "topk: k is ", "dyn.topk: k is 4, dimension 0 has 3 elements"))
+
 PROGRAM(one_hot, "%i: Tensor[(2, 3), int32], %on: int8, %off: int8, %d: int64",
         "dyn.one_hot(%i, %on, %off, %d, axis=1)", 0,
         IS("i=0,1,2,3,4,-1 on=5 off=-2 d=4", "one_hot(%i, %on, %off, depth=4, axis=1)"),
@@ -374,21 +385,130 @@ PROGRAM(upsampling, "%x: Tensor[(1, 2, 4, 3), float32], %h: float32, %w: float32
            "(nn.upsampling(%x, scale_h=0.625, scale_w=1.25), nn.upsampling(%x, scale_h=1, "
            "scale_w=0.625, layout=\"NHWC\", method=\"bilinear\", align_corners=True))"))
 
+/* Of halves, and of ratios that no float is. */
+PROGRAM(upsampling_of_open_sizes, "%x: Tensor[(1, 2, n, ?), float32]",
+        "(dyn.nn.upsampling(%x, 1.5f, 0.7f), nn.upsampling(%x, scale_h=0.3, scale_w=2.5, layout=\"NHWC\", "
+        "method=\"bilinear\", align_corners=True) + 1f)",
+        1e-5,
+        IS("n=5 ?=5", "(nn.upsampling(%x, size=[8, 4]), nn.upsampling(%x, size=[1, 13], layout=\"NHWC\", "
+                      "method=\"bilinear\", align_corners=True) + 1f)"),
+        IS("n=2 ?=15", "(nn.upsampling(%x, size=[3, 11]), nn.upsampling(%x, size=[1, 5], layout=\"NHWC\", "
+                       "method=\"bilinear\", align_corners=True) + 1f)"),
+        IS("n=3 ?=1", "(nn.upsampling(%x, size=[5, 1]), nn.upsampling(%x, size=[1, 8], layout=\"NHWC\", "
+                      "method=\"bilinear\", align_corners=True) + 1f)"))
+
+/* Of sizes that the program reads. */
+PROGRAM(upsampling_of_read_sizes, "%x: Tensor[(1, 1, 6, 2), float32], %s: Tensor[(4), int64]",
+        "dyn.nn.upsampling(dyn.reshape(%x, %s), 1.5f, 0.5f)", 1e-5,
+        IS("s=1,1,4,3", "nn.upsampling(reshape(%x, newshape=[1, 1, 4, 3]), size=[6, 2])"),
+        IS("s=1,2,3,2", "nn.upsampling(reshape(%x, newshape=[1, 2, 3, 2]), size=[5, 1])"))
+
 PROGRAM(upsampling3d,
         "%x: Tensor[(1, 1, 2, 3, 2), float32], %d: float32, %h: float32, %w: Tensor[(1), float32]",
         "dyn.nn.upsampling3d(%x, %d, %h, %w)", 1e-5,
         IS("d=2 h=3 w=4", "nn.upsampling3d(%x, scale_d=2, scale_h=3, scale_w=4)"),
         IS("d=1 h=1.5 w=2.5", "nn.upsampling3d(%x, scale_d=1, scale_h=1.5, scale_w=2.5)"))
 
+/* The difference of floats has their type: that of 16777216 and 0.7 is 16777215, and the division is of float64. */
+PROGRAM(ranges, "%a: float32, %b: float32, %s: float32",
+        "%0 = arange(%a, %b, %s);\n(%0 + 1f, arange(0.7f, %b, 1f), arange(0f, %b, 0.1f))", 0,
+        IS("a=0 b=15 s=1", "(arange(%a, %b, %s, length=15) + 1f, arange(0.7f, %b, 1f, length=15), "
+                           "arange(0f, %b, 0.1f, length=150))"),
+        IS("a=1.5 b=-1 s=0.5", "(arange(%a, %b, %s, length=0) + 1f, arange(0.7f, %b, 1f, length=0), "
+                               "arange(0f, %b, 0.1f, length=0))"),
+        IS("a=7 b=2 s=-0.75", "(arange(%a, %b, %s, length=7) + 1f, arange(0.7f, %b, 1f, length=2), "
+                              "arange(0f, %b, 0.1f, length=20))"),
+        IS("a=0 b=1 s=0.1", "(arange(%a, %b, %s, length=10) + 1f, arange(0.7f, %b, 1f, length=1), "
+                            "arange(0f, %b, 0.1f, length=10))"),
+        FAILS("a=0 b=1 s=0", "arange.length", "arange: the step is 0"),
+        FAILS("a=0 b=1 s=nan", "arange.length", "arange: the step nan does not lead from 0 to 1"),
+        FAILS("a=-inf b=1 s=1", "arange.length", "arange: the step 1 does not lead from -inf to 1"))
+
+/* 2048 - 0.5 is 2048 as a float16, and float32 has 16777216 - 0.7 as 16777215. (Targets round elements of float16 as they
+ * can.) */
+PROGRAM(ranges_of_types, "%a: float16, %b: float16, %c: float32, %d: float32, %e: float64",
+        "(shape_of(arange(%a, %b, 0.5f16)), arange(%c, %d, 4194303.825f), arange(0f64, %e, 0.1f64))", 0,
+        IS("a=0.5 b=2048 c=0.7 d=16777216 e=0.3",
+           "(shape_of(arange(%a, %b, 0.5f16, length=4096)), arange(%c, %d, 4194303.825f, length=4), "
+           "arange(0f64, %e, 0.1f64, length=3))"),
+        IS("a=-2047 b=1.5 c=0 d=16777216 e=1",
+           "(shape_of(arange(%a, %b, 0.5f16, length=4096)), arange(%c, %d, 4194303.825f, length=5), "
+           "arange(0f64, %e, 0.1f64, length=10))"))
+
+/* Any two integers have a difference, and all of them count. */
+PROGRAM(ranges_of_integers, "%a: int64, %b: int64, %s: int64, %i: int32, %u: uint8, %v: uint8, %w: uint64",
+        "(arange(%a, %b, %s), arange(0, %i, 3), arange(%u, %v, %u), arange(%w - %w, %w, %w))", 0,
+        IS("a=0 b=10 s=3 i=10 u=7 v=255 w=5", "(arange(%a, %b, %s, length=4), arange(0, %i, 3, length=4), "
+                                              "arange(%u, %v, %u, length=36), arange(%w - %w, "
+                                              "%w, %w, length=1))"),
+        IS("a=-9223372036854775808 b=9223372036854774784 s=4611686018427387904 i=-1 u=200 v=0 "
+           "w=18446744073709549568",
+           "(arange(%a, %b, %s, length=4), arange(0, %i, 3, length=0), arange(%u, %v, %u, length=0), "
+           "arange(%w - %w, "
+           "%w, %w, length=1))"),
+        IS("a=9 b=-6 s=-5 i=3 u=255 v=255 w=1", "(arange(%a, %b, %s, length=3), arange(0, %i, 3, length=1), "
+                                                "arange(%u, %v, %u, length=0), arange(%w - %w, "
+                                                "%w, %w, length=1))"),
+        FAILS("a=0 b=1 s=0 i=1 u=1 v=1 w=1", "arange.length", "arange: the step is 0"))
+
+PROGRAM(
+    slices,
+    "%x: Tensor[(5, 6, 2), float32], %b: Tensor[(2), int64], %e: Tensor[(2), int64], %s: Tensor[(2), int64]",
+    "%0 = dyn.strided_slice(%x, %b, %e, %s);\n(%0 + %0, dyn.strided_slice(%x, %b, %e), dyn.reshape(%0, "
+    "shape_of(%0)))",
+    0,
+    IS("b=1,0 e=4,5 s=1,2", "%0 = strided_slice(%x, begin=[1, 0], end=[4, 5], strides=[1, 2]);\n(%0 + %0, "
+                            "strided_slice(%x, begin=[1, 0], end=[4, 5]), %0)"),
+    IS("b=-2,5 e=9,-9 s=1,-2",
+       "%0 = strided_slice(%x, begin=[-2, 5], end=[9, -9], strides=[1, -2]);\n(%0 + %0, "
+       "strided_slice(%x, begin=[-2, 5], end=[9, -9]), %0)"),
+    IS("b=4,3 e=-5,3 s=-3,100",
+       "%0 = strided_slice(%x, begin=[4, 3], end=[-5, 3], strides=[-3, 100]);\n(%0 + %0, "
+       "strided_slice(%x, begin=[4, 3], end=[-5, 3]), %0)"),
+    FAILS("b=0,0 e=1,1 s=1,0", "dyn.strided_slice.sizes",
+          "dyn.strided_slice: entry 1 has axis 1 of 3 and stride 0"))
+
+/* Bounds that are extents of a tensor: known as sizes, but not as numbers. */
+PROGRAM(slices_of_shapes, "%x: Tensor[(9), float32], %y: Tensor[(4), float32], %s: Tensor[(1), int64]",
+        "%0 = shape_of(dyn.tile(%y, %s));\n%1 = dyn.strided_slice(%x, %0 - 6i64, %0);\n"
+        "(%1, %1 + %1, arange(0i64, take(%0, 0i64), 3i64), arange(9i64, 0i64, take(%0, 0i64)))",
+        0,
+        IS("s=1", "%1 = strided_slice(%x, begin=[-2], end=[4]);\n(%1, %1 + %1, arange(0i64, 4i64, 3i64), "
+                  "arange(9i64, 0i64, 4i64))"),
+        IS("s=2", "%1 = strided_slice(%x, begin=[2], end=[8]);\n(%1, %1 + %1, arange(0i64, 8i64, 3i64), "
+                  "arange(9i64, 0i64, 8i64))"))
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        fx_test(reshape),      fx_test(reshape_few),     fx_test(reshape_none),   fx_test(squeeze_all),
-        fx_test(squeeze_none), fx_test(expand_dims),     fx_test(axes_of_shapes), fx_test(scales_of_shapes),
-        fx_test(chain),        fx_test(functions),       fx_test(tile),           fx_test(broadcast_to),
-        fx_test(squeeze),      fx_test(filled),          fx_test(topk),           fx_test(one_hot),
-        fx_test(pad),          fx_test(sparse_to_dense), fx_test(resize),         fx_test(upsampling),
-        fx_test(upsampling3d)};
+    const struct CMUnitTest tests[] = {fx_test(reshape),
+                                       fx_test(reshape_few),
+                                       fx_test(reshape_none),
+                                       fx_test(squeeze_all),
+                                       fx_test(squeeze_none),
+                                       fx_test(expand_dims),
+                                       fx_test(axes_of_shapes),
+                                       fx_test(scales_of_shapes),
+                                       fx_test(chain),
+                                       fx_test(functions),
+                                       fx_test(tile),
+                                       fx_test(broadcast_to),
+                                       fx_test(squeeze),
+                                       fx_test(filled),
+                                       fx_test(topk),
+                                       fx_test(topk_of_one_result),
+                                       fx_test(one_hot),
+                                       fx_test(pad),
+                                       fx_test(sparse_to_dense),
+                                       fx_test(resize),
+                                       fx_test(upsampling),
+                                       fx_test(upsampling3d),
+                                       fx_test(upsampling_of_open_sizes),
+                                       fx_test(upsampling_of_read_sizes),
+                                       fx_test(ranges),
+                                       fx_test(ranges_of_types),
+                                       fx_test(ranges_of_integers),
+                                       fx_test(slices),
+                                       fx_test(slices_of_shapes)};
     if (!run_available(argc, argv)) return 0;
     int failures = cmocka_run_group_tests(tests, NULL, NULL);
     run_end();

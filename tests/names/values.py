@@ -279,6 +279,7 @@ def gathers():
     row("sparse_reshape", "", [far, np.array([80000, 80000], "int32"), np.array([40000, -1], "int32")],
         np.stack(np.divmod(far[:, 0].astype("int64") * 80000 + far[:, 1], 160000), 1).astype("int32"),
         np.array([40000, 160000], "int32"))
+    row("segment_sum", "num_segments=4", [x, np.array([0, 2], "int32")], f32([x[0], [0, 0, 0], x[1], [0, 0, 0]]))
     row("segment_sum", "num_segments=5", [x, np.array([2, 0, 2, 3], "int32")],
         f32([x[1], [0, 0, 0], x[0] + x[2], x[3], [0, 0, 0]]))
     lengths = np.array([1, 3, 0, 2], "int32")
@@ -335,6 +336,8 @@ def reductions():
     row("sort", "is_ascend=False, axis=0", [d], np.sort(d, 0)[::-1])
     order = np.argsort(-d)[:, :2]
     row("topk", "k=2", [d], np.take_along_axis(d, order, 1), order.astype("int32"))
+    row("topk", "k=2, ret_type=\"values\"", [d], np.take_along_axis(d, order, 1))
+    row("topk", "k=2, ret_type=\"indices\"", [d], order.astype("int32"))
     edges = np.sort(distinct(6))
     v = f(5)
     row("searchsorted", "", [edges, v], np.searchsorted(edges, v).astype("int32"))

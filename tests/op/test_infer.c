@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Types of calls: symbolic and unknown dims, values of small integer tensors, and what does not fit. */
+#include <math.h>
+
 #include "../relay/fixture.h"
 
 typedef struct call_arg {
@@ -87,8 +89,11 @@ static void shapes_that_do_not_fit(gpuc_ctx *ctx, void *arg)
     BAD("tile|negative", "tile", "reps=[-1]", 1, F32(3));
     BAD("tile|the size of the result", "tile", "reps=[1152921504606846976, 4]", 1, F32(1, 1));
     BAD("arange|scalars of one type", "arange", NULL, 3, I64(1), I64(1), I64(1));
-    CANNOT("arange|not known", "arange", NULL, 3, v(ctx, GPUC_INT64, FX_SCALAR),
-           v(ctx, GPUC_INT64, FX_SCALAR), v(ctx, GPUC_INT64, FX_SCALAR));
+    BAD("dyn.strided_slice|3 bounds for 2", "dyn.strided_slice", NULL, 3, F32(2, 3), I64(3), I64(3));
+    BAD("dyn.strided_slice|sizes has 2 entries, needs 1", "dyn.strided_slice", "sizes=[1, 1]", 3, F32(2, 3),
+        I64(1), I64(1));
+    BAD("dyn.strided_slice|dimension 0 has no elements to take", "dyn.strided_slice", "sizes=[1]", 3,
+        F32(0, 3), I64(1), I64(1));
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "the type of a tensor|65 dimensions", too_many_dimensions, NULL);
 }
 
@@ -146,7 +151,8 @@ static void products_that_do_not_fit(gpuc_ctx *ctx, void *arg)
     BAD("nn.max_pool2d|window is larger", "nn.max_pool2d", pool, 1, F32(1, 1, 2, 5));
     BAD("nn.max_pool2d|data of 2 dimensions", "nn.max_pool2d", pool, 1, F32(2, 5));
     BAD("nn.dense|inner dimensions 3 and 4 differ", "nn.dense", NULL, 2, F32(2, 3), F32(5, 4));
-    BAD("nn.dense|takes data of at least one dimension and a weight of two", "nn.dense", NULL, 2, F32(2, 3), F32(3));
+    BAD("nn.dense|takes data of at least one dimension and a weight of two", "nn.dense", NULL, 2, F32(2, 3),
+        F32(3));
     BAD("nn.matmul|inner dimensions 3 and 4 differ", "nn.matmul", NULL, 2, F32(2, 3), F32(4, 5));
     BAD("nn.matmul|input 1 is a scalar", "nn.matmul", NULL, 2, F32(2, 3), v(ctx, GPUC_FLOAT32, FX_SCALAR));
     BAD("nn.matmul|float32 and int64", "nn.matmul", NULL, 2, F32(2, 3), I64(3, 2));
@@ -206,6 +212,47 @@ static void symbolic_dims(gpuc_ctx *ctx, void *arg)
                         "Tensor[(N + M, 3), float32]");
     assert_string_equal(type_text(ctx, fx_op2(ctx, "nn.dense", x, F32(4, 3))), "Tensor[(N, 4), float32]");
     CANNOT("reshape|dimension 0 of the input is unknown", "reshape", "newshape=[-1]", 1, z);
+}
+
+/* ---- Ranges ---- */
+
+/* The type of arange of these numbers. */
+static const char *range_type(gpuc_ctx *ctx, gpuc_dtype t, double start, double stop, double step)
+{
+    gpuc_rexpr *args[] = {gpuc_relay_const_scalar(ctx, t, start), gpuc_relay_const_scalar(ctx, t, stop),
+                          gpuc_relay_const_scalar(ctx, t, step)};
+    return type_text(ctx, fx_op(ctx, "arange", NULL, 3, args));
+}
+#define RANGE(t, start, stop, step, want) assert_string_equal(range_type(ctx, t, start, stop, step), want)
+#define SCALAR(t, value) gpuc_relay_const_scalar(ctx, t, value)
+
+static void lengths_of_ranges(gpuc_ctx *ctx, void *arg)
+{
+    const gpuc_dtype half = {GPUC_DTYPE_FLOAT, 16, 1}, wide = {GPUC_DTYPE_UINT, 64, 1};
+    (void)arg;
+    RANGE(GPUC_FLOAT32, 0, 15, 1, "Tensor[(15), float32]");
+    RANGE(GPUC_FLOAT32, 1.5, -1, -0.75, "Tensor[(4), float32]");
+    RANGE(GPUC_FLOAT32, 1, 0, 1, "Tensor[(0), float32]");
+    RANGE(GPUC_FLOAT32, 0.7, 16777216, 4194303.825, "Tensor[(4), float32]"); /* their difference is rounded */
+    RANGE(GPUC_FLOAT64, 0.7, 16777216, 4194303.75, "Tensor[(5), float64]");
+    RANGE(half, 0.5, 2048, 0.5, "Tensor[(4096), float16]");
+    RANGE(GPUC_INT64, -0x1p63, 0x1p62, 0x1p62, "Tensor[(3), int64]");
+    RANGE(GPUC_INT64, 0x1p62, -0x1p63, -0x1p62, "Tensor[(3), int64]");
+    RANGE(wide, 0, 0x1p63 + 0x1p62, 0x1p62, "Tensor[(3), uint64]");
+    RANGE(GPUC_INT32, 5, 5, -1, "Tensor[(0), int32]");
+    gpuc_rexpr *n = v(ctx, GPUC_FLOAT32, FX_SCALAR), *zero = SCALAR(GPUC_FLOAT32, 0),
+               *args[] = {zero, n, SCALAR(GPUC_FLOAT32, 1)};
+    assert_string_equal(type_text(ctx, fx_op(ctx, "arange", NULL, 3, args)), "Tensor[(?), float32]");
+    assert_string_equal(type_text(ctx, fx_op(ctx, "arange", "length=[4]", 3, args)), "Tensor[(4), float32]");
+    BAD("arange|the step is 0", "arange", NULL, 3, zero, zero, zero);
+    BAD("arange|the step is 0", "arange", NULL, 3, SCALAR(GPUC_INT64, 1), SCALAR(GPUC_INT64, 2),
+        SCALAR(GPUC_INT64, 0));
+    BAD("arange|the step nan does not lead from 0 to 0", "arange", NULL, 3, zero, zero,
+        SCALAR(GPUC_FLOAT32, NAN));
+    BAD("arange|the step 1e-30 does not lead from 0 to 1", "arange", NULL, 3, zero, SCALAR(GPUC_FLOAT32, 1),
+        SCALAR(GPUC_FLOAT32, 1e-30));
+    BAD("arange|63 bits", "arange", NULL, 3, SCALAR(GPUC_INT64, -0x1p63), SCALAR(GPUC_INT64, 0x1p62),
+        SCALAR(GPUC_INT64, 1));
 }
 
 /* ---- Values ---- */
@@ -295,6 +342,7 @@ int main(void)
         fx_test(positions_that_do_not_fit), fx_test(products_that_do_not_fit),
         fx_test(more_that_does_not_fit),    fx_test(symbolic_dims),
         fx_test(values_of_shapes),          fx_test(values_of_numbers),
+        fx_test(lengths_of_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

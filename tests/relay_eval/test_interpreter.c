@@ -377,6 +377,7 @@ static void operators(gpuc_ctx *ctx, void *arg)
          "[[0, 1], [2, 3], [4, 5], [0, 0]]"},
         {"segment_sum(" X ", cast(" X3 " * 0.4f, dtype=\"int64\"), num_segments=2)", "[[2, 4], [4, 5]]"},
         {"segment_sum(" X ", shape_of(zeros(shape=[0, 0, 1]), dtype=\"int64\"))", "[[2, 4], [4, 5]]"},
+        {"segment_sum(" X ", shape_of(zeros(shape=[2, 0]), dtype=\"int64\"))", "[[2, 3], [0, 0], [0, 1]]"},
         {"fn (%d: Tensor[(?, ?), float32], %i: Tensor[(?, ?), int64], %u: Tensor[(?, ?), float32]) { "
          "scatter_elements(%d, %i, %u, axis=0) }(" X ", cast(reshape(" B
          ", newshape=[1, 2]), dtype=\"int64\"), "

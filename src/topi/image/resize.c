@@ -409,6 +409,17 @@ static void take_size(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc
     set_sizes(w, space);
 }
 
+/* A dimension times a scale, to the nearest integer, halves up: the scale is the ratio that it stands for, so that this
+ * holds whether the dimension is known or not. */
+static gpuc_expr scaled(gpuc_ctx *ctx, gpuc_expr dim, double by)
+{
+    if (by == trunc(by)) return gpuc_mul(ctx, dim, gpuc_int(ctx, (int64_t)by));
+    if (by < 0x1p-30) return gpuc_int(ctx, 0); /* of any dimension, and no ratio stands for it */
+    gpuc_scale s = gpuc_op_scale(by);
+    gpuc_expr twice = gpuc_mul(ctx, dim, gpuc_int(ctx, 2 * s.p));
+    return gpuc_floordiv_(ctx, gpuc_add(ctx, twice, gpuc_int(ctx, s.q)), gpuc_int(ctx, 2 * s.q));
+}
+
 /* scale of all spatial dimensions, or scale_d, scale_h and scale_w of the last three. */
 static void take_scale(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
@@ -425,17 +436,8 @@ static void take_scale(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpu
                     : a->kind == GPUC_ATTR_INT   ? (double)a->i
                     : a->kind == GPUC_ATTR_FLOAT ? a->f
                                                  : NAN;
-        int64_t d;
         if (!(by >= 0 && by <= 0x1p30)) gpuc_op_written_fail(w, "%s must be a number from 0 on", a->name);
-        gpuc_expr dim = w->in[0].dims[first + i];
-        if (by == trunc(by))
-            space[i] = gpuc_mul(w->ctx, dim, gpuc_int(w->ctx, (int64_t)by));
-        else if (gpuc_expr_is_int(dim, &d))
-            space[i] = gpuc_int(w->ctx, (int64_t)round((double)d * by));
-        else
-            gpuc_raise(w->ctx, GPUC_UNSUPPORTED,
-                       "%s: dimension %d must be known when building, to be scaled by %g", w->name, first + i,
-                       by);
+        space[i] = scaled(w->ctx, w->in[0].dims[first + i], by);
     }
     (void)spec;
     set_sizes(w, space);

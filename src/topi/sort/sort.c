@@ -33,10 +33,22 @@ static void infer_argsort(gpuc_op_call *call)
     check_index_type(call, call->out[0].dtype);
 }
 
+/* The results that topk has, in order: the elements, their positions, or both. */
+static bool gives(const gpuc_op_call *call, const char *what)
+{
+    const char *ret = gpuc_attrs_get_string(call->attrs, "ret_type", "both");
+    return !strcmp(ret, "both") || !strcmp(ret, what);
+}
+
 static void infer_topk(gpuc_op_call *call)
 {
     const gpuc_tensor_type *in = &call->in[0];
     const gpuc_attr *given = gpuc_attrs_find(call->attrs, "k");
+    gpuc_dtype position = gpuc_attrs_find(call->attrs, "dtype")->dtype;
+    bool values = gives(call, "values"), indices = gives(call, "indices");
+    if (!values && !indices)
+        gpuc_topi_fail(call, "ret_type is '%s'; known are both, values, indices",
+                       gpuc_attrs_get_string(call->attrs, "ret_type", "both"));
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
     if (in->ndim == 0) gpuc_topi_fail(call, "the input has no dimensions");
     int axis = sort_axis(call);
@@ -49,10 +61,10 @@ static void infer_topk(gpuc_op_call *call)
     gpuc_topi_require(call, gpuc_le(call->ctx, k, extent), "k is %s, dimension %d has %s elements",
                       gpuc_expr_text(call->ctx, k), axis, gpuc_expr_text(call->ctx, extent));
     dims[axis] = k;
-    gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
-    gpuc_topi_set_out(call, 1, gpuc_attrs_find(call->attrs, "dtype")->dtype, in->ndim, dims);
-    check_index_type(call, call->out[1].dtype);
-    call->num_out = 2;
+    check_index_type(call, position);
+    gpuc_topi_set_num_out(call, values + indices);
+    if (values) gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
+    if (indices) gpuc_topi_set_out(call, values, position, in->ndim, dims);
 }
 
 typedef struct keys {
@@ -153,8 +165,9 @@ static void topk_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
     gpuc_rows rows = gpuc_topi_rows_of(call, &call->in[0], sort_axis(call));
     gpuc_expr k = call->out[0].dims[rows.axis];
     gpuc_tensor *order = order_of(call, ins, &rows, k, gpuc_attrs_get_int(call->attrs, "largest", 1));
-    outs[0] = ordered(call, ins[0], &rows, order, k, 0, true);
-    outs[1] = ordered(call, ins[0], &rows, order, k, 1, false);
+    int n = 0;
+    if (gives(call, "values")) outs[n++] = ordered(call, ins[0], &rows, order, k, 0, true);
+    if (gives(call, "indices")) outs[n] = ordered(call, ins[0], &rows, order, k, n, false);
 }
 
 /* The inverse of a permutation is the order of its elements. */
@@ -169,7 +182,7 @@ ATTRS(sort_attrs, INT("axis", -1), INT("is_ascend", 1),
 ATTRS(argsort_attrs, INT("axis", -1), INT("is_ascend", 1), DTYPE_OR("dtype", GPUC_INT32))
 /* k: one number, 1 if there is none. sorted=0 allows any order: the sorted one, too. */
 ATTRS(topk_attrs, INT("axis", -1), DTYPE_OR("dtype", GPUC_INT32), SIZES("k"), INT("largest", 1),
-      INT("sorted", 1), NOT("is_ascend", "largest"), ONLY("ret_type", STRING, "both"))
+      INT("sorted", 1), STRING("ret_type", "both"), NOT("is_ascend", "largest"))
 
 const gpuc_op gpuc_topi_ops_sort[] = {
     ALONE_BY(gpuc_topi_par_schedule, "sort", 1, 1, sort_attrs, infer_sort, sort_compute, "sort", "", "",

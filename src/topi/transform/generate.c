@@ -3,18 +3,18 @@
 #include <math.h>
 #include <string.h>
 
-#include "topi/families.h"
+#include "base/element.h"
+#include "op/dynamic.h"
 #include "op/rows.h"
+#include "topi/families.h"
 #include "topi/util.h"
 
+/* ---- Ranges: how many steps lead from start to stop ---- */
+
 /* Steps from start until stop is reached, by a step that is a number. */
-static gpuc_expr symbolic_length(const gpuc_op_call *call)
+static gpuc_expr symbolic_length(const gpuc_op_call *call, int64_t step)
 {
     gpuc_ctx *ctx = call->ctx;
-    int64_t step;
-    if (!gpuc_expr_is_int(call->in_values[2][0], &step) || step == INT64_MIN)
-        gpuc_raise(ctx, GPUC_UNSUPPORTED, "arange: the step is not known when building");
-    if (step == 0) gpuc_topi_fail(call, "the step is 0");
     gpuc_expr start = call->in_values[0][0], stop = call->in_values[1][0];
     gpuc_expr span = step > 0 ? gpuc_sub(ctx, stop, start) : gpuc_sub(ctx, start, stop);
     int64_t by = step > 0 ? step : -step;
@@ -23,34 +23,59 @@ static gpuc_expr symbolic_length(const gpuc_op_call *call)
     return gpuc_max(ctx, n, gpuc_topi_num(call, 0));
 }
 
+static gpuc_expr length_of_ints(const gpuc_op_call *call, const int64_t *v)
+{
+    bool wide = gpuc_dtype_equal(call->in[0].dtype, (gpuc_dtype){GPUC_DTYPE_UINT, 64, 1});
+    __int128 start = wide ? (__int128)(uint64_t)v[0] : v[0], stop = wide ? (__int128)(uint64_t)v[1] : v[1],
+             step = wide ? (__int128)(uint64_t)v[2] : v[2];
+    __int128 n = (stop - start + step + (step > 0 ? -1 : 1)) / step;
+    if (n > INT64_MAX) gpuc_topi_fail(call, "the length does not fit 63 bits");
+    return gpuc_topi_num(call, n > 0 ? (int64_t)n : 0);
+}
+
+/* The difference has the type of the numbers, the quotient is a float64: as programs compute it
+ * (relay/count_steps.c). NAN: there is none. */
+static double length_of_floats(gpuc_dtype t, const double *v)
+{
+    double n = ceil(gpuc_float_round(t, v[1] - v[0]) / v[2]);
+    return !(fabs(n) < 0x1p62) ? NAN : n > 0 ? n : 0;
+}
+
+/* NULL: it depends on what a run knows. */
+static gpuc_expr length_of(const gpuc_op_call *call)
+{
+    int64_t v[3];
+    double f[3];
+    bool ints = true, floats = gpuc_is_float(call->in[0].dtype);
+    for (int i = 0; i < 3; i++) {
+        if (!call->in_values[i]) return NULL;
+        gpuc_expr e = call->in_values[i][0];
+        ints &= gpuc_expr_is_int(e, &v[i]);
+        if (floats) f[i] = gpuc_as_float(e)->value;
+    }
+    if (floats ? f[2] == 0 : gpuc_expr_is_int(call->in_values[2][0], &v[2]) && v[2] == 0)
+        gpuc_topi_fail(call, "the step is 0");
+    if (ints) return length_of_ints(call, v);
+    if (!floats) {
+        bool known = gpuc_expr_is_int(call->in_values[2][0], &v[2]) && v[2] != INT64_MIN;
+        return known ? symbolic_length(call, v[2]) : NULL;
+    }
+    double n = length_of_floats(call->in[0].dtype, f);
+    if (isnan(n)) gpuc_topi_fail(call, "the step %g does not lead from %g to %g", f[2], f[0], f[1]);
+    return gpuc_topi_num(call, (int64_t)n);
+}
+
 static void infer_arange(gpuc_op_call *call)
 {
     const gpuc_attr *given = gpuc_attrs_find(call->attrs, "length");
-    int64_t v[3];
-    bool known = true;
     if (given->n > 1) gpuc_topi_fail(call, "length has %d entries, at most 1 is needed", given->n);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         if (call->in[i].ndim != 0 || !gpuc_dtype_equal(call->in[i].dtype, call->in[0].dtype))
             gpuc_topi_fail(call, "start, stop and step must be scalars of one type");
-        if (!given->n && !call->in_values[i])
-            gpuc_raise(call->ctx, GPUC_UNSUPPORTED,
-                       "arange: the length is not known when building: give it as length");
-        known = known && !given->n && gpuc_expr_is_int(call->in_values[i][0], &v[i]);
-    }
-    gpuc_expr dim;
-    if (given->n) {
-        dim = gpuc_attr_size(call->ctx, given, 0);
-        gpuc_topi_require(call, gpuc_ge(call->ctx, dim, gpuc_topi_num(call, 0)), "the length %s",
-                          gpuc_expr_text(call->ctx, dim));
-    } else if (known) {
-        if (v[2] == 0) gpuc_topi_fail(call, "the step is 0");
-        __int128 span = (__int128)v[1] - v[0], step = v[2];
-        __int128 n = (span + step + (step > 0 ? -1 : 1)) / step;
-        if (n > INT64_MAX) gpuc_topi_fail(call, "the length does not fit 63 bits");
-        dim = gpuc_topi_num(call, n > 0 ? (int64_t)n : 0);
-    } else {
-        dim = symbolic_length(call);
-    }
+    gpuc_expr dim = given->n ? gpuc_attr_size(call->ctx, given, 0) : length_of(call);
+    if (!dim) dim = gpuc_op_any_size(call->ctx);
+    gpuc_topi_require(call, gpuc_ge(call->ctx, dim, gpuc_topi_num(call, 0)), "the length %s",
+                      gpuc_expr_text(call->ctx, dim));
     gpuc_topi_set_out(call, 0, call->in[0].dtype, 1, &dim);
 }
 
@@ -339,22 +364,26 @@ static void take_range(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpu
     gpuc_dtype t = type && type->dtype.bits ? type->dtype : GPUC_FLOAT32;
     (void)value;
     if (!strcmp(spec->name, "dtype") && w->num_written > 0) {
-        for (int i = 0; i < 3; i++) w->inputs[i].cast = t;
-        w->changed = true;
+        for (int i = 0; i < 3; i++) {
+            if (w->in && i < w->num_written && gpuc_dtype_equal(w->in[i].dtype, t)) continue;
+            w->inputs[i].cast = t;
+            w->changed = true;
+        }
         return;
     }
     if (w->num_written) gpuc_op_written_fail(w, "attribute '%s' and %d inputs", spec->name, w->num_written);
     if (!gpuc_attrs_find(w->given, "stop")) gpuc_op_written_fail(w, "attribute 'stop' is missing");
     double v[] = {number(w, "start", 0), number(w, "stop", 0), number(w, "step", 1)};
-    double length = v[2] != 0 ? ceil((v[1] - v[0]) / v[2]) : NAN;
-    if (!(length <= GPUC_OP_MAX_WINDOW)) gpuc_op_written_fail(w, "step %g from %g to %g", v[2], v[0], v[1]);
     for (int i = 0; i < 3; i++) {
         if (gpuc_is_integer(t) && v[i] != trunc(v[i]))
             gpuc_op_written_fail(w, "%s is %g, of an integer type", names[i], v[i]);
+        if (gpuc_is_float(t)) v[i] = gpuc_float_round(t, v[i]);
         gpuc_op_constant_input(w, i, (gpuc_tensor_type){.dtype = t}, v[i]);
     }
+    double length = length_of_floats(gpuc_is_float(t) ? t : GPUC_FLOAT64, v);
+    if (!(length <= GPUC_OP_MAX_WINDOW)) gpuc_op_written_fail(w, "step %g from %g to %g", v[2], v[0], v[1]);
     w->num_in = 3;
-    gpuc_op_set_ints(w, "length", 1, &(int64_t){length > 0 ? (int64_t)length : 0});
+    gpuc_op_set_ints(w, "length", 1, &(int64_t){(int64_t)length});
 }
 
 #define RANGE(nm, k) SPELLED(nm, k, take_range, NULL, "in place of the inputs")

@@ -388,94 +388,106 @@ static void sliding_window_compute(const gpuc_op_call *call, gpuc_tensor *const 
     outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_te_read(ctx, ins[0], ndim, vars));
 }
 
-/* Where a slice that goes up begins or ends: at counts from the end if it is negative. */
-static gpuc_expr bound_of(gpuc_ctx *ctx, gpuc_expr extent, int64_t at)
+/* Where a slice begins or ends: `at` counts from the end if it is negative. */
+static gpuc_expr bound_of(gpuc_ctx *ctx, gpuc_expr extent, gpuc_expr at, bool up)
 {
-    gpuc_expr e = gpuc_int(ctx, at);
-    return at < 0 ? gpuc_max(ctx, gpuc_add(ctx, extent, e), gpuc_int(ctx, 0)) : gpuc_min(ctx, e, extent);
+    gpuc_expr zero = gpuc_int(ctx, 0), low = up ? zero : gpuc_int(ctx, -1),
+              high = up ? extent : gpuc_sub(ctx, extent, gpuc_int(ctx, 1)), below = gpuc_lt(ctx, at, zero);
+    gpuc_expr inside = gpuc_min(ctx, at, high), from_end = gpuc_max(ctx, gpuc_add(ctx, extent, at), low);
+    gpuc_expr bound =
+        gpuc_topi_proves(ctx, gpuc_not(ctx, below)) ? inside : gpuc_select(ctx, below, from_end, inside);
+    return gpuc_topi_canonical(ctx, bound);
 }
 
 /* What numpy's slice begin:end:stride has of an extent. */
-static void slice_axis(gpuc_op_written *w, gpuc_expr extent, int64_t begin, int64_t end, int64_t stride,
+static void slice_axis(gpuc_op_written *w, gpuc_expr extent, gpuc_expr begin, gpuc_expr end, int64_t stride,
                        gpuc_expr *first, gpuc_expr *size)
 {
     gpuc_ctx *ctx = w->ctx;
-    int64_t d;
-    if (!extent || (stride < 0 && !gpuc_expr_is_int(extent, &d)))
-        gpuc_raise(ctx, GPUC_UNSUPPORTED,
-                   "%s: a dimension that is sliced backwards must be known when building", w->name);
-    if (!gpuc_expr_is_int(extent, &d)) {
-        gpuc_expr zero = gpuc_int(ctx, 0), step = gpuc_int(ctx, stride);
-        *first = bound_of(ctx, extent, begin);
-        gpuc_expr span = gpuc_max(ctx, gpuc_sub(ctx, bound_of(ctx, extent, end), *first), zero);
-        *size = gpuc_floordiv_(ctx, gpuc_add(ctx, span, gpuc_int(ctx, stride - 1)), step);
-        return;
-    }
-    int64_t low = stride > 0 ? 0 : -1, high = stride > 0 ? d : d - 1; /* where a slice may begin and end */
-    if (begin < 0) begin = begin < -d ? low : begin + d;
-    if (end < 0) end = end < -d ? low : end + d;
-    begin = begin < low ? low : begin > high ? high : begin;
-    end = end < low ? low : end > high ? high : end;
-    int64_t span = stride > 0 ? end - begin : begin - end, step = stride > 0 ? stride : -stride;
-    *size = gpuc_int(ctx, span > 0 ? (span + step - 1) / step : 0);
-    *first = gpuc_int(ctx, span > 0 ? begin : 0);
+    bool up = stride > 0;
+    int64_t n, step = up ? stride : -stride;
+    gpuc_expr zero = gpuc_int(ctx, 0);
+    begin = bound_of(ctx, extent, begin, up);
+    end = bound_of(ctx, extent, end, up);
+    gpuc_expr span = gpuc_max(ctx, up ? gpuc_sub(ctx, end, begin) : gpuc_sub(ctx, begin, end), zero);
+    span = gpuc_add(ctx, span, gpuc_int(ctx, step - 1));
+    *size = gpuc_topi_canonical(ctx, gpuc_floordiv_(ctx, span, gpuc_int(ctx, step)));
+    begin = up ? begin : gpuc_topi_canonical(ctx, gpuc_max(ctx, begin, zero));
+    *first = gpuc_expr_is_int(*size, &n) && n == 0 ? zero : begin;
 }
 
 /* As far as a slice may reach: what is beyond changes nothing, and sums of these fit. */
+static const int64_t FAR = INT64_MAX / 4;
+
 static int64_t within_reach(int64_t at)
 {
-    int64_t far = INT64_MAX / 4;
-    return at < -far ? -far : at > far ? far : at;
+    return at < -FAR ? -FAR : at > FAR ? FAR : at;
+}
+
+/* Entry k of a list of bounds. */
+static gpuc_expr bound_at(gpuc_op_written *w, const gpuc_attr *list, int k)
+{
+    int64_t at;
+    if (list->kind != GPUC_ATTR_INT && list->kind != GPUC_ATTR_INTS)
+        gpuc_op_written_fail(w, "attribute '%s' must be integers", list->name);
+    gpuc_expr e = list->kind == GPUC_ATTR_INT ? gpuc_int(w->ctx, list->i) : gpuc_attr_size(w->ctx, list, k);
+    return gpuc_expr_is_int(e, &at) ? gpuc_int(w->ctx, within_reach(at)) : e;
 }
 
 /* TVM: end (or, with slice_mode "size", a size, of which -1 is all) of each of axes; missing entries take all. */
 static void take_end(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
     static const gpuc_attr empty = {.kind = GPUC_ATTR_INTS};
-    const gpuc_attr *given[3]; /* begin, strides, axes */
-    const char *const names[] = {"begin", "strides", "axes"},
-                      *mode = gpuc_attrs_get_string(w->given, "slice_mode", "end");
-    int n[3], ends, ndim = w->in && w->num_in ? w->in[0].ndim : 0;
-    const int64_t *at[3], *end = gpuc_op_ints_of(w, value, &ends);
+    gpuc_ctx *ctx = w->ctx;
+    const char *mode = gpuc_attrs_get_string(w->given, "slice_mode", "end");
+    const gpuc_attr *begins = gpuc_attrs_find(w->given, "begin"),
+                    *strides = gpuc_attrs_find(w->given, "strides"),
+                    *axes = gpuc_attrs_find(w->given, "axes");
+    if (!strides) strides = gpuc_attrs_find(w->given, "stride");
+    if (!begins) begins = &empty;
+    int num_strides, num_axes, num_begins = begins->kind == GPUC_ATTR_INT ? 1 : begins->n,
+                               ends = value->kind == GPUC_ATTR_INT ? 1 : value->n,
+                               ndim = w->in && w->num_in ? w->in[0].ndim : 0;
+    const int64_t *step_at = gpuc_op_ints_of(w, strides ? strides : &empty, &num_strides),
+                  *axis_at = gpuc_op_ints_of(w, axes ? axes : &empty, &num_axes);
     (void)spec;
-    for (int i = 0; i < 3; i++) {
-        given[i] = gpuc_attrs_find(w->given, names[i]);
-        if (!given[i] && i == 1) given[i] = gpuc_attrs_find(w->given, "stride");
-        at[i] = gpuc_op_ints_of(w, given[i] ? given[i] : &empty, &n[i]);
-    }
     bool sizes = !strcmp(mode, "size");
     if (!sizes && strcmp(mode, "end"))
         gpuc_op_written_fail(w, "slice_mode is '%s'; known are end, size", mode);
     if (gpuc_attrs_find(w->given, "sizes")) gpuc_op_written_fail(w, "has both end and sizes");
-    gpuc_expr first[GPUC_TOPI_MAX_DIMS], size[GPUC_TOPI_MAX_DIMS];
+    gpuc_expr first[GPUC_TOPI_MAX_DIMS], size[GPUC_TOPI_MAX_DIMS],
+        zero = gpuc_int(ctx, 0), far = gpuc_int(ctx, FAR), all = gpuc_int(ctx, -FAR);
     int64_t step[GPUC_TOPI_MAX_DIMS];
     for (int i = 0; i < ndim; i++) {
-        first[i] = gpuc_int(w->ctx, 0);
+        first[i] = zero;
         size[i] = w->in[0].dims[i];
         step[i] = 1;
     }
-    int most = n[0] > ends ? n[0] : ends;
+    int most = num_begins > ends ? num_begins : ends;
     for (int k = 0; k < most && ndim; k++) {
-        int64_t axis = n[2] ? (k < n[2] ? at[2][k] : ndim) : k, stride = k < n[1] ? at[1][k] : 1, d = 0;
-        if (n[1] == 1) stride = at[1][0];
-        stride = within_reach(stride);
+        int64_t axis = num_axes ? (k < num_axes ? axis_at[k] : ndim) : k,
+                stride = within_reach(num_strides == 1  ? step_at[0]
+                                      : k < num_strides ? step_at[k]
+                                                        : 1);
         if (axis < 0) axis += ndim;
         if (axis < 0 || axis >= ndim || stride == 0)
             gpuc_op_written_fail(w, "entry %d has axis %lld of %d and stride %lld", k, (long long)axis, ndim,
                                  (long long)stride);
         if (sizes) stride = 1;
-        int64_t far = INT64_MAX,
-                begin = within_reach(k < n[0]     ? at[0][k]
-                                     : stride > 0 ? 0
-                                                  : far),
-                stop = within_reach(k < ends     ? end[k]
-                                    : stride > 0 ? far
-                                                 : -far);
+        gpuc_expr extent = w->in[0].dims[axis],
+                  begin = k < num_begins ? bound_at(w, begins, k)
+                          : stride > 0   ? zero
+                                         : far,
+                  end = k < ends     ? bound_at(w, value, k)
+                        : stride > 0 ? far
+                                     : all;
+        if (!extent)
+            gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s: dimension %lld is unknown", w->name, (long long)axis);
         if (sizes && k < ends) {
-            if (begin < 0 && w->in[0].dims[axis] && gpuc_expr_is_int(w->in[0].dims[axis], &d)) begin += d;
-            stop = stop < 0 ? far : begin + stop;
+            begin = gpuc_select(ctx, gpuc_lt(ctx, begin, zero), gpuc_add(ctx, begin, extent), begin);
+            end = gpuc_select(ctx, gpuc_lt(ctx, end, zero), far, gpuc_add(ctx, begin, end));
         }
-        slice_axis(w, w->in[0].dims[axis], begin, stop, stride, &first[axis], &size[axis]);
+        slice_axis(w, extent, begin, end, stride, &first[axis], &size[axis]);
         step[axis] = stride;
     }
     gpuc_op_set_sizes(w, "begin", ndim, first);

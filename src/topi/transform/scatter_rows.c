@@ -337,7 +337,8 @@ static void tensor_scatter_compute(const gpuc_op_call *call, gpuc_tensor *const 
     outs[0] = gpuc_topi_injective(call, 0, axes, gpuc_if_then_else(ctx, inside, value, old));
 }
 
-/* segment_sum(data, ids): each row of the data is added to the row of zeros that its id says. */
+/* segment_sum(data, ids): each row of the data is added to the row of zeros that its id says. Rows behind the last id are
+ * left out, as in TVM. */
 static void take_segments(gpuc_op_written *w, const gpuc_attr_spec *spec, const gpuc_attr *value)
 {
     const gpuc_expr *ids;
@@ -350,7 +351,7 @@ static void take_segments(gpuc_op_written *w, const gpuc_attr_spec *spec, const 
     if (!w->in || w->num_written != 2 || w->in[0].ndim < 1 || w->in[1].ndim != 1) return;
     int64_t rows, ids_there;
     if (gpuc_expr_is_int(w->in[0].dims[0], &rows) && gpuc_expr_is_int(w->in[1].dims[0], &ids_there) &&
-        rows != ids_there)
+        rows < ids_there)
         gpuc_op_written_fail(w, "the data has %lld rows, and there are %lld ids", (long long)rows,
                              (long long)ids_there);
     int count = known ? 0 : gpuc_op_values_of(w, 1, &ids);
@@ -369,6 +370,7 @@ static void take_segments(gpuc_op_written *w, const gpuc_attr_spec *spec, const 
     gpuc_expr places[] = {w->in[1].dims[0], gpuc_int(w->ctx, 1)};
     gpuc_op_reshape_input(w, 1, 2, places);
     w->inputs[2] = (gpuc_op_input){.from = 0};
+    if (w->in[0].dims[0] != w->in[1].dims[0]) w->inputs[2].rows = w->in[1].dims[0];
     w->num_in = 3;
     gpuc_op_set_attr(w, "reduction", &(gpuc_attr){.name = "reduction", .kind = GPUC_ATTR_STRING, .s = "add"});
 }

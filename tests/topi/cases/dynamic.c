@@ -20,6 +20,8 @@ const op_case op_cases_dynamic[] = {
     {"dyn.full", "dtype=int32", "T[] int16[1]=5", 0, 9},
     {"dyn.topk", "dtype=int64", "T[3, 9] int64[]=4"},
     {"dyn.topk", "axis=0 is_ascend=1", "T[9, 2] int32[1]=9"},
+    {"dyn.topk", "ret_type=\"values\"", "T[3, 9] int64[]=2"},
+    {"dyn.topk", "dtype=int64 ret_type=\"indices\"", "T[9, 2] int32[1]=1"},
     {"dyn.one_hot", NULL, "T[3, 2] float32[] float32[] int32[]=4", 0, 5},
     {"dyn.one_hot", "axis=0", "T[3] int8[] int8[] int64[1]=2", 0, 2},
     {"dyn.nn.pad", NULL, "T[3, 4] int64[2, 2]=1,2,0,3"},

@@ -3,6 +3,10 @@
 
 const op_case op_cases_index[] = {
     {"arange", "length=[8]", "T[] T[] T[]", 0, 9},
+    {"arange", NULL, "T[]=1 T[]=12 T[]=2"},
+    {"arange", NULL, "T[]=9 T[]=4 T[]=3"},
+    {"arange", NULL, "float32[]=0 float32[]=1 float32[]=0.1"},
+    {"arange", NULL, "float16[]=2 float16[]=-1 float16[]=-0.75"},
     {"eye", "n=4 m=7 dtype=T", ""},
     {"eye", "n=5 m=3 k=-2 dtype=T", ""},
     {"eye", "n=3 m=9 k=4 dtype=T", ""},

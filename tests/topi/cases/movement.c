@@ -57,5 +57,8 @@ const op_case op_cases_movement[] = {
     {"dyn.strided_slice", "sizes=[2, 3]", "T[5, 6] int32[2] int32[2] int32[2]", -9, 9},
     {"dyn.strided_slice", "sizes=[4]", "T[7, 2] int64[1] int64[1] int64[1]", -3, 3},
     {"dyn.strided_slice", "sizes=[0, 2]", "T[3, 2] int64[2] int64[2]", -2, 2},
+    {"dyn.strided_slice", NULL, "T[5, 6, 2] int64[2]=1,-5 int64[2]=4,9"},
+    {"dyn.strided_slice", NULL, "T[5, 6] int32[2]=-1,0 int32[2]=-9,7 int32[2]=-2,5"},
+    {"dyn.strided_slice", NULL, "T[7, 2] int8[1]=3 int8[1]=3 int8[1]=1"},
     {NULL},
 };

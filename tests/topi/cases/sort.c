@@ -15,6 +15,8 @@ const op_case op_cases_sort[] = {
     {"topk", "dtype=int64 k=3", "float32[2, 5]"},
     {"topk", "dtype=int32 k=4 axis=0 largest=0", "int8[270, 2]", -4, 4},
     {"topk", "dtype=int64 k=1", "float64[1]"},
+    {"topk", "dtype=int64 k=3 ret_type=\"values\"", "T[a, 5]"},
+    {"topk", "dtype=int64 k=2 largest=0 axis=0 ret_type=\"indices\"", "T[4, a]"},
     {"invert_permutation", NULL, "T[a]", 0, 9},
     {"invert_permutation", NULL, "T[131]", 0, 200},
     {"invert_permutation", NULL, "T[0]"},

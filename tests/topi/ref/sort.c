@@ -24,11 +24,13 @@ static void order(const double *v, int64_t n, bool descending, int64_t *out)
     }
 }
 
-/* Output 0: values or positions; output 1, of topk: positions. */
+/* Output 0: values or positions; output 1, of topk that has both: positions. */
 static void sort(ref_call *c)
 {
     const ref_tensor *x = &c->in[0];
-    bool top = !strcmp(c->op, "topk"), argsort = !strcmp(c->op, "argsort");
+    const char *ret = ref_string(c, "ret_type", "both");
+    bool top = !strcmp(c->op, "topk"), both = top && !strcmp(ret, "both");
+    bool argsort = !strcmp(c->op, "argsort") || !strcmp(ret, "indices");
     bool descending = top ? ref_int(c, "largest", 1) : !ref_int(c, "is_ascend", 1);
     int axis = x->ndim ? ref_axis(c, -1) : 0;
     bool wide = strstr(c->attrs, "int64");
@@ -37,8 +39,8 @@ static void sort(ref_call *c)
     memcpy(dims, x->dims, sizeof dims[0] * (size_t)x->ndim);
     if (top) dims[axis] = ref_int(c, "k", 1);
     ref_tensor *y = ref_make(c, 0, argsort ? type : x->dtype, x->ndim, dims), *at = NULL;
-    if (top) at = ref_make(c, 1, type, x->ndim, dims);
-    c->num_out = 1 + top;
+    if (both) at = ref_make(c, 1, type, x->ndim, dims);
+    c->num_out = 1 + both;
     double *v = malloc(sizeof *v * (size_t)(n + 1));
     int64_t *positions = malloc(sizeof *positions * (size_t)(n + 1));
     for (int64_t p = 0; p < x->count; p++) {
