@@ -60,8 +60,8 @@ GPUC_API gpuc_tune_records gpuc_tune_logs_read(gpuc_ctx *ctx, int num_logs, cons
 GPUC_API double gpuc_tune_seconds(const gpuc_tune_record *r);
 /* The record as a line, with its end. */
 GPUC_API const char *gpuc_tune_record_text(gpuc_ctx *ctx, const gpuc_tune_record *r);
-/* Opens a log to append to, or makes it; what a line that was cut off left there becomes a line. The caller
- * closes the descriptor. */
+/* Opens a log to append to, or makes it; what a line that was cut off left there becomes a line. An error, and -1, for what
+ * is no regular file, or cannot be read or written. The caller closes the descriptor. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_tune_log_open(const char *path, int *out_fd);
 /* Adds a line in one write, so that several processes may do so; path is for messages. */
 GPUC_API GPUC_NODISCARD gpuc_status gpuc_tune_log_append(int fd, const char *path, const char *line);

@@ -454,7 +454,9 @@ gpuc_rexpr *gpuc_rmodule_get(const gpuc_rmodule *m, const char *name)
 {
     gpuc_relay_need(m->ctx, "a module", "name of a function", name);
     gpuc_rexpr *f = gpuc_strmap_get(&m->functions, name);
-    if (!f) gpuc_raise(m->ctx, GPUC_NOT_FOUND, "the module has no function '%s'", name);
+    if (!f)
+        gpuc_raise(m->ctx, GPUC_NOT_FOUND, "the module has no function '%s'%s", name,
+                   strcmp(name, "main") ? "" : ": write 'def @main(...) { ... }', where a program begins");
     return f;
 }
 

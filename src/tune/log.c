@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -283,15 +284,27 @@ static gpuc_status put(int fd, const char *path, const char *data, size_t size)
     return NULL;
 }
 
-gpuc_status gpuc_tune_log_open(const char *path, int *fd)
+static gpuc_status end_last_line(int fd, const char *path)
 {
     char last = '\n';
+    struct stat st;
+    if (fstat(fd, &st) != 0) return gpuc_file_error(errno, "cannot read tuning log", path);
+    if (!S_ISREG(st.st_mode))
+        return gpuc_fail(GPUC_IO, "cannot use '%s' as a tuning log: it is not a regular file", path);
+    if (st.st_size > 0 && pread(fd, &last, 1, st.st_size - 1) != 1)
+        return gpuc_file_error(errno, "cannot read tuning log", path);
+    return last == '\n' ? NULL : put(fd, path, "\n", 1);
+}
+
+gpuc_status gpuc_tune_log_open(const char *path, int *fd)
+{
     *fd = open(path, O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
     if (*fd < 0) return gpuc_file_error(errno, "cannot open tuning log", path);
-    off_t size = lseek(*fd, 0, SEEK_END);
-    if (size > 0 && pread(*fd, &last, 1, size - 1) != 1)
-        return gpuc_file_error(errno, "cannot read tuning log", path);
-    return last == '\n' ? NULL : put(*fd, path, "\n", 1);
+    gpuc_status status = end_last_line(*fd, path);
+    if (!status) return NULL;
+    close(*fd);
+    *fd = -1;
+    return status;
 }
 
 gpuc_status gpuc_tune_log_append(int fd, const char *path, const char *line)

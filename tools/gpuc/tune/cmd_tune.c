@@ -126,7 +126,10 @@ static void parse(const cli_command *c, int argc, char **argv, tune_args *a)
     const char *value;
     for (int key; (key = cli_next(c, argc, argv, &value)) != -1;) {
         switch (key) {
-        case 't': a->setup.target = value; break;
+        case 't':
+            if (a->setup.target) cli_usage(c, "one --target at a time; a log holds the records of several");
+            a->setup.target = value;
+            break;
         case 'd': a->setup.device = value; break;
         case OPT_LOG: a->log = value; break;
         case OPT_PICK: cli_strings_add(&a->picked, value); break;
@@ -160,6 +163,7 @@ static void parse(const cli_command *c, int argc, char **argv, tune_args *a)
         (a->shapes.count || a->binds.count || a->images.inputs.count || a->images.outputs.count))
         cli_usage(c, "--shape, --bind, --input-image and --output-image are for a model");
     if (!a->log) cli_usage(c, "say where records go: --log FILE");
+    if (!a->setup.target) a->setup.target = "vulkan";
     if (!a->search.trials && !(a->search.seconds > 0)) a->search.trials = 1000;
     if (!a->setup.processes) a->setup.processes = default_processes();
 }
@@ -305,10 +309,10 @@ static void extract_model(gpuc_ctx *ctx, tune_body_arg *t)
     cli_progress_clear(&t->run->line);
     char open[128] = "";
     if (a->setup.tasks.num_open)
-        snprintf(
-            open, sizeof open,
-            "%d functions are left out, since the model leaves sizes of them open: fix them with --shape",
-            a->setup.tasks.num_open);
+        snprintf(open, sizeof open,
+                 "%d functions are left out, since the model leaves sizes of them open: %s",
+                 a->setup.tasks.num_open,
+                 cli_is_relay(a->model) ? "write them in the program" : "fix them with --shape");
     if (a->setup.tasks.n == 0)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "there is nothing to tune in it%s%s", *open ? "; " : "", open);
     if (*open) cli_note("%s", open);
@@ -413,7 +417,7 @@ static gpuc_status tune(tune_args *a, cli_runtime *runtime)
 
 static int run(const cli_command *c, int argc, char **argv)
 {
-    tune_args a = {.level = 3, .search = {.seed = 1}, .setup = {.target = "vulkan", .timeout = 30}};
+    tune_args a = {.level = 3, .search = {.seed = 1}, .setup = {.timeout = 30}};
     parse(c, argc, argv, &a);
     enum { ROUNDS = 10 };
     if (a.search.confirm && a.setup.processes < 2) a.setup.processes = 2; /* one for each of the pair */
