@@ -20,12 +20,6 @@ static const char *text_attr(const gpuc_op_call *call, const char *name, const c
     gpuc_topi_fail(call, "%s '%s' is not known", name, text);
 }
 
-static bool differ(gpuc_expr a, gpuc_expr b)
-{
-    int64_t x, y;
-    return a && b && gpuc_expr_is_int(a, &x) && gpuc_expr_is_int(b, &y) && x != y;
-}
-
 static void infer_grid_sample(gpuc_op_call *call)
 {
     static const char *const methods[] = {"nearest", "linear", "cubic", NULL};
@@ -40,7 +34,9 @@ static void infer_grid_sample(gpuc_op_call *call)
                        MAX_RANK + 2);
     if (gpuc_topi_static_dim(call, 1, grid->ndim - 1) != rank)
         gpuc_topi_fail(call, "the last dimension of the grid is not %d, the axes of the data's space", rank);
-    if (differ(x->dims[0], grid->dims[0])) gpuc_topi_fail(call, "the data and the grid have other batches");
+    if (x->dims[0] && grid->dims[0] && x->dims[0] != grid->dims[0])
+        gpuc_topi_require(call, gpuc_eq(call->ctx, x->dims[0], grid->dims[0]),
+                          "the data and the grid have other batches");
     for (int i = 0; i < rank; i++) {
         int64_t d;
         dims[2 + i] = grid->dims[1 + i];

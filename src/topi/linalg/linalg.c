@@ -8,12 +8,12 @@
 static void infer_det(gpuc_op_call *call)
 {
     const gpuc_tensor_type *t = &call->in[0];
-    int64_t a, b;
     if (t->ndim < 2) gpuc_topi_fail(call, "takes matrices, not %d dimensions", t->ndim);
     gpuc_expr rows = t->dims[t->ndim - 2], columns = t->dims[t->ndim - 1];
-    if (rows && columns && gpuc_expr_is_int(rows, &a) && gpuc_expr_is_int(columns, &b) && a != b)
-        gpuc_topi_fail(call, "a matrix of %lld rows and %lld columns is not square", (long long)a,
-                       (long long)b);
+    if (rows && columns && rows != columns)
+        gpuc_topi_require(call, gpuc_eq(call->ctx, rows, columns),
+                          "a matrix of %s rows and %s columns is not square", gpuc_expr_text(call->ctx, rows),
+                          gpuc_expr_text(call->ctx, columns));
     gpuc_topi_set_out(call, 0, t->dtype, t->ndim - 2, t->dims);
 }
 

@@ -210,18 +210,22 @@ static void infer_rotary(gpuc_op_call *call)
     if (x->ndim != 4)
         gpuc_topi_fail(call, "takes [N, heads, sequence, head size], not %d dimensions", x->ndim);
     if (call->in[1].ndim != 3) gpuc_topi_fail(call, "the angles have %d dimensions, not 3", call->in[1].ndim);
-    int64_t head = gpuc_topi_static_dim(call, 0, 3), half = gpuc_topi_static_dim(call, 1, 2), a, b;
+    gpuc_ctx *ctx = call->ctx;
+    int64_t head = gpuc_topi_static_dim(call, 0, 3), half = gpuc_topi_static_dim(call, 1, 2);
     if (2 * half > head)
         gpuc_topi_fail(call, "%lld angles for heads of %lld elements", (long long)half, (long long)head);
     for (int i = 1; i < 3; i++) {
         const gpuc_tensor_type *t = &call->in[i];
         if (t->ndim != 3 || gpuc_topi_static_dim(call, i, 2) != half)
             gpuc_topi_fail(call, "input %d must be [N, sequence, %lld]", i, (long long)half);
-        for (int k = 0; k < 2; k++)
-            if (gpuc_expr_is_int(t->dims[k], &a) && gpuc_expr_is_int(x->dims[2 * k], &b) && a != b &&
-                (a != 1 || k))
-                gpuc_topi_fail(call, "dimension %d of input %d is %lld, of the data %lld", k, i, (long long)a,
-                               (long long)b);
+        for (int k = 0; k < 2; k++) {
+            gpuc_expr have = t->dims[k], want = x->dims[2 * k];
+            if (!have || !want || have == want) continue;
+            gpuc_expr fits = gpuc_eq(ctx, have, want);
+            if (k == 0) fits = gpuc_or(ctx, fits, gpuc_eq(ctx, have, gpuc_int(ctx, 1)));
+            gpuc_topi_require(call, fits, "dimension %d of input %d is %s, of the data %s", k, i,
+                              gpuc_expr_text(ctx, have), gpuc_expr_text(ctx, want));
+        }
     }
     call->out[0] = call->in[0];
 }

@@ -23,12 +23,6 @@ static gpuc_expr parameter_at(const gpuc_op_call *call, gpuc_tensor *t, const gp
     return gpuc_te_read(ctx, t, n, index);
 }
 
-static bool differ(gpuc_expr a, gpuc_expr b)
-{
-    int64_t x, y;
-    return a && b && gpuc_expr_is_int(a, &x) && gpuc_expr_is_int(b, &y) && x != y;
-}
-
 static void check_parameter(const gpuc_op_call *call, int i)
 {
     const gpuc_tensor_type *x = &call->in[0], *t = &call->in[i];
@@ -36,9 +30,11 @@ static void check_parameter(const gpuc_op_call *call, int i)
     if (t->ndim == 0 || (t->ndim == 1 && gpuc_expr_is_int(t->dims[0], &d) && d == 1 && block == 0)) return;
     int axis = gpuc_topi_axis(call, "axis", x->ndim);
     if (block == 0) {
-        if (t->ndim != 1 || differ(t->dims[0], x->dims[axis]))
-            gpuc_topi_fail(
-                call, "input %d must be a scalar, or have one element for each position of axis %d", i, axis);
+        gpuc_expr fits = gpuc_imm_int(call->ctx, GPUC_BOOL, t->ndim == 1);
+        if (t->ndim == 1 && t->dims[0] && x->dims[axis]) fits = gpuc_eq(call->ctx, t->dims[0], x->dims[axis]);
+        gpuc_topi_require(call, fits,
+                          "input %d must be a scalar, or have one element for each position of axis %d", i,
+                          axis);
         return;
     }
     if (t->ndim != x->ndim)
@@ -49,9 +45,9 @@ static void check_parameter(const gpuc_op_call *call, int i)
         if (want && k == axis)
             want = gpuc_floordiv_(call->ctx, gpuc_add(call->ctx, want, gpuc_int(call->ctx, block - 1)),
                                   gpuc_int(call->ctx, block));
-        if (differ(t->dims[k], want))
-            gpuc_topi_fail(call, "dimension %d of input %d does not fit blocks of %lld", k, i,
-                           (long long)block);
+        if (want && t->dims[k] && want != t->dims[k])
+            gpuc_topi_require(call, gpuc_eq(call->ctx, t->dims[k], want),
+                              "dimension %d of input %d does not fit blocks of %lld", k, i, (long long)block);
     }
 }
 

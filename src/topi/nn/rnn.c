@@ -25,33 +25,21 @@ static int kind_of(const gpuc_op_call *call)
     return !strcmp(name, "nn.lstm") ? GPUC_LSTM : !strcmp(name, "nn.gru") ? GPUC_GRU : GPUC_RNN;
 }
 
-static bool differs(gpuc_expr have, gpuc_expr want)
-{
-    int64_t a, b;
-    return have && want && gpuc_expr_is_int(have, &a) && gpuc_expr_is_int(want, &b) && a != b;
-}
-
-static bool is_one(gpuc_expr dim)
-{
-    int64_t d;
-    return gpuc_expr_is_int(dim, &d) && d == 1;
-}
-
 static void check_shape(const gpuc_op_call *call, int i, int ndim, const gpuc_expr *want, int batch)
 {
+    gpuc_ctx *ctx = call->ctx;
     const gpuc_tensor_type *t = &call->in[i];
-    bool fits = t->ndim == ndim;
-    for (int k = 0; fits && k < ndim; k++)
-        fits = !differs(t->dims[k], want[k]) || (k == batch && is_one(t->dims[k]));
-    if (!fits) {
-        gpuc_buf text;
-        gpuc_buf_init(&text, call->ctx->allocator);
-        for (int k = 0; k < ndim; k++)
-            gpuc_buf_printf(&text, "%s%s", k ? ", " : "", gpuc_expr_text(call->ctx, want[k]));
-        const char *shape = gpuc_ctx_printf(call->ctx, "%.*s", (int)text.size, (const char *)text.data);
-        gpuc_buf_deinit(&text);
-        gpuc_topi_fail(call, "input %d must have the shape [%s]", i, shape);
+    gpuc_expr fits = gpuc_imm_int(ctx, GPUC_BOOL, t->ndim == ndim);
+    const char *shape = "";
+    for (int k = 0; k < ndim; k++) {
+        shape = gpuc_ctx_printf(ctx, "%s%s%s", shape, k ? ", " : "",
+                                want[k] ? gpuc_expr_text(ctx, want[k]) : "?");
+        if (t->ndim != ndim || !t->dims[k] || !want[k] || t->dims[k] == want[k]) continue;
+        gpuc_expr same = gpuc_eq(ctx, t->dims[k], want[k]);
+        if (k == batch) same = gpuc_or(ctx, same, gpuc_eq(ctx, t->dims[k], gpuc_int(ctx, 1)));
+        fits = gpuc_and(ctx, fits, same);
     }
+    gpuc_topi_require(call, fits, "input %d must have the shape [%s]", i, shape);
 }
 
 /* Recurrent weights [directions, units / b, units, gates, b], the last block filled up. */

@@ -15,12 +15,15 @@ static void infer_nll(gpuc_op_call *call)
         gpuc_topi_fail(call, "reduction '%s' is not none, sum or mean", reduction);
     if (x->ndim < 2 || target->ndim != x->ndim - 1)
         gpuc_topi_fail(call, "predictions of %d dimensions, targets of %d", x->ndim, target->ndim);
-    int64_t classes = gpuc_topi_static_dim(call, 0, 1), a, b;
+    int64_t classes = gpuc_topi_static_dim(call, 0, 1);
     if (classes < 1) gpuc_topi_fail(call, "there are no classes");
-    for (int i = 0; i < target->ndim; i++)
-        if (gpuc_expr_is_int(target->dims[i], &a) && gpuc_expr_is_int(x->dims[i ? i + 1 : 0], &b) && a != b)
-            gpuc_topi_fail(call, "dimension %d of the targets is %lld, of the predictions %lld", i,
-                           (long long)a, (long long)b);
+    for (int i = 0; i < target->ndim; i++) {
+        gpuc_expr have = target->dims[i], want = x->dims[i ? i + 1 : 0];
+        if (have && want && have != want)
+            gpuc_topi_require(call, gpuc_eq(call->ctx, have, want),
+                              "dimension %d of the targets is %s, of the predictions %s", i,
+                              gpuc_expr_text(call->ctx, have), gpuc_expr_text(call->ctx, want));
+    }
     if (call->num_in > 2 && (call->in[2].ndim != 1 || gpuc_topi_static_dim(call, 2, 0) != classes))
         gpuc_topi_fail(call, "the weights must be a list of %lld", (long long)classes);
     bool none = !strcmp(reduction, "none");

@@ -309,11 +309,12 @@ static void infer_stack(gpuc_op_call *call)
         gpuc_expr d = first->dims[k];
         for (int i = 1; i < call->num_in; i++) {
             const gpuc_tensor_type *t = &call->in[i];
-            int64_t a, b;
             if (t->ndim != first->ndim) gpuc_topi_fail(call, "input %d has another rank than input 0", i);
-            if (d && t->dims[k] && gpuc_expr_is_int(d, &a) && gpuc_expr_is_int(t->dims[k], &b) && a != b)
-                gpuc_topi_fail(call, "dimension %d of input %d is %lld, of input 0 %lld", k, i, (long long)b,
-                               (long long)a);
+            if (d && t->dims[k] && d != t->dims[k])
+                gpuc_topi_require(call, gpuc_eq(call->ctx, d, t->dims[k]),
+                                  "dimension %d of input %d is %s, of input 0 %s", k, i,
+                                  gpuc_expr_text(call->ctx, t->dims[k]), gpuc_expr_text(call->ctx, d));
+            if (!d || (t->dims[k] && t->dims[k]->kind == GPUC_EXPR_INT)) d = t->dims[k];
         }
         dims[k + (k >= axis)] = d;
     }

@@ -25,9 +25,11 @@ static roi_attrs attrs_of(const gpuc_op_call *call)
     if (rois->ndim != 2 || gpuc_topi_static_dim(call, 1, 1) != 4)
         gpuc_topi_fail(call, "rois must be [number, 4]");
     if (image->ndim != 1) gpuc_topi_fail(call, "the images of the rois must be a list");
-    int64_t a, b;
-    if (gpuc_expr_is_int(rois->dims[0], &a) && gpuc_expr_is_int(image->dims[0], &b) && a != b)
-        gpuc_topi_fail(call, "%lld rois, %lld images of them", (long long)a, (long long)b);
+    int64_t a;
+    gpuc_expr num = rois->dims[0], images = image->dims[0];
+    if (num && images && num != images)
+        gpuc_topi_require(call, gpuc_eq(call->ctx, num, images), "%s rois, %s images of them",
+                          gpuc_expr_text(call->ctx, num), gpuc_expr_text(call->ctx, images));
     const int64_t *size = gpuc_topi_ints(call, "pooled_size", 2);
     gpuc_topi_layout layout = gpuc_topi_layout_of(call, data->ndim);
     roi_attrs r = {.at = layout,
