@@ -3,6 +3,7 @@
  * evaluator, with its checks) against the references in ref/. */
 #include "../relay_pass/interp.h"
 #include "cases.h"
+#include "op/dynamic.h"
 
 /* The definition, whatever inference knows of values. */
 static gpuc_rexpr **run(gpuc_ctx *ctx, gpuc_rexpr *e, int num_out)
@@ -114,6 +115,100 @@ static void each_case_on_each_type(void **state)
     print_message("cases: %d\n", cases);
 }
 
+/* ---- Sizes that only a run knows ---- */
+
+static void infer_in(gpuc_ctx *ctx, void *call)
+{
+    (void)ctx;
+    gpuc_op_infer(call);
+}
+
+/* Whether inference takes `size` as dimension k of input i; a NULL list takes no conditions. */
+static bool takes_size(gpuc_ctx *ctx, const gpuc_rexpr *e, int i, int k, gpuc_expr size,
+                       gpuc_ptrs *conditions)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    gpuc_tensor_type *in = gpuc_new_array(ctx, gpuc_tensor_type, c->n);
+    for (int a = 0; a < c->n; a++) in[a] = c->args[a]->type->tensor;
+    gpuc_expr *dims = gpuc_ctx_memdup(ctx, in[i].dims, sizeof *dims * (size_t)in[i].ndim);
+    dims[k] = size;
+    in[i].dims = dims;
+    gpuc_op_call call = {
+        .ctx = ctx, .op = gpuc_relay_call_op(e), .attrs = c->attrs, .num_in = c->n, .in = in};
+    call.in_values = gpuc_new_array(ctx, const gpuc_expr *, c->n);
+    call.out = gpuc_new_array(ctx, gpuc_tensor_type, GPUC_OP_MAX_OUT);
+    call.out_values = gpuc_new_array(ctx, const gpuc_expr *, GPUC_OP_MAX_OUT);
+    call.conditions = conditions;
+    gpuc_status status = gpuc_ctx_protect(ctx, infer_in, &call);
+    bool taken = !status;
+    gpuc_status_release(status);
+    return taken;
+}
+
+static bool hold(gpuc_ctx *ctx, const gpuc_ptrs *conditions, gpuc_expr symbol, gpuc_expr number)
+{
+    for (size_t i = 0; i < conditions->count; i++) {
+        const gpuc_op_condition *c = conditions->at[i];
+        int64_t is;
+        if (!gpuc_expr_is_int(gpuc_tir_substitute(ctx, c->cond, 1, &symbol, &number), &is) || !is)
+            return false;
+    }
+    return true;
+}
+
+static int sizes_tried, sizes_wrong;
+
+/* An open size must satisfy what inference wants of a number in its place. */
+static void check_sizes(gpuc_ctx *ctx, void *arg)
+{
+    const case_arg *a = arg;
+    op_trial t;
+    fx_rng r = {7};
+    op_trial_make(ctx, a->c, a->t, &r, &t);
+    const gpuc_rexpr *e = fx_op(ctx, a->c->op, t.attrs, t.n, t.args);
+    for (int i = 0; i < gpuc_as_rcall(e)->n; i++) {
+        const gpuc_tensor_type *in = gpuc_relay_tensor_type(gpuc_as_rcall(e)->args[i]);
+        for (int k = 0; k < in->ndim; k++) {
+            gpuc_ptrs conditions = {0};
+            gpuc_expr symbol = gpuc_var(ctx, "n", GPUC_INDEX);
+            int64_t is;
+            assert_true(gpuc_expr_is_int(in->dims[k], &is));
+            if (!takes_size(ctx, e, i, k, symbol, &conditions)) continue;
+            for (int64_t v = is > 0 ? is - 1 : 0; v <= is + 1; v++) {
+                gpuc_expr number = gpuc_int(ctx, v);
+                bool taken = takes_size(ctx, e, i, k, number, NULL),
+                     open = hold(ctx, &conditions, symbol, number);
+                sizes_tried++;
+                if (taken || !open) continue; /* what may broadcast as a number may not as an open size */
+                sizes_wrong++;
+                print_message("%s: dimension %d of input %d is not taken as %lld, but as an open size\n",
+                              t.text, k, i, (long long)v);
+            }
+        }
+    }
+    op_trial_free(&t);
+}
+
+static void open_sizes_are_checked(void **state)
+{
+    const op_case *c;
+    (void)state;
+    for (size_t i = 0; (c = op_case_at(i)); i++) {
+        const gpuc_op *op = gpuc_op_find(c->op);
+        int k = 0;
+        while (k < GPUC_DTYPE_COUNT && !op_case_takes(c, op, gpuc_dtype_list[k])) k++;
+        if (k == GPUC_DTYPE_COUNT || gpuc_op_dynamic_find(c->op, NULL))
+            continue; /* those are written as others */
+        case_arg arg = {c, gpuc_dtype_list[k]};
+        gpuc_ctx *ctx;
+        assert_null(gpuc_ctx_create(NULL, &ctx));
+        GPUC_RAISE_IF(ctx, gpuc_ctx_protect(ctx, check_sizes, &arg));
+        gpuc_ctx_destroy(ctx);
+    }
+    print_message("cases: %d (sizes)\n", sizes_tried);
+    assert_int_equal(sizes_wrong, 0);
+}
+
 /* Whose inputs decide the shape of the result. */
 static void arange_of_numbers(gpuc_ctx *ctx, void *arg)
 {
@@ -218,6 +313,7 @@ static void every_row_is_covered(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(open_sizes_are_checked),
         cmocka_unit_test(each_case_on_each_type),
         fx_test(arange_of_numbers),
         fx_test(powers_of_integers),

@@ -38,10 +38,10 @@ static void infer_grid_sample(gpuc_op_call *call)
         gpuc_topi_require(call, gpuc_eq(call->ctx, x->dims[0], grid->dims[0]),
                           "the data and the grid have other batches");
     for (int i = 0; i < rank; i++) {
-        int64_t d;
         dims[2 + i] = grid->dims[1 + i];
-        if (x->dims[2 + i] && gpuc_expr_is_int(x->dims[2 + i], &d) && d == 0)
-            gpuc_topi_fail(call, "dimension %d of the data has nothing to take from", 2 + i);
+        if (x->dims[2 + i])
+            gpuc_topi_require(call, gpuc_ge(call->ctx, x->dims[2 + i], gpuc_int(call->ctx, 1)),
+                              "dimension %d of the data has nothing to take from", 2 + i);
     }
     gpuc_topi_taps_check(call);
     dims[0] = x->dims[0];

@@ -123,15 +123,15 @@ static void infer_stft(gpuc_op_call *call)
 {
     gpuc_ctx *ctx = call->ctx;
     const gpuc_tensor_type *t = &call->in[0];
-    int64_t length = length_of(call, "length"), step = length_of(call, "step"), d;
+    int64_t length = length_of(call, "length"), step = length_of(call, "step");
     if (t->ndim != 3) gpuc_topi_fail(call, "the signal has %d dimensions, needs 3", t->ndim);
     if (parts_of(call, 0) == 2 && gpuc_attrs_get_int(call->attrs, "onesided", 0))
         gpuc_topi_fail(call, "onesided is for transforms of real numbers");
     if (call->num_in > 1 && (call->in[1].ndim != 1 || gpuc_topi_static_dim(call, 1, 0) != length))
         gpuc_topi_fail(call, "the window must have %lld elements", (long long)length);
     gpuc_expr rest = gpuc_sub(ctx, t->dims[1], gpuc_int(ctx, length));
-    if (gpuc_expr_is_int(rest, &d) && d < 0)
-        gpuc_topi_fail(call, "a frame of %lld is longer than the signal", (long long)length);
+    gpuc_topi_require(call, gpuc_ge(ctx, rest, gpuc_int(ctx, 0)), "a frame of %lld is longer than the signal",
+                      (long long)length);
     gpuc_expr frames = gpuc_add(ctx, gpuc_floordiv_(ctx, rest, gpuc_int(ctx, step)), gpuc_int(ctx, 1));
     gpuc_expr dims[] = {t->dims[0], frames, gpuc_int(ctx, bins_of(call, length)), gpuc_int(ctx, 2)};
     gpuc_topi_set_out(call, 0, t->dtype, 4, dims);

@@ -36,9 +36,11 @@ static gpuc_expr times(const gpuc_op_call *call, gpuc_expr e, int64_t factor)
 static gpuc_expr divided(const gpuc_op_call *call, int k, int64_t by)
 {
     gpuc_expr e = call->in[0].dims[k];
-    int64_t d;
-    if (e && gpuc_expr_is_int(e, &d) && d % by)
-        gpuc_topi_fail(call, "dimension %d of %lld does not divide by %lld", k, (long long)d, (long long)by);
+    if (e)
+        gpuc_topi_require(
+            call,
+            gpuc_eq(call->ctx, gpuc_floormod_(call->ctx, e, gpuc_topi_num(call, by)), gpuc_topi_num(call, 0)),
+            "dimension %d of %s does not divide by %lld", k, gpuc_expr_text(call->ctx, e), (long long)by);
     return e ? gpuc_floordiv_(call->ctx, e, gpuc_topi_num(call, by)) : NULL;
 }
 
@@ -157,11 +159,11 @@ static void infer_layout_transform(gpuc_op_call *call)
     if (memcmp(from.present, to.present, sizeof from.present))
         gpuc_topi_fail(call, "src_layout and dst_layout have different axes");
     for (int i = 0; i < from.ndim; i++) {
-        int64_t d;
-        if (from.factor[i] && call->in[0].dims[i] && gpuc_expr_is_int(call->in[0].dims[i], &d) &&
-            d != from.factor[i])
-            gpuc_topi_fail(call, "dimension %d is %lld, src_layout says %lld", i, (long long)d,
-                           (long long)from.factor[i]);
+        gpuc_expr have = call->in[0].dims[i];
+        if (from.factor[i] && have)
+            gpuc_topi_require(call, gpuc_eq(ctx, have, gpuc_topi_num(call, from.factor[i])),
+                              "dimension %d is %s, src_layout says %lld", i, gpuc_expr_text(ctx, have),
+                              (long long)from.factor[i]);
     }
     axis_extents(call, &from, extents);
     for (int i = 0; i < to.ndim; i++) {

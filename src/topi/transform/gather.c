@@ -97,12 +97,16 @@ static void take_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
 
 /* ---- gather: one position along an axis for each element of the result ---- */
 
-static void check_within(const gpuc_op_call *call, int k, gpuc_expr have, gpuc_expr max)
+/* Unless there are no indices. */
+static void check_within(const gpuc_op_call *call, int k, const gpuc_tensor_type *at, gpuc_expr max)
 {
-    int64_t a, b;
-    if (have && max && gpuc_expr_is_int(have, &a) && gpuc_expr_is_int(max, &b) && a > b)
-        gpuc_topi_fail(call, "dimension %d of the indices is %lld, of the data %lld", k, (long long)a,
-                       (long long)b);
+    gpuc_ctx *ctx = call->ctx;
+    if (!at->dims[k] || !max) return;
+    gpuc_expr fits = gpuc_le(ctx, at->dims[k], max);
+    for (int i = 0; i < at->ndim; i++)
+        if (at->dims[i]) fits = gpuc_or(ctx, fits, gpuc_eq(ctx, at->dims[i], gpuc_int(ctx, 0)));
+    gpuc_topi_require(call, fits, "dimension %d of the indices is %s, of the data %s", k,
+                      gpuc_expr_text(ctx, at->dims[k]), gpuc_expr_text(ctx, max));
 }
 
 static void infer_gather(gpuc_op_call *call)
@@ -112,7 +116,7 @@ static void infer_gather(gpuc_op_call *call)
         gpuc_topi_fail(call, "the data has %d dimensions, the indices have %d", in->ndim, at->ndim);
     int axis = gpuc_topi_axis(call, "axis", in->ndim);
     for (int k = 0; k < in->ndim; k++)
-        if (k != axis && !is_empty(at)) check_within(call, k, at->dims[k], in->dims[k]);
+        if (k != axis) check_within(call, k, at, in->dims[k]);
     check_extent(call, axis, at);
     gpuc_topi_set_out(call, 0, in->dtype, at->ndim, at->dims);
 }
@@ -151,7 +155,7 @@ static void infer_gather_nd(gpuc_op_call *call)
     if (depth < 0 || depth > in->ndim - batch)
         gpuc_topi_fail(call, "an index has %lld positions, the data has %d dimensions behind the batch's",
                        (long long)depth, in->ndim - batch);
-    for (int k = 0; k < batch; k++) check_within(call, k, at->dims[k], in->dims[k]);
+    for (int k = 0; k < batch; k++) check_within(call, k, at, in->dims[k]);
     for (int k = 0; k < (int)depth; k++) check_extent(call, batch + k, at);
     for (int k = 0; k < at->ndim - 1; k++) dims[n++] = at->dims[k];
     for (int k = batch + (int)depth; k < in->ndim; k++) dims[n++] = in->dims[k];

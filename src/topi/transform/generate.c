@@ -227,11 +227,11 @@ static gpuc_expr read_length(const gpuc_op_call *call, gpuc_tensor *lengths, gpu
 static void check_lengths(const gpuc_op_call *call, int batch)
 {
     const gpuc_tensor_type *in = &call->in[0], *lengths = &call->in[1];
-    int64_t have, want;
     if (lengths->ndim != 1) gpuc_topi_fail(call, "the lengths have %d dimensions, need 1", lengths->ndim);
-    if (lengths->dims[0] && in->dims[batch] && gpuc_expr_is_int(lengths->dims[0], &have) &&
-        gpuc_expr_is_int(in->dims[batch], &want) && have != want)
-        gpuc_topi_fail(call, "there are %lld lengths for %lld sequences", (long long)have, (long long)want);
+    gpuc_expr have = lengths->dims[0], want = in->dims[batch];
+    if (have && want)
+        gpuc_topi_require(call, gpuc_eq(call->ctx, have, want), "there are %s lengths for %s sequences",
+                          gpuc_expr_text(call->ctx, have), gpuc_expr_text(call->ctx, want));
 }
 
 static void infer_sequence_mask(gpuc_op_call *call)

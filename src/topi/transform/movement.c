@@ -357,14 +357,14 @@ static void infer_sliding_window(gpuc_op_call *call)
     gpuc_expr dims[2 * GPUC_TOPI_MAX_DIMS];
     for (int i = 0; i < axis; i++) dims[i] = in->dims[i];
     for (int i = 0; i < n; i++) {
-        int64_t d;
         gpuc_expr extent = in->dims[axis + i];
         if (window[i] < 1 || strides[i] < 1)
             gpuc_topi_fail(call, "window %lld and stride %lld of dimension %d, need 1 or more",
                            (long long)window[i], (long long)strides[i], axis + i);
-        if (extent && gpuc_expr_is_int(extent, &d) && d < window[i])
-            gpuc_topi_fail(call, "the window %lld is larger than dimension %d of %lld", (long long)window[i],
-                           axis + i, (long long)d);
+        if (extent)
+            gpuc_topi_require(call, gpuc_ge(ctx, extent, gpuc_topi_num(call, window[i])),
+                              "the window %lld is larger than dimension %d of %s", (long long)window[i],
+                              axis + i, gpuc_expr_text(ctx, extent));
         gpuc_expr steps = NULL;
         if (extent)
             steps = gpuc_floordiv_(ctx, gpuc_sub(ctx, extent, gpuc_topi_num(call, window[i])),

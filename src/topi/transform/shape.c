@@ -182,11 +182,10 @@ static void infer_batch_flatten(gpuc_op_call *call)
 /* The second input has the shape; its elements are not read. */
 static void infer_reshape_like(gpuc_op_call *call)
 {
-    int64_t have, want;
     const gpuc_tensor_type *like = &call->in[1];
-    if (gpuc_expr_is_int(element_count(call, &call->in[0]), &have) &&
-        gpuc_expr_is_int(element_count(call, like), &want) && have != want)
-        gpuc_topi_fail(call, "%lld elements do not fit a shape of %lld", (long long)have, (long long)want);
+    gpuc_expr have = element_count(call, &call->in[0]), want = element_count(call, like);
+    gpuc_topi_require(call, gpuc_eq(call->ctx, have, want), "%s elements do not fit a shape of %s",
+                      gpuc_expr_text(call->ctx, have), gpuc_expr_text(call->ctx, want));
     gpuc_topi_set_out(call, 0, call->in[0].dtype, like->ndim, like->dims);
 }
 

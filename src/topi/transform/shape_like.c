@@ -118,15 +118,14 @@ static void infer_slice_like(gpuc_op_call *call)
     bool cut[GPUC_TOPI_MAX_DIMS];
     gpuc_topi_axis_flags(call, "axis", in->ndim, cut);
     for (int i = 0; i < in->ndim; i++) {
-        int64_t have, want;
         dims[i] = in->dims[i];
         if (!cut[i]) continue;
         if (i >= like->ndim) gpuc_topi_fail(call, "the second input has no dimension %d", i);
         dims[i] = like->dims[i];
-        if (in->dims[i] && dims[i] && gpuc_expr_is_int(in->dims[i], &have) &&
-            gpuc_expr_is_int(dims[i], &want) && want > have)
-            gpuc_topi_fail(call, "dimension %d of %lld cannot be cut to %lld", i, (long long)have,
-                           (long long)want);
+        if (in->dims[i] && dims[i])
+            gpuc_topi_require(call, gpuc_le(call->ctx, dims[i], in->dims[i]),
+                              "dimension %d of %s cannot be cut to %s", i,
+                              gpuc_expr_text(call->ctx, in->dims[i]), gpuc_expr_text(call->ctx, dims[i]));
     }
     gpuc_topi_set_out(call, 0, in->dtype, in->ndim, dims);
 }

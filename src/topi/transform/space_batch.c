@@ -93,11 +93,12 @@ static void infer_batch_to_space(gpuc_op_call *call)
     blocks b = blocks_of(call, "crop_begin", "crop_end");
     const gpuc_tensor_type *in = &call->in[0];
     gpuc_expr dims[GPUC_TOPI_MAX_DIMS];
-    int64_t batch, size = block_size(call, &b);
+    int64_t size = block_size(call, &b);
     memcpy(dims, in->dims, sizeof *dims * (size_t)in->ndim);
-    if (gpuc_expr_is_int(in->dims[0], &batch) && batch % size)
-        gpuc_topi_fail(call, "the batch (%lld) does not divide by the size of a block (%lld)",
-                       (long long)batch, (long long)size);
+    gpuc_topi_require(call,
+                      gpuc_eq(ctx, gpuc_floormod_(ctx, in->dims[0], gpuc_int(ctx, size)), gpuc_int(ctx, 0)),
+                      "the batch (%s) does not divide by the size of a block (%lld)",
+                      gpuc_expr_text(ctx, in->dims[0]), (long long)size);
     dims[0] = gpuc_floordiv_(ctx, in->dims[0], gpuc_int(ctx, size));
     for (int i = 0; i < b.rank; i++) {
         int64_t extent = gpuc_topi_static_dim(call, 0, 1 + i) * b.shape[i] - b.before[i] - b.after[i];

@@ -25,7 +25,6 @@ static roi_attrs attrs_of(const gpuc_op_call *call)
     if (rois->ndim != 2 || gpuc_topi_static_dim(call, 1, 1) != 4)
         gpuc_topi_fail(call, "rois must be [number, 4]");
     if (image->ndim != 1) gpuc_topi_fail(call, "the images of the rois must be a list");
-    int64_t a;
     gpuc_expr num = rois->dims[0], images = image->dims[0];
     if (num && images && num != images)
         gpuc_topi_require(call, gpuc_eq(call->ctx, num, images), "%s rois, %s images of them",
@@ -40,8 +39,10 @@ static roi_attrs attrs_of(const gpuc_op_call *call)
                    .scale = gpuc_attrs_get_float(call->attrs, "spatial_scale", 1)};
     if (r.rows < 1 || r.columns < 1)
         gpuc_topi_fail(call, "pooled_size is %lld, %lld", (long long)r.rows, (long long)r.columns);
-    if (r.height < 1 || r.width < 1 || (gpuc_expr_is_int(data->dims[0], &a) && a < 1))
-        gpuc_topi_fail(call, "the data has no elements");
+    gpuc_expr some = gpuc_imm_int(call->ctx, GPUC_BOOL, r.height > 0 && r.width > 0);
+    if (data->dims[0])
+        some = gpuc_and(call->ctx, some, gpuc_ge(call->ctx, data->dims[0], gpuc_int(call->ctx, 1)));
+    gpuc_topi_require(call, some, "the data has no elements");
     return r;
 }
 
