@@ -10,6 +10,7 @@
 #include "topi/random/threefry.h"
 
 #include "op/rows.h"
+#include "target/target.h"
 #include "topi/families.h"
 
 enum { KEY = 0, PATH = 4, COUNTER = 6, NEXT = 8, WORDS = 4, ROUNDS = 20 };
@@ -144,24 +145,77 @@ static gpuc_stmt begin(gpuc_ctx *ctx, const gpuc_tir_buffer *key, gpuc_expr coun
     return gpuc_topi_par_loop(ctx, gpuc_var(ctx, "once", GPUC_INDEX), gpuc_int(ctx, 1), body);
 }
 
-static gpuc_stmt hash_all(gpuc_ctx *ctx, const gpuc_tir_buffer *state, const gpuc_tir_buffer *out,
-                          gpuc_expr count)
+/* Makes output 1, four values of which come from the words that are hashed together. */
+typedef struct maker {
+    gpuc_ctx *ctx;
+    const gpuc_te_op *op;
+    const gpuc_tir_buffer *state;
+    gpuc_expr count;
+    gpuc_random_value value; /* NULL: the words themselves */
+    const void *arg;
+} maker;
+
+/* The values of a block. guarded: it may be the last, of fewer. */
+static gpuc_stmt hash_block(const maker *m, gpuc_expr at, bool guarded)
 {
+    gpuc_ctx *ctx = m->ctx;
+    const gpuc_tir_buffer *out = m->op->output_buffers[1];
     names n = {.ctx = ctx};
-    gpuc_expr held[GPUC_RANDOM_STATE], x[WORDS], at = gpuc_var(ctx, "block", GPUC_INDEX);
-    gpuc_expr four = gpuc_int(ctx, WORDS), block = gpuc_cast(ctx, GPUC_UINT64, at);
+    gpuc_expr held[GPUC_RANDOM_STATE], x[WORDS], block = gpuc_cast(ctx, GPUC_UINT64, at);
     gpuc_stmt stores[WORDS];
-    load_words(&n, state, 0, PATH + WORDS, held);
+    load_words(&n, m->state, 0, PATH + WORDS, held);
     for (int i = 0; i < WORDS; i++) x[i] = name(&n, gpuc_add(ctx, held[PATH + i], block));
     threefry(&n, held + KEY, x);
     for (int i = 0; i < WORDS; i++) {
-        gpuc_expr index[GPUC_OP_MAX_DIMS], place = gpuc_add(ctx, gpuc_mul(ctx, at, four), gpuc_int(ctx, i));
+        gpuc_expr index[GPUC_OP_MAX_DIMS],
+            place = gpuc_add(ctx, gpuc_mul(ctx, at, gpuc_int(ctx, WORDS)), gpuc_int(ctx, i));
         gpuc_topi_par_unravel(ctx, out->ndim, out->shape, place, index);
-        stores[i] = gpuc_tir_if_(ctx, gpuc_lt(ctx, place, count),
-                                 gpuc_tir_store(ctx, out, out->ndim, index, x[i]), NULL);
+        stores[i] =
+            gpuc_tir_store(ctx, out, out->ndim, index, m->value ? m->value(ctx, m->op, m->arg, x[i]) : x[i]);
+        if (guarded) stores[i] = gpuc_tir_if_(ctx, gpuc_lt(ctx, place, m->count), stores[i], NULL);
     }
-    gpuc_stmt body = with_names(&n, gpuc_tir_seq(ctx, WORDS, stores));
-    return gpuc_topi_par_loop(ctx, at, gpuc_topi_par_ceildiv(ctx, count, four), body);
+    return with_names(&n, gpuc_tir_seq(ctx, WORDS, stores));
+}
+
+/* A vector of blocks at a time; the last ones alone. */
+static gpuc_stmt hash_vectors(const maker *m, int lanes)
+{
+    gpuc_ctx *ctx = m->ctx;
+    gpuc_expr at = gpuc_var(ctx, "vector", GPUC_INDEX), lane = gpuc_var(ctx, "lane", GPUC_INDEX),
+              block = gpuc_var(ctx, "block", GPUC_INDEX);
+    gpuc_expr size = gpuc_int(ctx, (int64_t)lanes * WORDS), full = gpuc_floordiv_(ctx, m->count, size),
+              first = gpuc_mul(ctx, full, gpuc_int(ctx, lanes));
+    gpuc_stmt body = hash_block(m, gpuc_add(ctx, gpuc_mul(ctx, at, gpuc_int(ctx, lanes)), lane), false);
+    body = gpuc_tir_for_(ctx, lane, gpuc_int(ctx, 0), gpuc_int(ctx, lanes), GPUC_LOOP_VECTORIZED,
+                         GPUC_THREAD_NONE, body);
+    gpuc_expr rest = gpuc_topi_par_ceildiv(ctx, gpuc_floormod_(ctx, m->count, size), gpuc_int(ctx, WORDS));
+    return gpuc_tir_seq2(
+        ctx, gpuc_topi_par_loop(ctx, at, full, body),
+        gpuc_topi_par_loop(ctx, block, rest, hash_block(m, gpuc_add(ctx, first, block), true)));
+}
+
+static gpuc_stmt random_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, const gpuc_target *target,
+                             gpuc_knobs *knobs)
+{
+    (void)knobs;
+    maker m = *(const maker *)arg;
+    gpuc_tir_buffer *state =
+        gpuc_topi_par_workspace(ctx, "state", GPUC_UINT64, gpuc_int(ctx, GPUC_RANDOM_STATE));
+    gpuc_stmt first = begin(ctx, op->input_buffers[0], gpuc_cast(ctx, GPUC_UINT64, m.count), state,
+                            op->output_buffers[0]),
+              rest;
+    /* C compilers make faster vectors of all this than those that they are given. */
+    bool cpu = gpuc_topi_par_cpu(target) && target->language->work_groups;
+    int lanes = cpu ? gpuc_target_lanes(target, GPUC_UINT64) : 1;
+    m.state = state;
+    if (lanes > 1) {
+        rest = hash_vectors(&m, lanes);
+    } else {
+        gpuc_expr block = gpuc_var(ctx, "block", GPUC_INDEX);
+        rest = gpuc_topi_par_loop(ctx, block, gpuc_topi_par_ceildiv(ctx, m.count, gpuc_int(ctx, WORDS)),
+                                  hash_block(&m, block, true));
+    }
+    return gpuc_tir_alloc(ctx, state, gpuc_tir_seq2(ctx, first, rest));
 }
 
 /* ---- Rows ------------------------------------------------------------------------------------------- */
@@ -191,20 +245,24 @@ int gpuc_topi_random_shape(const gpuc_op_call *call, gpuc_expr *dims)
     return shape->n;
 }
 
+gpuc_te_op *gpuc_topi_random_values(const gpuc_op_call *call, int num_in, gpuc_tensor *const *ins,
+                                    gpuc_dtype t, int ndim, const gpuc_expr *dims, gpuc_random_value value,
+                                    const void *arg)
+{
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_tensor_type types[] = {call->out[0], gpuc_topi_par_type(ctx, t, ndim, dims)};
+    gpuc_expr count = gpuc_topi_par_count(call, &types[1], ndim);
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "random", num_in, ins, 2, types);
+    maker *m = gpuc_new(ctx, maker);
+    *m = (maker){.ctx = ctx, .op = op, .count = count, .value = value, .arg = arg};
+    gpuc_topi_par_set_body(ctx, op, random_body, m);
+    return op;
+}
+
 gpuc_te_op *gpuc_topi_random_words(const gpuc_op_call *call, gpuc_tensor *key, int ndim,
                                    const gpuc_expr *dims)
 {
-    gpuc_ctx *ctx = call->ctx;
-    gpuc_tensor_type types[] = {call->out[0], gpuc_topi_par_type(ctx, GPUC_UINT64, ndim, dims)};
-    gpuc_expr count = gpuc_topi_par_count(call, &types[1], ndim);
-    gpuc_te_op *op = gpuc_topi_par_extern(call, "random", 1, &key, 2, types);
-    gpuc_tir_buffer *state =
-        gpuc_topi_par_workspace(ctx, "state", GPUC_UINT64, gpuc_int(ctx, GPUC_RANDOM_STATE));
-    gpuc_stmt first =
-        begin(ctx, op->input_buffers[0], gpuc_cast(ctx, GPUC_UINT64, count), state, op->output_buffers[0]);
-    gpuc_stmt rest = hash_all(ctx, state, op->output_buffers[1], count);
-    op->extern_body = gpuc_tir_alloc(ctx, state, gpuc_tir_seq2(ctx, first, rest));
-    return op;
+    return gpuc_topi_random_values(call, 1, &key, GPUC_UINT64, ndim, dims, NULL, NULL);
 }
 
 static void infer_generate(gpuc_op_call *call)
@@ -263,8 +321,8 @@ static void split_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpu
 ATTRS(generate_attrs, SIZES("out_shape"))
 
 const gpuc_op gpuc_topi_ops_threefry[] = {
-    ALONE("random.threefry_generate", 1, 1, generate_attrs, infer_generate, generate_compute,
-          "threefry_generate", "", "", GPUC_T_UINT64),
+    ALONE_BY(gpuc_topi_par_schedule, "random.threefry_generate", 1, 1, generate_attrs, infer_generate,
+             generate_compute, "threefry_generate", "", "", GPUC_T_UINT64),
     ALONE("random.threefry_split", 1, 1, NULL, infer_split, split_compute, "threefry_split", "", "",
           GPUC_T_UINT64),
 };

@@ -17,4 +17,12 @@ int gpuc_topi_random_shape(const gpuc_op_call *call, gpuc_expr *dims);
 gpuc_te_op *gpuc_topi_random_words(const gpuc_op_call *call, gpuc_tensor *key, int ndim,
                                    const gpuc_expr *dims);
 
+/* What a uint64 word becomes; op has the inputs. */
+typedef gpuc_expr (*gpuc_random_value)(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, gpuc_expr word);
+/* The same with values of the type t instead of words. Input 0 is the key, others are for value; arg lives as long as the
+ * context. */
+gpuc_te_op *gpuc_topi_random_values(const gpuc_op_call *call, int num_in, gpuc_tensor *const *ins,
+                                    gpuc_dtype t, int ndim, const gpuc_expr *dims, gpuc_random_value value,
+                                    const void *arg);
+
 #endif
