@@ -119,6 +119,8 @@ static void infer_op(gpuc_relay_solver *s, gpuc_rexpr *e)
     }
     if (any && !is_row) take_tuples_apart(s, c);
     const gpuc_expr *values = e->values;
+    bool rebuilt = is_row && e->type_before && !s->check;
+    if (rebuilt) c->attrs = gpuc_op_attrs_substitute(s->ctx, c->attrs, &s->sizes);
     if (is_row)
         gpuc_relay_infer_call(s->ctx, e);
     else
@@ -341,6 +343,7 @@ static void infer(gpuc_relay_solver *s, gpuc_rexpr *e)
     case GPUC_REXPR_IF: infer_if(s, e); break;
     case GPUC_REXPR_MATCH: infer_match(s, e); break;
     }
+    gpuc_relay_note_sizes(&s->sizes, e->type_before, e->type);
 }
 
 /* ---- The walk ---- */
@@ -514,6 +517,7 @@ static void infer_all(gpuc_ctx *ctx, void *arg)
     gpuc_map_init(&s->waiting, ctx);
     gpuc_map_init(&s->done, ctx);
     gpuc_map_init(&s->inside, ctx);
+    gpuc_map_init(&s->sizes, ctx);
     for (uint32_t i = s->first; i < all->count; i++) declare(s, all->entries[i].value);
     for (uint32_t i = s->first; i < all->count; i++) walk_function(s, all->entries[i].value, &begun);
     finish(s);

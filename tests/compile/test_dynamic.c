@@ -465,6 +465,9 @@ PROGRAM(
     IS("b=4,3 e=-5,3 s=-3,100",
        "%0 = strided_slice(%x, begin=[4, 3], end=[-5, 3], strides=[-3, 100]);\n(%0 + %0, "
        "strided_slice(%x, begin=[4, 3], end=[-5, 3]), %0)"),
+    IS("b=9,7 e=0,-9 s=-2,-1",
+       "%0 = strided_slice(%x, begin=[9, 7], end=[0, -9], strides=[-2, -1]);\n(%0 + %0, "
+       "strided_slice(%x, begin=[9, 7], end=[0, -9]), %0)"),
     FAILS("b=0,0 e=1,1 s=1,0", "dyn.strided_slice.sizes",
           "dyn.strided_slice: entry 1 has axis 1 of 3 and stride 0"))
 

@@ -881,6 +881,30 @@ static void named_sizes_become_numbers(gpuc_ctx *ctx, void *arg)
               (int[]){3, 5});
 }
 
+/* What nobody knew without the constant: also where attributes of nodes behind name it. */
+static void extents_become_numbers(gpuc_ctx *ctx, void *arg)
+{
+    static const char *const name = "h";
+    (void)arg;
+    gpuc_rmodule *m = gpuc_relay_parse(
+        ctx,
+        "def @main(%x: Tensor[(1, 1, 4, 3), float32], %h: float32, %k: int64) {\n"
+        "  let %y = dyn.nn.upsampling(%x, %h, 2f);\n"
+        "  let %z = strided_slice(%y, begin=[0, 0, 1, 0], end=[1, 1, 9, 5]);\n"
+        "  (%z + 1f, strided_slice(arange(0f, %h, 0.5f), begin=[1], end=[9]), arange(0i64, %k, 1i64))\n"
+        "}",
+        "text", NULL);
+    gpuc_rexpr *value = gpuc_relay_const_scalar(ctx, GPUC_FLOAT32, 1.5);
+    gpuc_rexpr *f = gpuc_relay_bind_params(ctx, gpuc_rmodule_get(m, "main"), 1, &name, &value);
+    gpuc_rmodule_replace_function(m, "main", f);
+    gpuc_relay_infer_module(ctx, m);
+    assert_string_equal(
+        gpuc_relay_rtype_text(ctx, gpuc_as_rfunction(gpuc_rmodule_get(m, "main"))->body->type),
+        "(Tensor[(1, 1, 5, 5), float32], Tensor[(2), float32], Tensor[(?), int64])");
+    const char *text = gpuc_relay_text(ctx, m, 0);
+    if (strchr(text, '?')) fail_msg("%s", text);
+}
+
 /* Symbols of one name are two sizes, and one in text: the second gets another name there. */
 static void sizes_of_one_name(gpuc_ctx *ctx, void *arg)
 {
@@ -937,6 +961,7 @@ int main(void)
         fx_test(parameters_by_name),
         fx_test(parameters_of_named_sizes),
         fx_test(named_sizes_become_numbers),
+        fx_test(extents_become_numbers),
         fx_test(two_parameters_of_a_name),
         fx_test(sizes_of_one_name),
         fx_test(names_that_no_text_has),
