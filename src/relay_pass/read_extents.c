@@ -226,24 +226,14 @@ static gpuc_rexpr *expanded(reader *r, const gpuc_op_extents *x)
 
 /* ---- Steps: from a bound until the next is reached ---- */
 
-static gpuc_rexpr *least(reader *r, gpuc_rexpr *a, gpuc_rexpr *b)
-{
-    return op2(r, "minimum", a, b);
-}
-
-static gpuc_rexpr *largest(reader *r, gpuc_rexpr *a, gpuc_rexpr *b)
-{
-    return op2(r, "maximum", a, b);
-}
-
 /* A bound of a slice as an element of the dimension: it counts from the end if it is negative. */
 static gpuc_rexpr *within(reader *r, gpuc_rexpr *at, gpuc_rexpr *extent, gpuc_rexpr *up)
 {
     gpuc_rexpr *zero = number(r, 0), *one = number(r, 1);
     gpuc_rexpr *low = where(r, up, zero, number(r, -1)),
                *high = where(r, up, extent, op2(r, "subtract", extent, one));
-    gpuc_rexpr *from_end = largest(r, op2(r, "add", at, extent), low);
-    return where(r, op2(r, "less", at, zero), from_end, least(r, at, high));
+    gpuc_rexpr *from_end = op2(r, "maximum", op2(r, "add", at, extent), low);
+    return where(r, op2(r, "less", at, zero), from_end, op2(r, "minimum", at, high));
 }
 
 static gpuc_rexpr *slice_length(reader *r, gpuc_rexpr *begin, gpuc_rexpr *end, gpuc_rexpr *stride,
