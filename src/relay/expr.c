@@ -79,6 +79,15 @@ gpuc_rexpr *gpuc_relay_call(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs 
     return &c->base;
 }
 
+gpuc_rexpr *gpuc_relay_call_of_types(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs *attrs, int n,
+                                     gpuc_rexpr *const *args, int num_types, const gpuc_rtype *const *types)
+{
+    gpuc_rexpr *call = gpuc_relay_call(ctx, callee, attrs, n, args);
+    ((gpuc_rcall *)call)->num_type_args = num_types;
+    ((gpuc_rcall *)call)->type_args = types;
+    return call;
+}
+
 static gpuc_rexpr *call_row(gpuc_ctx *ctx, const gpuc_op *op, const gpuc_attrs *attrs, int n,
                             gpuc_rexpr *const *args)
 {

@@ -209,6 +209,9 @@ typedef struct gpuc_relay_read {
 /* Adds one to the list, with a new symbol: the name, and a number that no other has. */
 gpuc_expr gpuc_relay_read_size(gpuc_ctx *ctx, gpuc_ptrs *reads, const char *name, gpuc_rexpr *number,
                                gpuc_expr max);
+/* A call where the callee's type parameters are these types (the list is taken). */
+gpuc_rexpr *gpuc_relay_call_of_types(gpuc_ctx *ctx, gpuc_rexpr *callee, const gpuc_attrs *attrs, int n,
+                                     gpuc_rexpr *const *args, int num_types, const gpuc_rtype *const *types);
 /* A function like f with other parameters, as many, and another body of the same type. */
 gpuc_rexpr *gpuc_relay_function_with(gpuc_ctx *ctx, const gpuc_rfunction *f, gpuc_rexpr *const *params,
                                      gpuc_rexpr *body);

@@ -106,11 +106,9 @@ static gpuc_rexpr *rebuild(rewriter *r, gpuc_rexpr *e)
         gpuc_rexpr *const *args = get_list(r, c->n, c->args);
         const gpuc_attrs *attrs = known_attrs(r, c);
         if (!r->changed) return e;
-        gpuc_rexpr *call = gpuc_relay_call(ctx, callee, attrs, c->n, args);
-        if (!r->is_graph) return call; /* inference finds them again */
-        ((gpuc_rcall *)call)->num_type_args = c->num_type_args;
-        ((gpuc_rcall *)call)->type_args = c->type_args;
-        return call;
+        if (!r->is_graph)
+            return gpuc_relay_call(ctx, callee, attrs, c->n, args); /* inference finds types again */
+        return gpuc_relay_call_of_types(ctx, callee, attrs, c->n, args, c->num_type_args, c->type_args);
     }
     case GPUC_REXPR_TUPLE: {
         const gpuc_rtuple *t = gpuc_as_rtuple(e);

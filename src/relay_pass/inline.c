@@ -71,12 +71,9 @@ static gpuc_rexpr *own_call(gpuc_ctx *ctx, const inliner *in, gpuc_rexpr *old, g
     const gpuc_rcall *c = gpuc_as_rcall(e);
     bool varies = old->type && old->type->varies;
     if (!varies && !c->num_type_args) return e;
-    gpuc_rexpr *call = gpuc_relay_call(ctx, c->callee, c->attrs, c->n, c->args);
     const gpuc_rtype **types = gpuc_new_array(ctx, const gpuc_rtype *, c->num_type_args + 1);
     for (int i = 0; i < c->num_type_args; i++) types[i] = own_type(ctx, in, c->type_args[i]);
-    ((gpuc_rcall *)call)->num_type_args = c->num_type_args;
-    ((gpuc_rcall *)call)->type_args = types;
-    return call;
+    return gpuc_relay_call_of_types(ctx, c->callee, c->attrs, c->n, c->args, c->num_type_args, types);
 }
 
 /* Parameters become arguments, other variables and type parameters new ones. Sizes that tensors hold differ from call to call:

@@ -176,9 +176,9 @@ static gpuc_rexpr *renamed(gpuc_ctx *ctx, gpuc_rexpr *body, gpuc_map *done)
 /* The call that gives the function for the values of what it holds. */
 static gpuc_rexpr *call_of(inner *in, gpuc_rexpr *global, gpuc_rexpr *const *args, const gpuc_rtype *type)
 {
-    gpuc_rexpr *call = gpuc_relay_call(in->ctx, global, NULL, (int)in->held.count, args);
-    ((gpuc_rcall *)call)->num_type_args = (int)in->type_params.count;
-    ((gpuc_rcall *)call)->type_args = (const gpuc_rtype *const *)in->type_params.at;
+    gpuc_rexpr *call =
+        gpuc_relay_call_of_types(in->ctx, global, NULL, (int)in->held.count, args, (int)in->type_params.count,
+                                 (const gpuc_rtype *const *)in->type_params.at);
     call->type = type;
     return call;
 }
