@@ -50,13 +50,22 @@ static bool is_type_name(const printer *p, const char *name)
     return is;
 }
 
-/* A type parameter inside of what has that name, or a data type has it, gets another. */
+/* A name without the number behind it, unless that is all of it. */
+static const char *name_of(printer *p, const char *name)
+{
+    size_t n = strlen(name);
+    while (n > 1 && isdigit((unsigned char)name[n - 1])) n--;
+    return gpuc_ctx_printf(p->ctx, "%.*s", (int)n, name);
+}
+
+/* A type parameter inside of what has that name, or a data type has it, gets another. In a comment the number in a name is
+ * none of its own: text that was read may have it from where the type was written. */
 static void begin_type_params(printer *p, int n, const gpuc_rtype *const *params)
 {
     for (int i = 0; i < n; i++) {
-        const gpuc_rtype *shown = params[i];
-        for (int k = 1; is_type_name(p, shown->name); k++)
-            shown = gpuc_relay_rtype_var(p->ctx, gpuc_ctx_printf(p->ctx, "%s%d", params[i]->name, k));
+        const char *own = p->in_comment ? name_of(p, params[i]->name) : params[i]->name, *name = own;
+        for (int k = 1; is_type_name(p, name); k++) name = gpuc_ctx_printf(p->ctx, "%s%d", own, k);
+        const gpuc_rtype *shown = name == params[i]->name ? params[i] : gpuc_relay_rtype_var(p->ctx, name);
         gpuc_ptrs_push(p->ctx, &p->type_params, (void *)params[i]);
         gpuc_ptrs_push(p->ctx, &p->type_names, (void *)shown);
     }
@@ -328,7 +337,9 @@ static void print_comment(printer *p, const gpuc_rexpr *e)
 {
     if (!(p->flags & GPUC_RELAY_PRINT_TYPES) || !e->type || e->kind == GPUC_REXPR_FUNCTION) return;
     gpuc_buf_str(p->out, " /* ty=");
+    p->in_comment = true;
     print_type(p, e->type);
+    p->in_comment = false;
     gpuc_buf_str(p->out, " */");
 }
 

@@ -34,8 +34,9 @@ typedef struct gpuc_relay_printer {
     gpuc_strmap size_names;  /* names of sizes in the function */
     gpuc_map sizes;          /* symbol -> the one that stands for it, itself unless another has its name */
     bool renamed;            /* some symbol is not itself there */
-    gpuc_ptrs type_params;   /* of the functions around */
+    gpuc_ptrs type_params;   /* of the functions around, and of types around in the type at hand */
     gpuc_ptrs type_names;    /* what they are in text, where their names differ */
+    bool in_comment;         /* the type at hand is */
     int next, indent;        /* number of the next line with a name; depth of blocks */
     int deepest;             /* depth of the innermost block */
     int flags;               /* gpuc_relay_print_flag */

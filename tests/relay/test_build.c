@@ -498,6 +498,12 @@ static void type_parameters_of_one_name(gpuc_ctx *ctx, void *arg)
     assert_non_null(strstr(text, "/* ty=fn [A1](A1) -> A1 */"));
     assert_string_equal(
         gpuc_relay_text(ctx, gpuc_relay_parse(ctx, text, "text", NULL), GPUC_RELAY_PRINT_TYPES), text);
+    text =
+        "def @f[A](%y: A) { (%y, fn [A](%w: A) { %w }) } def @main(%x: int32) { let %a = @f(%x); %a.1(2f) }";
+    text = gpuc_relay_text(ctx, gpuc_relay_parse(ctx, text, "text", NULL), GPUC_RELAY_PRINT_TYPES);
+    assert_non_null(strstr(text, "%a.1; /* ty=fn [A](A) -> A */"));
+    assert_string_equal(
+        gpuc_relay_text(ctx, gpuc_relay_parse(ctx, text, "text", NULL), GPUC_RELAY_PRINT_TYPES), text);
 }
 
 /* ---- Walks ---- */
