@@ -48,7 +48,11 @@ static int64_t columns_of(const gpuc_op_call *call, const gpuc_attention_operand
 {
     int64_t n;
     if (!gpuc_expr_is_int(o->dims[o->ndim - 1], &n))
-        gpuc_topi_fail(call, "the size of heads of input %d is not known: fix it with --shape", i);
+        gpuc_topi_fail(call,
+                       "the size of heads of input %d is not known: write it in the program, or fix it with "
+                       "--shape in a "
+                       "model",
+                       i);
     return n;
 }
 
@@ -57,7 +61,7 @@ static void check_bias(const gpuc_op_call *call, const gpuc_attention_operand *b
 {
     if (bias->ndim < back) return;
     gpuc_expr own = bias->dims[bias->ndim - back];
-    if (!gpuc_tir_is_const(own, 1))
+    if (own && !gpuc_tir_is_const(own, 1))
         gpuc_topi_same_dim(call, own, dim, "dimensions of the bias and the scores");
 }
 
