@@ -66,9 +66,11 @@ int64_t gpuc_topi_static_dim(const gpuc_op_call *call, int i, int k)
 {
     int64_t d;
     if (!call->in[i].dims[k] || !gpuc_expr_is_int(call->in[i].dims[k], &d))
-        gpuc_raise(call->ctx, GPUC_UNSUPPORTED,
-                   "%s: dimension %d of input %d must be known when building: fix it with --shape",
-                   call->op->name, k, i);
+        gpuc_raise(
+            call->ctx, GPUC_UNSUPPORTED,
+            "%s: dimension %d of input %d must be known when building: write it in the program, or fix it "
+            "with --shape in a model",
+            call->op->name, k, i);
     return d;
 }
 
