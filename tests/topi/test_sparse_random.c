@@ -20,31 +20,37 @@ static int extent(fx_rng *r)
     return some[fx_below(r, 8)];
 }
 
+/* Of what is multiplied: of vectors, tiles and their ends, too. */
+static int many(fx_rng *r)
+{
+    return fx_below(r, 2) ? extent(r) : fx_below(r, 300);
+}
+
 static op_case sparse_dense(gpuc_ctx *ctx, fx_rng *r)
 {
     const char *t = one_of(r, 4, floats), *block = "";
-    int n = extent(r);
+    int n = many(r);
     if (fx_below(r, 2)) block = gpuc_ctx_printf(ctx, ", %d, %d", fx_below(r, 4), fx_below(r, 4));
     return (op_case){.op = "nn.sparse_dense",
                      .attrs = fx_below(r, 2) ? "sparse_lhs=1" : "",
-                     .in = gpuc_ctx_printf(ctx, "%s[%d, %d] %s[%d%s] %s[%d] %s[%d]", t, extent(r), extent(r),
-                                           t, n, block, one_of(r, 2, positions), n, one_of(r, 2, positions),
+                     .in = gpuc_ctx_printf(ctx, "%s[%d, %d] %s[%d%s] %s[%d] %s[%d]", t, many(r), extent(r), t,
+                                           n, block, one_of(r, 2, positions), n, one_of(r, 2, positions),
                                            1 + extent(r)),
                      .lo = -2,
-                     .hi = 9};
+                     .hi = fx_below(r, 2) ? 9 : n + 3};
 }
 
 static op_case sparse_conv(gpuc_ctx *ctx, fx_rng *r)
 {
     const char *t = one_of(r, 4, floats), *block = "";
-    int n = extent(r);
+    int n = many(r), edge = fx_below(r, 3) ? 9 : 40;
     if (fx_below(r, 2)) block = gpuc_ctx_printf(ctx, ", %d, %d", fx_below(r, 4), fx_below(r, 4));
     return (op_case){
         .op = "nn.sparse_conv2d",
         .attrs = gpuc_ctx_printf(ctx, "kernel_size=[%d, %d]%s", 1 + 2 * fx_below(r, 2),
                                  1 + 2 * fx_below(r, 3), fx_below(r, 2) ? " layout=\"NCHW\"" : ""),
         .in = gpuc_ctx_printf(ctx, "%s[%d, %d, %d, %d] %s[%d%s] %s[%d] %s[%d]", t, fx_below(r, 3),
-                              fx_below(r, 9), fx_below(r, 9), fx_below(r, 9), t, n, block,
+                              fx_below(r, edge), fx_below(r, edge), fx_below(r, 9), t, n, block,
                               one_of(r, 2, positions), n, one_of(r, 2, positions), 1 + fx_below(r, 9)),
         .lo = -2,
         .hi = 20};
@@ -53,10 +59,10 @@ static op_case sparse_conv(gpuc_ctx *ctx, fx_rng *r)
 static op_case sparse_add(gpuc_ctx *ctx, fx_rng *r)
 {
     const char *t = one_of(r, 2, (const char *const[]){"float32", "float64"});
-    int n = extent(r), rows = extent(r);
+    int n = extent(r), rows = extent(r), columns = fx_below(r, 2) ? extent(r) : 4 * fx_below(r, 9);
     return (op_case){.op = "nn.sparse_add",
                      .attrs = "",
-                     .in = gpuc_ctx_printf(ctx, "%s[%d, %d] %s[%d] %s[%d] %s[%d]", t, rows, extent(r), t, n,
+                     .in = gpuc_ctx_printf(ctx, "%s[%d, %d] %s[%d] %s[%d] %s[%d]", t, rows, columns, t, n,
                                            one_of(r, 2, positions), n, one_of(r, 2, positions), rows + 1),
                      .lo = -2,
                      .hi = 20};

@@ -1,36 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nn.sparse_dense, nn.sparse_conv2d, nn.sparse_add, nn.sparse_transpose: matrices of few elements, row by row: data, the column of each (indices), and where
- * each row begins in these (indptr, one entry more than there are rows). Elements of data are numbers (CSR) or blocks of
- * rows and columns, of which indices and indptr say which (BSR). Columns and positions beyond what is there count as the
- * nearest. */
+ * each row begins in these (indptr, one entry more than there are rows). Columns and positions beyond what is there count as
+ * the nearest. */
 #include <string.h>
 
 #include "op/rows.h"
+#include "target/target.h"
 #include "topi/accumulate.h"
 #include "topi/families.h"
-#include "topi/parallel.h"
+#include "topi/linalg/sparse.h"
 
-typedef struct sparse sparse;
-struct sparse {
-    gpuc_ctx *ctx;
-    const gpuc_tir_buffer *data, *indices, *indptr;
-    gpuc_expr rows, columns; /* of blocks, in a matrix of blocks; columns of the whole matrix */
-    gpuc_expr block[2];      /* rows and columns of a block; NULL: CSR */
-    /* What is multiplied with a column, for the element of the result at `at`. */
-    gpuc_expr (*other)(const sparse *s, gpuc_expr column);
-    const gpuc_tir_buffer *x;
-    const gpuc_expr *at;
-    const gpuc_op_call *call;
-};
+typedef gpuc_sparse sparse;
 
 static gpuc_expr one_less(gpuc_ctx *ctx, gpuc_expr n)
 {
     return gpuc_sub(ctx, n, gpuc_int(ctx, 1));
 }
 
-/* Entry i of positions, between these, as int32: there is less of all than that counts. */
-static gpuc_expr position(gpuc_ctx *ctx, const gpuc_tir_buffer *positions, gpuc_expr i, gpuc_expr lo,
-                          gpuc_expr hi)
+gpuc_expr gpuc_topi_sparse_position(gpuc_ctx *ctx, const gpuc_tir_buffer *positions, gpuc_expr i,
+                                    gpuc_expr lo, gpuc_expr hi)
 {
     gpuc_dtype t = positions->dtype;
     gpuc_expr at = gpuc_tir_load1(ctx, positions, gpuc_topi_par_index(ctx, i));
@@ -38,25 +26,46 @@ static gpuc_expr position(gpuc_ctx *ctx, const gpuc_tir_buffer *positions, gpuc_
                                 gpuc_topi_par_clamp(ctx, at, gpuc_cast(ctx, t, lo), gpuc_cast(ctx, t, hi)));
 }
 
-/* Where block row `row` begins among the elements. */
-static gpuc_expr begin_of(const sparse *s, gpuc_expr row)
+gpuc_expr gpuc_topi_sparse_begin(const sparse *s, gpuc_expr row)
 {
-    return position(s->ctx, s->indptr, row, gpuc_int(s->ctx, 0), s->data->shape[0]);
+    return gpuc_topi_sparse_position(s->ctx, s->indptr, row, gpuc_int(s->ctx, 0), s->data->shape[0]);
+}
+
+gpuc_expr gpuc_topi_sparse_count(const sparse *s, gpuc_expr row, gpuc_expr from)
+{
+    gpuc_ctx *ctx = s->ctx;
+    gpuc_expr to = gpuc_topi_sparse_begin(s, gpuc_add(ctx, row, gpuc_int(ctx, 1))), all = s->data->shape[0];
+    if (s->columns) /* without columns there is nothing for them to be multiplied with */
+        all = gpuc_select(ctx, gpuc_lt(ctx, gpuc_int(ctx, 0), s->columns), all, gpuc_int(ctx, 0));
+    /* says that it has a bound */
+    return gpuc_topi_par_clamp(ctx, gpuc_sub(ctx, to, from), gpuc_topi_par_i32(ctx, 0),
+                               gpuc_topi_par_to_i32(ctx, all));
+}
+
+gpuc_expr gpuc_topi_sparse_column(const sparse *s, gpuc_expr j, gpuc_expr c)
+{
+    gpuc_ctx *ctx = s->ctx;
+    gpuc_expr zero = gpuc_int(ctx, 0), last = one_less(ctx, s->columns);
+    if (!s->block[1])
+        return gpuc_topi_par_index(ctx, gpuc_topi_sparse_position(ctx, s->indices, j, zero, last));
+    gpuc_expr block = gpuc_topi_sparse_position(ctx, s->indices, j, gpuc_int(ctx, -1), s->columns);
+    gpuc_expr column = gpuc_add(ctx, gpuc_mul(ctx, gpuc_topi_par_index(ctx, block), s->block[1]), c);
+    return gpuc_topi_par_clamp(ctx, column, zero, last);
+}
+
+gpuc_expr gpuc_topi_sparse_element(const sparse *s, gpuc_expr j, gpuc_expr r, gpuc_expr c)
+{
+    gpuc_expr at[] = {gpuc_topi_par_index(s->ctx, j), r, c};
+    return gpuc_tir_load(s->ctx, s->data, s->block[0] ? 3 : 1, at);
 }
 
 /* The elements of a row in order, at j, an int32. */
 static gpuc_stmt each_of_row(const sparse *s, gpuc_expr row, gpuc_expr j, gpuc_stmt body)
 {
     gpuc_ctx *ctx = s->ctx;
-    gpuc_expr from = gpuc_var(ctx, "from", GPUC_INT32), none = gpuc_topi_par_i32(ctx, 0);
-    gpuc_expr to = begin_of(s, gpuc_add(ctx, row, gpuc_int(ctx, 1))), all = s->data->shape[0];
-    if (s->columns) /* without columns there is nothing for them to be multiplied with */
-        all = gpuc_select(ctx, gpuc_lt(ctx, gpuc_int(ctx, 0), s->columns), all, gpuc_int(ctx, 0));
-    all = gpuc_topi_par_to_i32(ctx, all);
-    gpuc_expr count =
-        gpuc_topi_par_clamp(ctx, gpuc_sub(ctx, to, from), none, all); /* says that it has a bound */
+    gpuc_expr from = gpuc_var(ctx, "from", GPUC_INT32), count = gpuc_topi_sparse_count(s, row, from);
     gpuc_stmt loop = gpuc_tir_for_(ctx, j, from, count, GPUC_LOOP_SERIAL, GPUC_THREAD_NONE, body);
-    return gpuc_tir_let(ctx, from, begin_of(s, row), loop);
+    return gpuc_tir_let(ctx, from, gpuc_topi_sparse_begin(s, row), loop);
 }
 
 /* ---- nn.sparse_dense ---- */
@@ -103,68 +112,87 @@ static void infer_sparse_dense(gpuc_op_call *call)
     gpuc_topi_par_count(call, &call->out[0], 2);
 }
 
-/* What element j of the sparse matrix adds; r: the row in a block. */
-static gpuc_stmt add_element(const sparse *s, gpuc_expr r, gpuc_expr j, const gpuc_tir_buffer *sum)
+/* What is multiplied with a column, for the element of the result at `at`. */
+typedef gpuc_expr (*other_fn)(const gpuc_sparse_product *p, const gpuc_expr *at, gpuc_expr column);
+
+/* A product, and what each element of its result takes. */
+typedef struct sums {
+    gpuc_sparse_product p;
+    other_fn other;
+    int axis; /* of the result, along which its rows are */
+} sums;
+
+/* Each element of the result is a sum over a row of the matrix. */
+static gpuc_stmt sum_of_row(const sums *m, const gpuc_expr *at)
 {
+    const sparse *s = &m->p.s;
     gpuc_ctx *ctx = s->ctx;
-    gpuc_expr c = gpuc_var(ctx, "c", GPUC_INDEX), at[] = {gpuc_topi_par_index(ctx, j), r, c};
-    gpuc_expr column = gpuc_topi_par_index(ctx, position(ctx, s->indices, j, gpuc_int(ctx, -1), s->columns));
-    if (s->block[1]) column = gpuc_add(ctx, gpuc_mul(ctx, column, s->block[1]), c);
-    column = gpuc_topi_par_clamp(ctx, column, gpuc_int(ctx, 0), one_less(ctx, s->columns));
-    gpuc_dtype t = sum->dtype;
-    gpuc_expr product = gpuc_mul(ctx, gpuc_cast(ctx, t, gpuc_tir_load(ctx, s->data, s->block[0] ? 3 : 1, at)),
-                                 gpuc_cast(ctx, t, s->other(s, column)));
+    const gpuc_tir_buffer *out = m->p.op->output_buffers[0];
+    gpuc_expr j = gpuc_var(ctx, "j", GPUC_INT32), c = gpuc_var(ctx, "c", GPUC_INDEX), row = at[m->axis],
+              r = NULL;
+    gpuc_tir_buffer *sum = gpuc_topi_par_cell(ctx, "sum", m->p.wide);
+    if (s->block[0]) {
+        r = gpuc_floormod_(ctx, row, s->block[0]);
+        row = gpuc_floordiv_(ctx, row, s->block[0]);
+    }
+    gpuc_expr other = gpuc_cast(ctx, m->p.wide, m->other(&m->p, at, gpuc_topi_sparse_column(s, j, c)));
+    gpuc_expr product = gpuc_mul(ctx, gpuc_cast(ctx, m->p.wide, gpuc_topi_sparse_element(s, j, r, c)), other);
     gpuc_stmt add = gpuc_topi_par_set(ctx, sum, gpuc_add(ctx, gpuc_topi_par_get(ctx, sum), product));
-    return s->block[1] ? gpuc_topi_par_serial(ctx, c, s->block[1], add) : add;
+    if (s->block[1]) add = gpuc_topi_par_serial(ctx, c, s->block[1], add);
+    gpuc_stmt steps[] = {
+        gpuc_topi_par_set(ctx, sum, gpuc_imm(ctx, m->p.wide, 0)),
+        each_of_row(s, row, j, add),
+        gpuc_tir_store(ctx, out, out->ndim, at, gpuc_cast(ctx, out->dtype, gpuc_topi_par_get(ctx, sum))),
+    };
+    return gpuc_tir_alloc(ctx, sum, gpuc_tir_seq(ctx, 3, steps));
 }
 
-/* Each element of the result is a sum over a row of the matrix, that which its index along `axis` says. */
-static void sums_of_rows(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs, int axis,
-                         sparse s)
+static gpuc_stmt product_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg, const gpuc_target *target,
+                              gpuc_knobs *knobs)
+{
+    const sums *m = arg;
+    const gpuc_tensor_type *out = &m->p.call->out[0];
+    gpuc_stmt tiled = gpuc_topi_sparse_product_body(&m->p, target, knobs);
+    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), at[4];
+    (void)op;
+    if (tiled) return tiled;
+    gpuc_topi_par_unravel(ctx, out->ndim, out->dims, i, at);
+    return gpuc_topi_par_loop(ctx, i, gpuc_topi_par_count(m->p.call, out, out->ndim), sum_of_row(m, at));
+}
+
+/* columns: of the whole matrix */
+static void product_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs, int axis,
+                            gpuc_expr columns, other_fn other)
 {
     gpuc_ctx *ctx = call->ctx;
-    const gpuc_tensor_type *out = &call->out[0], *data = &call->in[1];
-    gpuc_te_op *op = gpuc_topi_par_extern(call, "sparse", 4, ins, 1, out);
+    const gpuc_tensor_type *data = &call->in[1];
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "sparse", 4, ins, 1, call->out);
     gpuc_tir_buffer *const *in = op->input_buffers;
-    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), j = gpuc_var(ctx, "j", GPUC_INT32), at[4], r = NULL;
-    gpuc_topi_par_unravel(ctx, out->ndim, out->dims, i, at);
-    s.ctx = ctx;
-    s.call = call;
-    s.x = in[0];
-    s.data = in[1];
-    s.indices = in[2];
-    s.indptr = in[3];
-    s.at = at;
-    for (int k = 0; k < 2 && data->ndim == 3; k++) s.block[k] = data->dims[1 + k];
-    gpuc_expr row = at[axis];
-    if (s.block[0]) {
-        r = gpuc_floormod_(ctx, row, s.block[0]);
-        row = gpuc_floordiv_(ctx, row, s.block[0]);
-    }
-    gpuc_dtype wide = gpuc_topi_accumulator(out->dtype);
-    gpuc_tir_buffer *sum = gpuc_topi_par_cell(ctx, "sum", wide);
-    gpuc_expr empty = gpuc_imm(ctx, wide, 0);
-    gpuc_stmt steps[] = {
-        gpuc_topi_par_set(ctx, sum, empty),
-        each_of_row(&s, row, j, add_element(&s, r, j, sum)),
-        gpuc_tir_store(ctx, op->output_buffers[0], out->ndim, at,
-                       gpuc_cast(ctx, out->dtype, gpuc_topi_par_get(ctx, sum))),
-    };
-    gpuc_stmt body = gpuc_tir_alloc(ctx, sum, gpuc_tir_seq(ctx, 3, steps));
-    op->extern_body = gpuc_topi_par_loop(ctx, i, gpuc_topi_par_count(call, out, out->ndim), body);
+    sums *m = gpuc_new(ctx, sums);
+    bool is_image = call->out[0].ndim == 4;
+    *m = (sums){.p = {.s = {.ctx = ctx, .data = in[1], .indices = in[2], .indptr = in[3], .columns = columns},
+                      .call = gpuc_topi_par_keep_call(call),
+                      .op = op,
+                      .wide = gpuc_topi_accumulator(call->out[0].dtype),
+                      .rows = call->out[0].dims[axis],
+                      .batches = is_image ? call->in[0].dims[0] : gpuc_int(ctx, 1),
+                      .is_image = is_image},
+                .other = other,
+                .axis = axis};
+    for (int k = 0; k < 2 && data->ndim == 3; k++) m->p.s.block[k] = data->dims[1 + k];
+    gpuc_topi_par_set_body(ctx, op, product_body, m);
     outs[0] = op->outputs[0];
 }
 
-static gpuc_expr dense_element(const sparse *s, gpuc_expr column)
+static gpuc_expr dense_element(const gpuc_sparse_product *p, const gpuc_expr *at, gpuc_expr column)
 {
-    gpuc_expr place[] = {s->at[is_left(s->call)], column};
-    return gpuc_tir_load(s->ctx, s->x, 2, place);
+    gpuc_expr place[] = {at[is_left(p->call)], column};
+    return gpuc_tir_load(p->s.ctx, p->op->input_buffers[0], 2, place);
 }
 
 static void sparse_dense_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
 {
-    sums_of_rows(call, ins, outs, !is_left(call),
-                 (sparse){.columns = call->in[0].dims[1], .other = dense_element});
+    product_compute(call, ins, outs, !is_left(call), call->in[0].dims[1], dense_element);
 }
 
 /* ---- nn.sparse_conv2d: a row of the matrix has the weights of an output channel, tap by tap, each of all input channels;
@@ -199,23 +227,24 @@ static void infer_sparse_conv(gpuc_op_call *call)
     gpuc_topi_par_count(call, &call->out[0], 4);
 }
 
-static gpuc_expr image_element(const sparse *s, gpuc_expr column)
+static gpuc_expr image_element(const gpuc_sparse_product *p, const gpuc_expr *at, gpuc_expr column)
 {
-    gpuc_ctx *ctx = s->ctx;
-    image m = image_of(s->call);
-    gpuc_expr channels = gpuc_max(ctx, gpuc_int(ctx, 1), s->call->in[0].dims[m.channels]),
+    gpuc_ctx *ctx = p->s.ctx;
+    const gpuc_tir_buffer *x = p->op->input_buffers[0];
+    image m = image_of(p->call);
+    gpuc_expr channels = gpuc_max(ctx, gpuc_int(ctx, 1), p->call->in[0].dims[m.channels]),
               tap = gpuc_floordiv_(ctx, column, channels), place[4], inside = gpuc_imm(ctx, GPUC_BOOL, 1),
               zero = gpuc_int(ctx, 0), width = gpuc_int(ctx, m.taps[1]);
-    place[0] = s->at[0];
+    place[0] = at[0];
     place[m.channels] = gpuc_floormod_(ctx, column, channels);
     for (int i = 0; i < 2; i++) {
         gpuc_expr t = i ? gpuc_floormod_(ctx, tap, width) : gpuc_floordiv_(ctx, tap, width);
-        gpuc_expr at = gpuc_add(ctx, s->at[m.rows + i], gpuc_sub(ctx, t, gpuc_int(ctx, m.taps[i] / 2))),
-                  n = s->call->in[0].dims[m.rows + i];
-        inside = gpuc_and(ctx, inside, gpuc_and(ctx, gpuc_ge(ctx, at, zero), gpuc_lt(ctx, at, n)));
-        place[m.rows + i] = gpuc_topi_par_clamp(ctx, at, zero, one_less(ctx, n));
+        gpuc_expr of = gpuc_add(ctx, at[m.rows + i], gpuc_sub(ctx, t, gpuc_int(ctx, m.taps[i] / 2))),
+                  n = p->call->in[0].dims[m.rows + i];
+        inside = gpuc_and(ctx, inside, gpuc_and(ctx, gpuc_ge(ctx, of, zero), gpuc_lt(ctx, of, n)));
+        place[m.rows + i] = gpuc_topi_par_clamp(ctx, of, zero, one_less(ctx, n));
     }
-    return gpuc_select(ctx, inside, gpuc_tir_load(ctx, s->x, 4, place), gpuc_imm(ctx, s->x->dtype, 0));
+    return gpuc_select(ctx, inside, gpuc_tir_load(ctx, x, 4, place), gpuc_imm(ctx, x->dtype, 0));
 }
 
 static void sparse_conv_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
@@ -223,7 +252,7 @@ static void sparse_conv_compute(const gpuc_op_call *call, gpuc_tensor *const *in
     gpuc_ctx *ctx = call->ctx;
     image m = image_of(call);
     gpuc_expr columns = gpuc_mul(ctx, call->in[0].dims[m.channels], gpuc_int(ctx, m.taps[0] * m.taps[1]));
-    sums_of_rows(call, ins, outs, m.channels, (sparse){.columns = columns, .other = image_element});
+    product_compute(call, ins, outs, m.channels, columns, image_element);
 }
 
 /* ---- nn.sparse_add: the dense matrix, and then what each row adds to it ---- */
@@ -238,24 +267,47 @@ static void infer_sparse_add(gpuc_op_call *call)
     gpuc_topi_par_count(call, &call->out[0], 2);
 }
 
-static void sparse_add_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+/* In vectors where lanes are threads. */
+static gpuc_stmt copy_dense(gpuc_ctx *ctx, const gpuc_te_op *op, const gpuc_target *target)
 {
-    gpuc_ctx *ctx = call->ctx;
-    const gpuc_tensor_type *out = &call->out[0];
-    gpuc_te_op *op = gpuc_topi_par_extern(call, "sparse_add", 4, ins, 1, out);
+    const gpuc_tir_buffer *x = op->input_buffers[0], *y = op->output_buffers[0];
+    const gpuc_target *on_lanes = gpuc_topi_par_on_lanes(target);
+    int64_t lanes = on_lanes ? gpuc_target_lanes(on_lanes, y->dtype) : 1, width;
+    if (!gpuc_expr_is_int(y->shape[1], &width) || width % lanes) lanes = 1;
+    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), v = gpuc_var(ctx, "v", GPUC_INDEX),
+              by = gpuc_int(ctx, lanes);
+    const gpuc_expr dims[] = {y->shape[0], gpuc_floordiv_(ctx, y->shape[1], by)};
+    gpuc_expr at[2], count = gpuc_mul(ctx, dims[0], dims[1]);
+    gpuc_topi_par_unravel(ctx, 2, dims, i, at);
+    if (lanes > 1) at[1] = gpuc_add(ctx, gpuc_mul(ctx, at[1], by), v);
+    gpuc_stmt copy = gpuc_tir_store(ctx, y, 2, at, gpuc_tir_load(ctx, x, 2, at));
+    if (lanes == 1) return gpuc_topi_par_loop(ctx, i, count, copy);
+    copy = gpuc_tir_for_(ctx, v, gpuc_int(ctx, 0), by, GPUC_LOOP_VECTORIZED, GPUC_THREAD_NONE, copy);
+    return gpuc_topi_par_many_lanes(ctx, on_lanes, i, count, copy);
+}
+
+static gpuc_stmt sparse_add_body(gpuc_ctx *ctx, const gpuc_te_op *op, const void *arg,
+                                 const gpuc_target *target, gpuc_knobs *knobs)
+{
     gpuc_tir_buffer *const *in = op->input_buffers, *y = op->output_buffers[0];
-    sparse s = {.ctx = ctx, .data = in[1], .indices = in[2], .indptr = in[3], .columns = out->dims[1]};
-    gpuc_expr i = gpuc_var(ctx, "i", GPUC_INDEX), row = gpuc_var(ctx, "row", GPUC_INDEX),
-              j = gpuc_var(ctx, "j", GPUC_INT32), column = gpuc_var(ctx, "column", GPUC_INT32), at[2];
-    gpuc_topi_par_unravel(ctx, 2, out->dims, i, at);
-    gpuc_stmt copy = gpuc_tir_store(ctx, y, 2, at, gpuc_tir_load(ctx, in[0], 2, at));
+    sparse s = {.ctx = ctx, .data = in[1], .indices = in[2], .indptr = in[3], .columns = y->shape[1]};
+    gpuc_expr row = gpuc_var(ctx, "row", GPUC_INDEX), j = gpuc_var(ctx, "j", GPUC_INT32),
+              column = gpuc_var(ctx, "column", GPUC_INT32);
     gpuc_expr place[] = {row, gpuc_topi_par_index(ctx, column)};
     gpuc_expr more = gpuc_tir_load1(ctx, s.data, gpuc_topi_par_index(ctx, j));
     gpuc_stmt add = gpuc_tir_store(ctx, y, 2, place, gpuc_add(ctx, gpuc_tir_load(ctx, y, 2, place), more));
-    add = gpuc_tir_let(ctx, column, position(ctx, s.indices, j, gpuc_int(ctx, 0), one_less(ctx, s.columns)),
-                       add);
-    op->extern_body = gpuc_tir_seq2(ctx, gpuc_topi_par_loop(ctx, i, gpuc_topi_par_count(call, out, 2), copy),
-                                    gpuc_topi_par_loop(ctx, row, out->dims[0], each_of_row(&s, row, j, add)));
+    (void)arg, (void)knobs;
+    add = gpuc_tir_let(
+        ctx, column, gpuc_topi_sparse_position(ctx, s.indices, j, gpuc_int(ctx, 0), one_less(ctx, s.columns)),
+        add);
+    return gpuc_tir_seq2(ctx, copy_dense(ctx, op, target),
+                         gpuc_topi_par_loop(ctx, row, y->shape[0], each_of_row(&s, row, j, add)));
+}
+
+static void sparse_add_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc_tensor **outs)
+{
+    gpuc_te_op *op = gpuc_topi_par_extern(call, "sparse_add", 4, ins, 1, call->out);
+    gpuc_topi_par_set_body(call->ctx, op, sparse_add_body, NULL);
     outs[0] = op->outputs[0];
 }
 
@@ -282,7 +334,7 @@ static void infer_sparse_transpose(gpuc_op_call *call)
 /* The column of element j, which is a row of the result. */
 static gpuc_expr column_of(const sparse *s, gpuc_expr j)
 {
-    return position(s->ctx, s->indices, j, gpuc_int(s->ctx, 0), one_less(s->ctx, s->rows));
+    return gpuc_topi_sparse_position(s->ctx, s->indices, j, gpuc_int(s->ctx, 0), one_less(s->ctx, s->rows));
 }
 
 /* Rows may overlap, and have more elements than there are: sums of more count as that many, so that none leaves its type. */
@@ -346,12 +398,12 @@ ATTRS(sparse_dense_attrs, INT("sparse_lhs", 0))
 ATTRS(sparse_conv_attrs, STRING("layout", "NHWC"), SPACE_INTS("kernel_size", 1))
 
 const gpuc_op gpuc_topi_ops_sparse[] = {
-    ALONE("nn.sparse_dense", 4, 4, sparse_dense_attrs, infer_sparse_dense, sparse_dense_compute,
-          "sparse_dense", "", "", GPUC_T_FLOATS, GPUC_T_LIKE, POSITIONS, POSITIONS),
-    ALONE("nn.sparse_conv2d", 4, 4, sparse_conv_attrs, infer_sparse_conv, sparse_conv_compute,
-          "sparse_conv2d", "", "", GPUC_T_FLOATS, GPUC_T_LIKE, POSITIONS, POSITIONS),
-    ALONE("nn.sparse_add", 4, 4, NULL, infer_sparse_add, sparse_add_compute, "sparse_add", "", "",
-          GPUC_T_FLOATS, GPUC_T_LIKE, POSITIONS, POSITIONS),
+    ALONE_BY(gpuc_topi_par_schedule, "nn.sparse_dense", 4, 4, sparse_dense_attrs, infer_sparse_dense,
+             sparse_dense_compute, "sparse_dense", "", "", GPUC_T_FLOATS, GPUC_T_LIKE, POSITIONS, POSITIONS),
+    ALONE_BY(gpuc_topi_par_schedule, "nn.sparse_conv2d", 4, 4, sparse_conv_attrs, infer_sparse_conv,
+             sparse_conv_compute, "sparse_conv2d", "", "", GPUC_T_FLOATS, GPUC_T_LIKE, POSITIONS, POSITIONS),
+    ALONE_BY(gpuc_topi_par_schedule, "nn.sparse_add", 4, 4, NULL, infer_sparse_add, sparse_add_compute,
+             "sparse_add", "", "", GPUC_T_FLOATS, GPUC_T_LIKE, POSITIONS, POSITIONS),
     ALONE("nn.sparse_transpose", 3, 3, NULL, infer_sparse_transpose, sparse_transpose_compute,
           "sparse_transpose", "", "", GPUC_T_FLOATS, POSITIONS, POSITIONS),
 };
