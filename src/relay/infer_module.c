@@ -166,6 +166,14 @@ static void set_joins(const gpuc_rcall *c, bool joins)
     }
 }
 
+/* The type of a parameter, with the sizes that arguments before it say. */
+static const gpuc_rtype *wanted_argument(gpuc_relay_solver *s, const gpuc_rtype *param, gpuc_map *sizes)
+{
+    const gpuc_rtype *known = gpuc_relay_find(param);
+    return sizes->count && known->symbolic && !known->open ? gpuc_relay_with_named_sizes(s, known, sizes)
+                                                           : param;
+}
+
 static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
 {
     gpuc_rcall *c = (gpuc_rcall *)e;
@@ -189,17 +197,21 @@ static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
         gpuc_relay_type_fail(s, "%s is %s, no function that could be called", name,
                              gpuc_relay_type_text(s, f));
     if (f->n != c->n) gpuc_relay_type_fail(s, "%s takes %d arguments, not %d", name, f->n, c->n);
+    gpuc_map sizes;
+    gpuc_map_init(&sizes, s->ctx);
     set_joins(c, true);
     for (int i = 0; i < c->n; i++) {
-        const gpuc_rtype *t = type_of(s, c->args[i]);
-        if (gpuc_relay_unify(s, f->at[i], t)) continue;
-        show_part(s, c->args[i]);
-        gpuc_relay_type_fail(s, "argument %d of %s is %s, it must be %s%s", i, name,
-                             gpuc_relay_type_text(s, t), gpuc_relay_type_text(s, f->at[i]), hint);
+        const gpuc_rtype *t = type_of(s, c->args[i]), *wanted = wanted_argument(s, f->at[i], &sizes);
+        if (!gpuc_relay_unify(s, wanted, t)) {
+            show_part(s, c->args[i]);
+            gpuc_relay_type_fail(s, "argument %d of %s is %s, it must be %s%s", i, name,
+                                 gpuc_relay_type_text(s, t), gpuc_relay_type_text(s, wanted), hint);
+        }
+        gpuc_relay_note_named_sizes(&sizes, f->at[i], t);
     }
     set_joins(c, false);
-    const gpuc_rtype *ret = gpuc_relay_resolve(s, f->ret);
-    set_type(s, e, gpuc_relay_rtype_keep_any(s->ctx, gpuc_relay_rtype_fresh(s->ctx, ret), e->type_before));
+    const gpuc_rtype *ret = gpuc_relay_with_named_sizes(s, gpuc_relay_resolve(s, f->ret), &sizes);
+    set_type(s, e, gpuc_relay_rtype_keep_any(s->ctx, ret, e->type_before));
 }
 
 /* ---- Other nodes ---- */

@@ -24,6 +24,7 @@ struct gpuc_rtype {
     bool open;                              /* a HOLE, or has one inside */
     bool varies;                            /* a VAR, or has one inside */
     bool unknown;                           /* has a `?` inside */
+    bool symbolic;                          /* has an extent inside that is no number */
     int depth, size;                        /* levels of types inside; types inside, and it */
 };
 /* Levels that a type may have, which bounds recursion over types; and types inside of it, each counted as often as it
@@ -64,7 +65,7 @@ bool gpuc_relay_is_any_dim(gpuc_expr dim); /* has such a symbol in it, or is NUL
 /* The type with every `?` a new symbol. */
 const gpuc_rtype *gpuc_relay_rtype_fresh(gpuc_ctx *ctx, const gpuc_rtype *t);
 typedef gpuc_expr gpuc_relay_size_fn(gpuc_ctx *ctx, gpuc_expr size, void *arg);
-/* The type with what fn gives for every extent, which is NULL where it is not known. */
+/* The type with what fn gives for every extent that is no number; it is NULL where it is not known. */
 const gpuc_rtype *gpuc_relay_rtype_map_sizes(gpuc_ctx *ctx, const gpuc_rtype *t, gpuc_relay_size_fn *fn,
                                              void *arg);
 /* The type with the symbols that `before` has, where both have `?`: attributes of other nodes name them. NULL: none. */

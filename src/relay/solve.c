@@ -109,6 +109,34 @@ const gpuc_rtype *gpuc_relay_instantiate(gpuc_relay_solver *s, const gpuc_rtype 
     return gpuc_relay_rtype_substitute(s->ctx, body, t->num_params, t->params, holes);
 }
 
+/* ---- Sizes of functions ---- */
+
+void gpuc_relay_note_named_sizes(gpuc_map *sizes, const gpuc_rtype *param, const gpuc_rtype *arg)
+{
+    param = gpuc_relay_find(param);
+    arg = gpuc_relay_find(arg);
+    if (!param->symbolic || param->kind != arg->kind || param->n != arg->n || param->adt != arg->adt ||
+        param->kind == GPUC_RTYPE_FUNC)
+        return;
+    for (int i = 0; i < param->n; i++) gpuc_relay_note_named_sizes(sizes, param->at[i], arg->at[i]);
+    for (int i = 0; i < param->tensor.ndim && param->tensor.ndim == arg->tensor.ndim; i++) {
+        gpuc_expr size = param->tensor.dims[i], is = arg->tensor.dims[i];
+        if (size && is && size->kind == GPUC_EXPR_VAR && !gpuc_map_has(sizes, size))
+            gpuc_map_set(sizes, size, (void *)(uintptr_t)is);
+    }
+}
+
+static gpuc_expr named_size(gpuc_ctx *ctx, gpuc_expr size, void *sizes)
+{
+    gpuc_expr by = size ? gpuc_tir_substitute_map(ctx, size, sizes) : NULL;
+    return by == size && gpuc_relay_is_any_dim(size) ? gpuc_relay_any_dim(ctx) : by;
+}
+
+const gpuc_rtype *gpuc_relay_with_named_sizes(gpuc_relay_solver *s, const gpuc_rtype *t, gpuc_map *sizes)
+{
+    return gpuc_relay_rtype_map_sizes(s->ctx, t, named_size, sizes);
+}
+
 /* ---- Unification ---- */
 
 /* Which functions with type parameters two types may have where they differ. GIVEN: b may be more general than a, what

@@ -11,6 +11,7 @@ static void add_inside(gpuc_ctx *ctx, gpuc_rtype *t, const gpuc_rtype *inside)
     t->open |= inside->open;
     t->varies |= inside->varies;
     t->unknown |= inside->unknown;
+    t->symbolic |= inside->symbolic;
     t->size += inside->size;
     if (t->size > GPUC_RELAY_TYPE_SIZE)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a type has more than %d parts", GPUC_RELAY_TYPE_SIZE);
@@ -60,7 +61,11 @@ const gpuc_rtype *gpuc_relay_rtype_tensor(gpuc_ctx *ctx, gpuc_dtype dtype, int n
         .ndim = ndim,
         .dims = ndim ? gpuc_ctx_memdup(ctx, dims, sizeof(gpuc_expr) * (size_t)ndim) : NULL,
     };
-    for (int i = 0; i < ndim; i++) t->unknown |= gpuc_relay_is_any_dim(dims[i]);
+    for (int i = 0; i < ndim; i++) {
+        int64_t number;
+        t->unknown |= gpuc_relay_is_any_dim(dims[i]);
+        t->symbolic |= !dims[i] || !gpuc_expr_is_int(dims[i], &number);
+    }
     return t;
 }
 
@@ -133,7 +138,7 @@ typedef struct substitution {
     const gpuc_rtype *const *vars, *const *by;
     gpuc_relay_size_fn *size; /* NULL: sizes stay */
     void *arg;
-    bool named; /* it is asked about types without a `?`, too */
+    bool named; /* it is asked about sizes that have names, too */
 } substitution;
 
 static const gpuc_rtype *with_sizes(gpuc_ctx *ctx, const gpuc_rtype *t, const substitution *s)
@@ -155,7 +160,7 @@ static const gpuc_rtype *replace_var(const gpuc_rtype *t, const substitution *s)
 /* Looks only where something may change: parts are shared, a type has more of them than memory. */
 static const gpuc_rtype *rebuild(gpuc_ctx *ctx, const gpuc_rtype *t, const substitution *s)
 {
-    if (!t || !(s->size ? s->named || t->unknown : t->varies)) return t;
+    if (!t || !(s->size ? t->unknown || (s->named && t->symbolic) : t->varies)) return t;
     if (t->kind == GPUC_RTYPE_TENSOR) return with_sizes(ctx, t, s);
     if (t->kind == GPUC_RTYPE_VAR) return replace_var(t, s);
     const gpuc_rtype **at = gpuc_new_array(ctx, const gpuc_rtype *, t->n + 1);

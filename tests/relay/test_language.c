@@ -502,6 +502,36 @@ static void extents_of_variables(gpuc_ctx *ctx, void *arg)
                 "fn (Tensor[(3), float32], Tensor[(?), float32]) -> List[Tensor[(?), float32]]");
 }
 
+/* A call has the sizes of its own arguments. */
+static void extents_of_calls(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    const char *twice = "def @twice(%x: Tensor[(n, 2), float32]) { concatenate((%x, %x), axis=0) }\n";
+    expect_type(ctx,
+                gpuc_ctx_printf(ctx,
+                                "%sdef @main(%%x: Tensor[(3, 2), float32], %%y: Tensor[(n + 1, 2), float32], "
+                                "%%z: Tensor[(?, 2), float32]) { (@twice(%%x), @twice(%%y), @twice(%%z)) }",
+                                twice),
+                "fn (Tensor[(3, 2), float32], Tensor[(n + 1, 2), float32], Tensor[(?, 2), float32]) -> "
+                "(Tensor[(6, 2), float32], Tensor[((n + 1)*2, 2), float32], Tensor[(?, 2), float32])");
+    /* What a `?` of a parameter is comes out again; one of the result's own is new. */
+    expect_type(ctx,
+                "def @same(%x: Tensor[(?), int32]) { (%x, dyn.tile(%x, reshape(max(%x), newshape=[1]))) }\n"
+                "def @main(%x: Tensor[(k), int32]) { @same(%x) }",
+                "fn (Tensor[(k), int32]) -> (Tensor[(k), int32], Tensor[(?), int32])");
+    /* Names that both functions have are exchanged at once; parameters of data types say sizes, too. */
+    expect_type(ctx,
+                "def @turn(%x: Tensor[(n, m), int32], %l: List[Tensor[(k), int32]]) { (transpose(%x), %l) }\n"
+                "def @main(%x: Tensor[(m, n), int32]) { @turn(%x, Cons(reshape(%x, newshape=[-1]), Nil)) }",
+                "fn (Tensor[(m, n), int32]) -> (Tensor[(n, m), int32], List[Tensor[(m*n), int32]])");
+    expect_type(
+        ctx,
+        "def @grow(%i: int32, %x: Tensor[(n), int32]) -> Tensor[(?), int32] {\n"
+        "  if (%i == 0) { %x } else { @grow(%i - 1, concatenate((%x, %x), axis=0)) } }\n"
+        "def @main(%x: Tensor[(3), int32]) { (@grow(2, %x), (fn (%y: Tensor[(l), int32]) { %y })(%x)) }",
+        "fn (Tensor[(3), int32]) -> (Tensor[(?), int32], Tensor[(3), int32])");
+}
+
 /* TVM's own texts, in the folder that GPUC_TVM_SOURCE names: a copy of TVM 0.13. */
 static void texts_of_tvm(void **state)
 {
@@ -640,6 +670,7 @@ int main(void)
         fx_test(branches_of_functions),
         fx_test(arguments_of_functions),
         fx_test(extents_of_variables),
+        fx_test(extents_of_calls),
         fx_test(types_of_all_sorts),
         fx_test(types_of_inputs),
         fx_test(functions_as_values),
