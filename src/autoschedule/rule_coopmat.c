@@ -264,8 +264,7 @@ static void spread_output(const gpuc_rules *r, const matrices *m, gpuc_stage *st
 static bool find(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out, matrices *m)
 {
     const gpuc_target *t = r->target;
-    if (!gpuc_target_is_gpu(t) || !t->language->matrices || !t->coopmat) return false;
-    if (!t->float16 || !t->storage16 || t->thread_warp_size < 2) return false;
+    if (!gpuc_target_is_gpu(t) || !gpuc_target_has_matrices(t) || !t->storage16) return false;
     return gpuc_te_ndim(reduction) == gpuc_te_ndim(out) && find_shape(r, reduction, m) &&
            choose(r, reduction->op, out->op, m);
 }

@@ -72,6 +72,12 @@ bool gpuc_target_has_dot(const gpuc_target *t, int bits)
     return cpu ? t->vector_bits >= 128 : t->dot_product && bits == 8;
 }
 
+bool gpuc_target_has_matrices(const gpuc_target *t)
+{
+    return t->language->matrices && t->coopmat && t->float16 && t->storage_buffer_class &&
+           t->thread_warp_size > 1;
+}
+
 bool gpuc_target_lanes_are_threads(const gpuc_target *t)
 {
     return gpuc_target_classify(t) == GPUC_CLASS_GPU && t->simd_lanes && t->subgroup;

@@ -59,6 +59,8 @@ const gpuc_target *gpuc_target_level(gpuc_ctx *ctx, const gpuc_target *t, int i)
 int gpuc_target_max_lanes(const gpuc_target *t, int bits);
 /* Does the target sum several products of integers of so many bits in one instruction? */
 bool gpuc_target_has_dot(const gpuc_target *t, int bits);
+/* Does it have cooperative matrices? They are not loaded from buffers of the storage class Uniform. */
+bool gpuc_target_has_matrices(const gpuc_target *t);
 /* Is a subgroup a vector of a CPU, whose lanes are its threads? */
 bool gpuc_target_lanes_are_threads(const gpuc_target *t);
 /* Do convolutions keep channels last, where lanes are threads? */

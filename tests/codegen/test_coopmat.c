@@ -174,20 +174,29 @@ static bool validated(const gpuc_kernel_code *code)
 #endif
 }
 
-static void emit_body(gpuc_ctx *ctx, void *arg)
+static gpuc_kernel_code emit(gpuc_ctx *ctx, const coopmat_product *p, const char *more)
 {
-    const coopmat_product *p = arg;
     expr_graph g;
     gpuc_schedule *s = coopmat_schedule(ctx, p, &g);
-    const gpuc_target *t = gpuc_target_parse(ctx, gpuc_ctx_printf(ctx, native, p->lanes), NULL);
+    const char *text = gpuc_ctx_printf(ctx, native, p->lanes);
+    const gpuc_target *t = gpuc_target_parse(ctx, gpuc_ctx_printf(ctx, "%s%s", text, more), NULL);
     gpuc_tir_program *program = gpuc_lower(ctx, gpuc_schedule_lower(s, "f", g.num_args, g.args), t);
     assert_int_equal(program->num_kernels, 1);
     gpuc_kernel_code code;
     gpuc_codegen_emit(ctx, t, program->kernels[0], &code);
+    return code;
+}
+
+static void emit_body(gpuc_ctx *ctx, void *arg)
+{
+    const coopmat_product *p = arg;
+    gpuc_kernel_code code = emit(ctx, p, "");
     assert_int_equal(code.meta.subgroup_size, p->lanes);
     assert_true(code.meta.features & GPUC_FEATURE_COOPMAT);
     check_words(ctx, &code);
     if (!validated(&code)) print_message("spirv-val does not know SPV_KHR_cooperative_matrix: not asked\n");
+    /* Buffers that the instructions cannot read: loops. */
+    assert_false(emit(ctx, p, " -storage_buffer_class=0").meta.features & GPUC_FEATURE_COOPMAT);
 }
 
 static void words_are_as_specified(void **state)

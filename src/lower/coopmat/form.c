@@ -201,8 +201,7 @@ const gpuc_coopmats *gpuc_lower_coopmats_find(gpuc_ctx *ctx, const gpuc_target *
     c->f = f;
     gpuc_map_init(&c->buffers, ctx);
     find_lanes(c);
-    c->native = target->language->matrices && target->coopmat && target->float16 &&
-                target->thread_warp_size > 1 && c->width == target->thread_warp_size;
+    c->native = gpuc_target_has_matrices(target) && c->width == target->thread_warp_size;
     finder t = {.c = c, .a = gpuc_lower_analyzer(ctx, f), .target = target};
     gpuc_tir_mapper_init(&t.m, ctx, find_stray, find_operation);
     gpuc_tir_map_stmt(&t.m, f->body);
