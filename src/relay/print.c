@@ -88,8 +88,8 @@ static const gpuc_rtype *shown_type(printer *p, const gpuc_rtype *t)
     size_t first = p->type_names.count;
     begin_type_params(p, t->num_params, t->params);
     for (int i = 0; i < t->n; i++) at[i] = shown_type(p, t->at[i]);
-    const gpuc_rtype *ret = shown_type(p, t->ret), *const *params =
-                                                       (const gpuc_rtype *const *)p->type_names.at + first;
+    const gpuc_rtype *ret = shown_type(p, t->ret), *const *params = NULL;
+    if (t->num_params) params = (const gpuc_rtype *const *)p->type_names.at + first;
     if (t->kind == GPUC_RTYPE_FUNC)
         t = gpuc_relay_rtype_scheme(p->ctx, t->num_params, params, t->n, at, ret);
     else

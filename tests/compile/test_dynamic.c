@@ -61,11 +61,12 @@ static void make_input(gpuc_ctx *ctx, const gpuc_rexpr *param, const char *value
     char *bytes = gpuc_ctx_alloc(ctx, (size_t)count * item + 1);
     for (int64_t i = 0; i < count; i++) {
         double v = element_of(values, gpuc_relay_get_name(param), i);
-        int64_t whole = (int64_t)v;
-        if (gpuc_is_float(t->dtype))
+        if (gpuc_is_float(t->dtype)) {
             gpuc_float_store(t->dtype, bytes + (size_t)i * item, v);
-        else
-            memcpy(bytes + (size_t)i * item, &whole, item);
+            continue;
+        }
+        int64_t whole = (int64_t)v;
+        memcpy(bytes + (size_t)i * item, &whole, item);
     }
     out->bytes = bytes;
 }

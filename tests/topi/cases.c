@@ -2,6 +2,7 @@
 #include "cases.h"
 
 #include <ctype.h>
+#include <limits.h>
 #include <math.h>
 
 #include "base/element.h"
@@ -75,7 +76,8 @@ static double random_value(gpuc_dtype t, const op_case *c, fx_rng *r)
     if (!given) lo = -9, hi = 9;
     if (t.code == GPUC_DTYPE_UINT && lo < 0) lo = 0;
     if (t.code == GPUC_DTYPE_UINT && hi < lo) hi = lo + 9;
-    return ceil(lo) + fx_below(r, (int)(floor(hi) - ceil(lo)) + 1);
+    double count = floor(hi) - ceil(lo) + 1;
+    return ceil(lo) + (count <= INT_MAX ? fx_below(r, (int)count) : floor(count * (fx_real(r) + 1) / 2));
 }
 
 static int by_value(const void *a, const void *b)
