@@ -373,6 +373,12 @@ void gpuc_arith_analyzer_bind(gpuc_analyzer *a, gpuc_expr var, gpuc_expr min, gp
     settle(a);
 }
 
+gpuc_expr gpuc_arith_analyzer_value(const gpuc_analyzer *a, gpuc_expr var)
+{
+    const arith_known *k = gpuc_arith_known_get(a, var);
+    return k ? k->value : NULL;
+}
+
 void gpuc_arith_analyzer_bind_value(gpuc_analyzer *a, gpuc_expr var, gpuc_expr value)
 {
     gpuc_arith_begin(a);

@@ -59,7 +59,31 @@ static const arith_poly *open_quotient(gpuc_analyzer *a, const arith_poly *p)
         const arith_poly *end = rest ? gpuc_arith_poly_mul(a, rest, d) : NULL,
                          *out = end ? gpuc_arith_poly_add(a, end, y, t->coeff) : NULL;
         if (out && t->coeff < 0) out = gpuc_arith_poly_shift(a, out, -1);
-        if (out && gpuc_arith_exact(a, out)) return out;
+        if (out && gpuc_arith_exact(a, y) && gpuc_arith_exact(a, out)) return out;
+    }
+    return NULL;
+}
+
+/* min(y, c) <= r and its like, where c does not decide: y <= r. */
+static const arith_poly *open_choice(gpuc_analyzer *a, const arith_poly *p)
+{
+    for (int i = 0; i < p->n; i++) {
+        const arith_term *t = &p->at[i];
+        gpuc_tir_op op = t->n == 1 ? arith_op_of(t->atom[0]) : GPUC_TIR_OP_COUNT;
+        if ((op != GPUC_TIR_MIN && op != GPUC_TIR_MAX) || (t->coeff != 1 && t->coeff != -1)) continue;
+        bool both = (op == GPUC_TIR_MIN) == (t->coeff > 0); /* must hold, not one of both */
+        const arith_poly *rest = gpuc_arith_poly_add(a, p, gpuc_arith_poly_term(a, p, t, -1, t->coeff), -1);
+        for (int k = 0; rest && k < 2; k++) {
+            int64_t c;
+            if (!arith_const(arith_arg(t->atom[0], k), &c)) continue;
+            const arith_poly *y = gpuc_arith_to_poly(a, arith_arg(t->atom[0], 1 - k)),
+                             *out = gpuc_arith_poly_add(a, rest, y, t->coeff),
+                             *other = t->coeff > 0 || c != INT64_MIN
+                                          ? gpuc_arith_poly_shift(a, rest, t->coeff > 0 ? c : -c)
+                                          : NULL;
+            if (other && !both) other = gpuc_arith_poly_shift(a, gpuc_arith_poly_scale(a, other, -1), -1);
+            if (out && other && gpuc_arith_exact(a, y) && gpuc_arith_nonnegative(a, other)) return out;
+        }
     }
     return NULL;
 }
@@ -113,6 +137,7 @@ static const struct {
 } order_forms[] = {
     {"order_divided", divide_sign},
     {"order_of_quotient", open_quotient},
+    {"order_of_choice", open_choice},
 };
 const gpuc_rule_table gpuc_arith_order_forms = GPUC_RULE_TABLE(order_forms);
 
@@ -294,15 +319,16 @@ gpuc_expr gpuc_arith_choice(gpuc_analyzer *a, gpuc_expr e)
 {
     gpuc_tir_op op = arith_op_of(e);
     gpuc_expr cond = gpuc_arith_simplify_nested(a, arith_arg(e, 0));
-    gpuc_expr x = arith_arg(e, 1), y = arith_arg(e, 2);
-    if (cond->kind == GPUC_EXPR_INT)
+    gpuc_expr x = arith_arg(e, 1), y = arith_arg(e, 2), one = cond; /* for all lanes */
+    if (cond->kind == GPUC_EXPR_BROADCAST) one = ((const gpuc_tir_broadcast_node *)cond)->a;
+    if (one->kind == GPUC_EXPR_INT)
         return did(a, DECIDED_CHOICE,
-                   gpuc_arith_simplify_nested(a, ((const gpuc_tir_int_node *)cond)->value ? x : y));
+                   gpuc_arith_simplify_nested(a, ((const gpuc_tir_int_node *)one)->value ? x : y));
     bool lazy = op == GPUC_TIR_IF_THEN_ELSE;
     uint16_t unsafe = GPUC_TIR_HAS_LOAD | GPUC_TIR_HAS_EFFECT | GPUC_TIR_HAS_TE;
-    bool under = cond->dtype.lanes == 1 && (lazy || !((x->flags | y->flags) & unsafe));
-    x = under ? simplify_arm(a, cond, true, x) : gpuc_arith_simplify_nested(a, x);
-    y = under ? simplify_arm(a, cond, false, y) : gpuc_arith_simplify_nested(a, y);
+    bool under = one->dtype.lanes == 1 && (lazy || !((x->flags | y->flags) & unsafe));
+    x = under ? simplify_arm(a, one, true, x) : gpuc_arith_simplify_nested(a, x);
+    y = under ? simplify_arm(a, one, false, y) : gpuc_arith_simplify_nested(a, y);
     gpuc_expr r = gpuc_tir_make(a->ctx, op, cond, x, y);
     return arith_op_of(r) == op ? gpuc_arith_apply_rules(a, r) : r;
 }

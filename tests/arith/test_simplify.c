@@ -154,6 +154,11 @@ static void extremes(fixture *f)
     check(gpuc_max(c, gpuc_min(c, f->i, I(f, 15)), I(f, 0)), "i");
     check(sub(f, gpuc_min(c, addi(f, muli(f, f->x, 8), 8), f->n), muli(f, f->x, 8)), "min(n - x * 8, 8)");
     check(gpuc_min(c, f->x, gpuc_max(c, f->x, f->y)), "x");
+    check(gpuc_lt(c, gpuc_min(c, f->x, I(f, 61)), I(f, 59)), "x < 59");
+    check(gpuc_le(c, I(f, 5), gpuc_min(c, f->x, I(f, 61))), "x >= 5");
+    check(gpuc_lt(c, gpuc_max(c, f->x, I(f, 3)), I(f, 8)), "x < 8");
+    check(gpuc_le(c, I(f, 8), gpuc_max(c, f->x, I(f, 3))), "x >= 8");
+    check(gpuc_lt(c, gpuc_min(c, f->x, f->y), I(f, 59)), "min(x, y) < 59");
     check(gpuc_min(c, add(f, f->x, f->y), add(f, f->x, f->z)), "x + min(y, z)");
     check(gpuc_min(c, addi(f, f->x, 5), addi(f, f->x, 3)), "x + 3");
 }

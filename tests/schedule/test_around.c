@@ -459,7 +459,7 @@ static const case_of cases[] = {
      "          } "
      "        } "
      "        for A.ahead1 in 0..2 { "
-     "          if (k.outer*4 + min(A.ahead1*16 + 12, 15) < 13) { "
+     "          if (A.ahead1*4 + k.outer < 1) { "
      "            prefetch<bool>(&A, i, k.outer*4 + min(A.ahead1*16 + 12, 15)) "
      "          } "
      "        } "
