@@ -324,7 +324,7 @@ static void choose_range(need *d, gpuc_nest *n, const gpuc_iter *axis, int k)
         set_range(l, n, axis, axis->min, axis->extent);
 }
 
-/* A tensor at root that is rounded up fills the blocks of its layout. */
+/* A tensor at root that is rounded up fills the blocks of its layout, also where only its first elements are needed. */
 static void fill_blocks(gpuc_lowering *l, gpuc_nest *n)
 {
     const gpuc_te_layout *layout = n->stage->layout;
@@ -332,10 +332,13 @@ static void fill_blocks(gpuc_lowering *l, gpuc_nest *n)
         const gpuc_te_layout_dim *d = &layout->dims[i];
         const gpuc_iter *axis = n->op->axes[d->axis];
         const gpuc_range *r = gpuc_map_get(&n->dom, axis);
-        if (!d->inner || r->extent != axis->extent) continue;
+        if (!d->inner) continue;
         gpuc_expr factor = gpuc_int(l->ctx, d->factor), last = gpuc_int(l->ctx, d->factor - 1);
-        gpuc_expr blocks = gpuc_floordiv_(l->ctx, gpuc_add(l->ctx, axis->extent, last), factor);
-        set_range(l, n, axis, r->min, gpuc_arith_simplify(l->analyzer, gpuc_mul(l->ctx, blocks, factor)));
+        gpuc_expr blocks = gpuc_floordiv_(l->ctx, gpuc_add(l->ctx, r->extent, last), factor);
+        gpuc_expr all = gpuc_arith_simplify(l->analyzer, gpuc_mul(l->ctx, blocks, factor));
+        bool inside =
+            gpuc_tir_is_const(r->min, 0) && gpuc_arith_prove(l->analyzer, gpuc_le(l->ctx, all, axis->extent));
+        if (inside || r->extent == axis->extent) set_range(l, n, axis, r->min, all);
     }
 }
 

@@ -325,6 +325,28 @@ static void rounded_up_with_blocks(gpuc_ctx *ctx, void *arg)
     rounded_up(ctx, arg, true);
 }
 
+/* Of 20 elements of B, in blocks of 4, C reads 14: two more fill the last block of these. */
+static void rounded_up_inside(gpuc_ctx *ctx, void *arg)
+{
+    expr_graph g = {.ctx = ctx};
+    gpuc_expr shape[] = {gpuc_int(ctx, 20), gpuc_int(ctx, 14)}, at[2];
+    gpuc_iter *axes[2];
+    gpuc_tensor *a = gpuc_te_placeholder(ctx, "A", 1, shape, GPUC_FLOAT32);
+    for (int i = 0; i < 2; i++) {
+        axes[i] = gpuc_te_axis(ctx, shape[i], "i");
+        at[i] = gpuc_iter_var(axes[i]);
+    }
+    gpuc_tensor *b = gpuc_te_compute(ctx, "B", 1, axes, gpuc_te_read(ctx, a, 1, at));
+    gpuc_tensor *c = gpuc_te_compute(ctx, "C", 1, axes + 1, gpuc_te_read(ctx, b, 1, at + 1));
+    gpuc_tensor *args[] = {a, c};
+    g.num_args = 2;
+    memcpy(g.args, args, sizeof args);
+    gpuc_schedule *s = gpuc_schedule_create(ctx, 1, &c);
+    gpuc_stage_transform_layout(gpuc_schedule_stage(s, b), "A4a");
+    gpuc_stage_round_up(gpuc_schedule_stage(s, b));
+    expect(&g, s, "inside", arg);
+}
+
 static void test_round_up(void **state)
 {
     (void)state;
@@ -359,6 +381,15 @@ static void test_round_up(void **state)
            "    }"
            "  }"
            "}");
+    run_ok(rounded_up_inside, "func inside(A: float32[20] global, C: float32[14] global) label \"inside\" {"
+                              "  alloc B: float32[4, 4] global"
+                              "  for i in 0..16 {"
+                              "    B[i // 4, i %% 4] = A[i]"
+                              "  }"
+                              "  for i in 0..14 {"
+                              "    C[i] = B[i // 4, i %% 4]"
+                              "  }"
+                              "}");
 }
 
 /* B[i, j] = 2 A[i, j] in tiles of 2 x 4; those side by side may be tasks, or threads of a group. */
