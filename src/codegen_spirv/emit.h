@@ -56,6 +56,7 @@ typedef struct gpuc_spv_kernel {
     uint32_t block_var;     /* the parameter block */
     uint32_t builtins[4];   /* loaded WorkgroupId, LocalInvocationId, SubgroupId, SubgroupLocalInvocationId */
     uint32_t *hidden_lanes; /* by lane; NULL: not wanted */
+    int clamped; /* > 0: texels are read where the result may not be used, from anywhere in their buffer then */
 } gpuc_spv_kernel;
 
 /* types.c */
@@ -73,6 +74,9 @@ uint32_t gpuc_spv_to_memory(gpuc_spv_kernel *k, gpuc_dtype t, uint32_t id);
 /* Conversions between held values; to and from may be any types of equal lanes. */
 uint32_t gpuc_spv_cast(gpuc_spv_kernel *k, gpuc_dtype to, gpuc_dtype from, uint32_t id);
 uint32_t gpuc_spv_reinterpret(gpuc_spv_kernel *k, gpuc_dtype to, gpuc_dtype from, uint32_t id);
+
+/* memory.c: whether it reads texels of a buffer of known size, which can be clamped to it */
+bool gpuc_spv_can_clamp(gpuc_spv_kernel *k, const gpuc_tir_buffer *b);
 
 /* expr.c */
 uint32_t gpuc_spv_expr(gpuc_spv_kernel *k, gpuc_expr e);

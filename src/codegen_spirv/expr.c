@@ -97,6 +97,30 @@ static bool is_safe(gpuc_expr e)
            e->kind == GPUC_EXPR_BROADCAST;
 }
 
+static bool is_harmless(gpuc_spv_kernel *k, gpuc_expr e);
+
+static bool all_harmless(gpuc_spv_kernel *k, int n, const gpuc_expr *a)
+{
+    for (int i = 0; i < n && a[i]; i++)
+        if (!is_harmless(k, a[i])) return false;
+    return true;
+}
+
+/* The same where what it reads are texels of buffers of known size, which are clamped to it. */
+static bool is_harmless(gpuc_spv_kernel *k, gpuc_expr e)
+{
+    if (!(e->flags & GPUC_TIR_HAS_LOAD)) return is_safe(e);
+    if (e->flags & GPUC_TIR_HAS_EFFECT) return false;
+    if (e->kind == GPUC_EXPR_LOAD) {
+        gpuc_expr index = gpuc_as_load(e)->index[0];
+        if (index->kind == GPUC_EXPR_RAMP) index = gpuc_as_ramp(index)->start;
+        return gpuc_spv_can_clamp(k, gpuc_as_load(e)->buffer) && is_safe(index);
+    }
+    if (e->kind == GPUC_EXPR_VECTOR) return all_harmless(k, e->dtype.lanes, gpuc_as_vector(e)->a);
+    if (e->kind == GPUC_EXPR_BROADCAST) return is_harmless(k, gpuc_as_broadcast(e)->a);
+    return e->kind == GPUC_EXPR_OP && all_harmless(k, 3, gpuc_as_op(e)->a);
+}
+
 static uint32_t choose_arm(gpuc_spv_kernel *k, gpuc_expr e, uint32_t label, uint32_t merge, uint32_t *from)
 {
     gpuc_spv *m = &k->m;
@@ -127,11 +151,16 @@ static uint32_t choice(gpuc_spv_kernel *k, gpuc_expr e)
     const gpuc_tir_opexpr_node *n = gpuc_as_op(e);
     gpuc_expr cond = n->a[0];
     bool lazy = n->op == GPUC_TIR_IF_THEN_ELSE && !(is_safe(n->a[1]) && is_safe(n->a[2]));
-    if (lazy) {
+    /* Where threads are lanes of a vector of a CPU both arms run anyway, under masks. */
+    bool both = gpuc_target_is_software(k->target) && all_harmless(k, 3, n->a);
+    if (lazy && !both) {
         if (cond->kind == GPUC_EXPR_BROADCAST) cond = gpuc_as_broadcast(cond)->a;
         return branch(k, e, cond, n->a[1], n->a[2]);
     }
-    uint32_t c = gpuc_spv_expr(k, cond), a = gpuc_spv_expr(k, n->a[1]), b = gpuc_spv_expr(k, n->a[2]);
+    uint32_t c = gpuc_spv_expr(k, cond);
+    k->clamped += lazy;
+    uint32_t a = gpuc_spv_expr(k, n->a[1]), b = gpuc_spv_expr(k, n->a[2]);
+    k->clamped -= lazy;
     return gpuc_spv_select(k, gpuc_spv_held(k, e->dtype), c, a, b);
 }
 

@@ -286,6 +286,21 @@ static bool reads_texels(gpuc_spv_kernel *k, const gpuc_tir_buffer *b)
     return t >= 0 && k->meta->tensors[t].texel && k->meta->tensors[t].access == GPUC_ACCESS_READ;
 }
 
+bool gpuc_spv_can_clamp(gpuc_spv_kernel *k, const gpuc_tir_buffer *b)
+{
+    int64_t size;
+    return reads_texels(k, b) && gpuc_expr_is_int(b->shape[0], &size) && size > 0;
+}
+
+/* Numbers below 0 are the largest as unsigned ones. */
+static uint32_t clamp_texel(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, uint32_t at)
+{
+    int64_t size = 0;
+    gpuc_expr_is_int(b->shape[0], &size);
+    uint32_t a[] = {at, gpuc_spv_const_u32(&k->m, (uint32_t)((size - 1) / 4))};
+    return gpuc_spv_glsl(&k->m, GLSLstd450UMin, gpuc_spv_type_int(&k->m, 32, false), 2, a);
+}
+
 static void declare_image(gpuc_spv_kernel *k, int tensor)
 {
     gpuc_spv *m = &k->m;
@@ -313,8 +328,10 @@ static uint32_t fetch_texel(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_e
     int tensor = gpuc_spv_tensor_of(k, b);
     gpuc_spv_param *p = &k->params[tensor];
     if (!p->image) declare_image(k, tensor);
-    uint32_t at = element_number(k, b, start, 4);
+    uint32_t at = index_value(k, start, 4), offset = gpuc_spv_param_offset(k, tensor, 4);
     if (start->dtype.bits == 64) at = gpuc_spv_cast(k, GPUC_INT32, GPUC_INT64, at);
+    if (k->clamped) at = clamp_texel(k, b, at);
+    at = gpuc_spv_calc(m, SpvOpIAdd, gpuc_spv_type(k, GPUC_INT32), offset, at);
     uint32_t image = gpuc_spv_calc(m, SpvOpLoad, p->image_type, p->image);
     uint32_t id = gpuc_spv_calc(m, SpvOpImageFetch, p->texel_type, image, at);
     gpuc_dtype word = gpuc_dtype_with_lanes(b->dtype, 4);
@@ -328,6 +345,30 @@ static uint32_t fetch_texel(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_e
     return gpuc_spv_calc(m, op, gpuc_spv_type(k, held), id);
 }
 
+typedef struct spelling {
+    gpuc_tir_mapper m;
+    const gpuc_analyzer *a;
+} spelling;
+
+static gpuc_expr spell_out(gpuc_tir_mapper *m, gpuc_expr e)
+{
+    if (e->kind != GPUC_EXPR_VAR) return gpuc_tir_map_children(m, e);
+    gpuc_expr value = gpuc_arith_analyzer_value(((spelling *)m)->a, e);
+    if (!value || value->kind != GPUC_EXPR_OP) return e;
+    const gpuc_tir_opexpr_node *n = gpuc_as_op(value);
+    bool sum = n->op == GPUC_TIR_ADD || n->op == GPUC_TIR_SUB;
+    return sum && n->a[0]->kind == GPUC_EXPR_VAR && n->a[1]->kind == GPUC_EXPR_INT ? gpuc_tir_map(m, value)
+                                                                                   : e;
+}
+
+/* The index with variables that are another one and a constant written out: those of neighbours then have one texel. */
+static gpuc_expr spelled_out(gpuc_spv_kernel *k, gpuc_expr index)
+{
+    spelling s = {.a = k->analyzer};
+    gpuc_tir_mapper_init(&s.m, k->ctx, spell_out, NULL);
+    return gpuc_tir_map(&s.m, index);
+}
+
 /* One element: its texel (found again in what was loaded before), and the lane of it. */
 static uint32_t texel_element(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc_expr index)
 {
@@ -335,6 +376,7 @@ static uint32_t texel_element(gpuc_spv_kernel *k, const gpuc_tir_buffer *b, gpuc
     gpuc_ctx *ctx = k->ctx;
     gpuc_dtype t = index->dtype;
     gpuc_expr four = gpuc_imm_int(ctx, t, 4), one = gpuc_imm_int(ctx, t, 1);
+    index = spelled_out(k, index);
     gpuc_expr start = gpuc_arith_simplify(k->analyzer, gpuc_mul(ctx, gpuc_floordiv_(ctx, index, four), four));
     gpuc_expr lane = gpuc_arith_simplify(k->analyzer, gpuc_floormod_(ctx, index, four));
     gpuc_expr texel = gpuc_tir_load1(ctx, b, gpuc_tir_ramp(ctx, start, one, 4));

@@ -91,9 +91,18 @@ static const char casts[] = "func casts(A: float32[64] global, C: uint8[64] glob
                             "      D[i*8 + j] = int8(A[i*8 + j])\n"
                             "    }\n  }\n}\n";
 
+/* Padding of a row. Where lanes are threads there is no branch: texels beyond the row are read at its ends, and not used. */
+static const char edges[] =
+    "func edges(A: float32[2, 64] global, C: float32[2, 72] global) {\n"
+    "  for bx in 0..2 bind blockIdx.x {\n    for tx in 0..18 bind threadIdx.x {\n"
+    "      for j in 0..4 vectorized {\n"
+    "        C[bx, tx*4 + j] = if_then_else(tx*4 + j >= 3 && tx*4 + j < 67, A[bx, tx*4 + j - 3], 0.5)\n"
+    "      }\n    }\n  }\n}\n";
+
 static const struct {
     const char *file, *target, *text;
 } cases[] = {
+    {"edges.spvasm", "vulkan/llvmpipe", edges},
     {"casts.c", "c -vector_bits=256", casts},
     {"casts.cl", "opencl", casts},
     {"guarded.cl", "opencl", guarded},
