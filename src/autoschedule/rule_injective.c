@@ -139,8 +139,9 @@ void gpuc_rules_image(const gpuc_rules *r, gpuc_stage *st)
     gpuc_rules_spread(r, st, gpuc_rules_fuse(st, 2, pixel));
 }
 
-/* Computes the last vector of a row as a whole; elements beyond the row are not used. */
-static void whole_vectors(const gpuc_rules *r, gpuc_stage *st, int lanes)
+/* Computes the last vector of a row as a whole; elements beyond the row are not used. phases: a vector of each row of the
+ * last axis but one, which are from the same vectors of the input. */
+static void whole_vectors(const gpuc_rules *r, gpuc_stage *st, int lanes, bool phases)
 {
     int n = gpuc_stage_num_axes(st);
     gpuc_iter *loops[64], *vector;
@@ -153,6 +154,13 @@ static void whole_vectors(const gpuc_rules *r, gpuc_stage *st, int lanes)
     gpuc_stage_round_up(st);
     gpuc_stage_split(st, loops[n - 1], lanes, &loops[n - 1], &vector);
     gpuc_stage_vectorize(st, vector);
+    if (phases) {
+        gpuc_iter *order[] = {loops[n - 1], loops[n - 2], vector};
+        gpuc_stage_reorder(st, 3, order);
+        gpuc_stage_unroll(st, loops[n - 2]);
+        loops[n - 2] = loops[n - 1];
+        n--;
+    }
     gpuc_rules_spread(r, st, gpuc_rules_fuse(st, n, loops));
 }
 
@@ -160,10 +168,12 @@ void gpuc_rules_copy_rows(const gpuc_rules *r, gpuc_stage *st)
 {
     int n = gpuc_stage_num_axes(st),
         lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(gpuc_stage_tensor(st, 0)));
-    bool moved = gpuc_rules_transpose(r, st);
-    if (!moved && r->kind == GPUC_CLASS_GPU && n > 1 && lanes > 1 &&
-        gpuc_rules_extent(gpuc_stage_axis(st, n - 1)) >= lanes) {
-        whole_vectors(r, st, lanes);
+    bool wide = r->kind == GPUC_CLASS_GPU && n > 1 && lanes > 1 &&
+                gpuc_rules_extent(gpuc_stage_axis(st, n - 1)) >= lanes,
+         phases = wide && r->target->texel && gpuc_rules_has_phases(r, st);
+    bool moved = !phases && gpuc_rules_transpose(r, st);
+    if (wide && !moved) {
+        whole_vectors(r, st, lanes, phases);
         return;
     }
     bool aligned = n > 1 && lanes > 1;

@@ -117,14 +117,25 @@ static const access *find_turned(const accesses *c, int last, int *along)
     return found;
 }
 
+static accesses accesses_of(const gpuc_rules *r, const gpuc_stage *st)
+{
+    gpuc_te_op *op = gpuc_stage_tensor(st, 0)->op;
+    return (accesses){
+        .ctx = r->ctx, .s = r->s, .a = gpuc_arith_analyzer_create(r->ctx), .op = op, .reader = op};
+}
+
+bool gpuc_rules_has_phases(const gpuc_rules *r, const gpuc_stage *st)
+{
+    accesses c = accesses_of(r, st);
+    int n = c.op->num_axes, along = -1, lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(c.op->outputs[0]));
+    if (n < 2 || n > MAX_AXES || gpuc_rules_extent(c.op->axes[n - 2]) > lanes) return false;
+    return find_accesses(&c) && find_turned(&c, n - 1, &along) && along == n - 2;
+}
+
 static bool make_nest(const gpuc_rules *r, gpuc_stage *st, nest *nest)
 {
-    accesses c = {.ctx = r->ctx,
-                  .s = r->s,
-                  .a = gpuc_arith_analyzer_create(r->ctx),
-                  .op = gpuc_stage_tensor(st, 0)->op};
+    accesses c = accesses_of(r, st);
     int n = c.op->num_axes, last = n - 1, along = 0;
-    c.reader = (gpuc_te_op *)c.op;
     if (n < 2 || n > MAX_AXES || gpuc_stage_num_leaves(st) != n || !find_accesses(&c)) return false;
     while (last > 0 && is_number(c.op->axes[last]->extent, 1)) last--;
     if (!(nest->turned = find_turned(&c, last, &along))) return false;

@@ -243,18 +243,24 @@ int gpuc_rules_contiguous_axes(const gpuc_rules *r, const gpuc_te_op *op)
     return contiguous_axes(r, &known, op);
 }
 
-gpuc_stage *gpuc_rules_load_to_registers(const gpuc_rules *r, gpuc_stage *reader, gpuc_tensor *operand,
-                                         gpuc_stage *parent, gpuc_iter *at, int lanes)
+void gpuc_rules_compute_in_registers(gpuc_stage *st, gpuc_stage *parent, gpuc_iter *at, int lanes)
 {
-    gpuc_tensor *copy = gpuc_cache_read(r->s, operand, "local", 1, &reader);
-    gpuc_stage *st = gpuc_schedule_stage(r->s, copy);
     gpuc_stage_compute_at(st, parent, at);
+    gpuc_stage_set_scope(st, "local");
     int n = gpuc_stage_num_axes(st);
     gpuc_iter *last = gpuc_stage_axis(st, n - 1), *vector;
     for (int i = 0; i < n - 1; i++) gpuc_stage_unroll(st, gpuc_stage_axis(st, i));
     gpuc_stage_split(st, last, lanes, &last, &vector);
     gpuc_stage_unroll(st, last);
     gpuc_stage_vectorize(st, vector);
+}
+
+gpuc_stage *gpuc_rules_load_to_registers(const gpuc_rules *r, gpuc_stage *reader, gpuc_tensor *operand,
+                                         gpuc_stage *parent, gpuc_iter *at, int lanes)
+{
+    gpuc_tensor *copy = gpuc_cache_read(r->s, operand, "local", 1, &reader);
+    gpuc_stage *st = gpuc_schedule_stage(r->s, copy);
+    gpuc_rules_compute_in_registers(st, parent, at, lanes);
     return st;
 }
 

@@ -54,6 +54,8 @@ gpuc_rules_tag gpuc_rules_tag_of(const gpuc_tensor *t);
 bool gpuc_rules_channels_last(const gpuc_tensor *t); /* the tag's "_nsc" form */
 bool gpuc_rules_is_matmul(const gpuc_tensor *t);     /* rows by columns, in this order */
 
+/* Computes what is needed of a stage in that loop of parent, as unrolled vectors in registers. */
+void gpuc_rules_compute_in_registers(gpuc_stage *st, gpuc_stage *parent, gpuc_iter *at, int lanes);
 /* Loads what the reader needs of an operand in that loop of parent into registers, once, as vectors: on a GPU
  * loads cost more than sums. */
 gpuc_stage *gpuc_rules_load_to_registers(const gpuc_rules *r, gpuc_stage *reader, gpuc_tensor *operand,
@@ -109,6 +111,9 @@ void gpuc_rules_image(const gpuc_rules *r, gpuc_stage *st);
 /* The same where rows of the output cross those of an input. Returns false, having changed nothing, if none
  * do. */
 bool gpuc_rules_transpose(const gpuc_rules *r, gpuc_stage *st);
+/* Whether an input runs along the last axis of the output but one, which is shorter than a vector: phases of windows that
+ * are so many elements apart. */
+bool gpuc_rules_has_phases(const gpuc_rules *r, const gpuc_stage *st);
 /* The same for a copy whose rows start at multiples of the vector width, so that they are loaded as
  * vectors. */
 void gpuc_rules_copy_rows(const gpuc_rules *r, gpuc_stage *st);
@@ -147,6 +152,8 @@ bool gpuc_rules_rows(const gpuc_rules *r, const gpuc_ptrs *ops, gpuc_tensor *out
 /* The same with a tile of accumulators in registers: convolution, matrix product. Returns false, having
  * changed nothing, for a shape that it is not for. */
 bool gpuc_rules_tile(const gpuc_rules *r, gpuc_tensor *reduction, gpuc_tensor *out);
+/* Whether its tiles make the padded copy of what they read, in registers. */
+bool gpuc_rules_tile_pads(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out);
 /* Whether its tiles need no copy with elements behind the end of rows, which the operation reads. */
 bool gpuc_rules_tile_stays_inside(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out);
 

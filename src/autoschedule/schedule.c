@@ -135,6 +135,26 @@ static bool is_read_through(const gpuc_rules *r, const gpuc_te_op *op, const gpu
     return all;
 }
 
+/* Whether the one reduction that reads a padded copy makes it in registers. */
+static bool is_padded_by_reader(const gpuc_rules *r, const gpuc_te_op *op, const gpuc_ptrs *ops,
+                                const gpuc_te_op *anchor, gpuc_tensor *const *outputs)
+{
+    const gpuc_te_op *reader = NULL;
+    int readers = 0;
+    for (size_t i = 0; i < ops->count; i++) {
+        const gpuc_te_op *to = ops->at[i];
+        for (int k = 0; k < to->num_inputs; k++) {
+            if (to->inputs[k]->op != op) continue;
+            reader = to;
+            readers++;
+        }
+    }
+    if (readers != 1 || reader->kind != GPUC_TE_COMPUTE || !reader->num_reduce) return false;
+    gpuc_tensor *out = reader == anchor ? outputs[0] : reader->outputs[0];
+    return gpuc_rules_tile_pads(r, reader->outputs[0], out) &&
+           !gpuc_rules_is_staged(r, reader->outputs[0], out);
+}
+
 static bool reads_inside(const gpuc_rules *r, const gpuc_te_op *to, const gpuc_tensor *out)
 {
     if (to->kind != GPUC_TE_COMPUTE || !to->num_reduce) return false;
@@ -206,6 +226,9 @@ static void schedule_stages(const gpuc_rules *r, const gpuc_ptrs *ops, const gpu
             gpuc_rules_winograd_data(r, op->outputs[0]);
         else if (has_loops(op))
             reduce(r, op->outputs[0], op->outputs[0]);
+        else if (gpuc_rules_tag_of(op->outputs[0]) == GPUC_TAG_PAD &&
+                 is_padded_by_reader(r, op, ops, anchor, outputs))
+            continue;
         else if (gpuc_rules_tag_of(op->outputs[0]) == GPUC_TAG_PAD && !is_read_through(r, op, ops) &&
                  !needs_no_copy(r, op, ops, anchor, outputs))
             gpuc_rules_copy_rows(r, st);

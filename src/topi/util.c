@@ -68,9 +68,14 @@ static bool stays_inside(gpuc_ctx *ctx, const gpuc_topi_window *w, int i, gpuc_e
            gpuc_topi_proves(ctx, gpuc_le(ctx, w->size[i], have));
 }
 
-gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_topi_window *w)
+gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_topi_window *window)
 {
+    gpuc_topi_window rounded = *window, *w = &rounded;
     int ndim = w->rank + 2, out_ndim = ndim + (w->phase > 1);
+    if (w->phase > 1) {
+        gpuc_expr *row = &rounded.size[w->rank - 1];
+        *row = gpuc_topi_round_up(ctx, *row, w->phase * GPUC_TOPI_PHASE_ROUND);
+    }
     gpuc_expr dims[16], vars[16], index[16], inside = NULL, phase = gpuc_int(ctx, w->phase);
     bool changes = w->phase > 1;
     memcpy(dims, gpuc_te_shape(data), sizeof *dims * (size_t)ndim);

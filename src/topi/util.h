@@ -31,7 +31,7 @@ void gpuc_topi_from_layout(gpuc_topi_layout at, int ndim, gpuc_expr *list);
 
 /* A window into data, with `fill` (NULL: 0) outside of it. Spatial axis i (axis space + i of data) has
  * size[i] positions; position p is data[(p - lo[i]) / step[i]] where that divides and lies inside. With phase
- * > 1 the last axis is cut into [phase][size / phase]: position q*phase + r is element [r][q], so that every
+ * > 1 the last axis is cut into [phase][size / phase], in whole vectors: position q*phase + r is element [r][q], so that every
  * phase'th position lies together. Returns data itself where that is the same. Tagged "pad". */
 typedef struct gpuc_topi_window {
     int rank, space;
@@ -41,7 +41,9 @@ typedef struct gpuc_topi_window {
 gpuc_expr gpuc_topi_round_up(gpuc_ctx *ctx, gpuc_expr n, int64_t to); /* to a multiple */
 /* Rows of sliding windows are computed in whole vectors of this many elements. */
 #define GPUC_TOPI_ROW_ROUND 8
-gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_topi_window *w);
+/* Phases are copied in whole vectors of this many, the shortest of any target. */
+#define GPUC_TOPI_PHASE_ROUND 4
+gpuc_tensor *gpuc_topi_pad_spatial(gpuc_ctx *ctx, gpuc_tensor *data, const gpuc_topi_window *window);
 /* Position y*stride + shift of spatial axis i in what that returns: x[space + i], and the next of a last axis
  * that is cut (whose stride is the phase). */
 void gpuc_topi_window_at(gpuc_ctx *ctx, const gpuc_topi_window *w, int i, gpuc_expr y, int64_t stride,

@@ -23,13 +23,12 @@ static const char *numbers(gpuc_ctx *ctx, fx_rng *r, int n, int lo, int count, b
     return gpuc_ctx_printf(ctx, "%s]", text);
 }
 
-/* Extents of rank spatial axes, the last of up to most elements: "7, 40". */
-static const char *space(gpuc_ctx *ctx, fx_rng *r, int rank, int most)
+/* Extents of rank spatial axes, the last of up to most elements from least on: "7, 40". */
+static const char *space(gpuc_ctx *ctx, fx_rng *r, int rank, int least, int most)
 {
     const char *text = "";
-    for (int i = 0; i < rank; i++)
-        text = gpuc_ctx_printf(ctx, "%s, %d", text, 9 + fx_below(r, i == rank - 1 ? most : 7));
-    return text;
+    for (int i = 0; i < rank - 1; i++) text = gpuc_ctx_printf(ctx, "%s, %d", text, 9 + fx_below(r, 7));
+    return gpuc_ctx_printf(ctx, "%s, %d", text, least + fx_below(r, most));
 }
 
 static op_case matmul(gpuc_ctx *ctx, fx_rng *r)
@@ -53,22 +52,25 @@ static op_case convolution(gpuc_ctx *ctx, fx_rng *r)
     if (way == 2) groups = 1 + fx_below(r, 4), in *= groups, out *= groups;
     if (way == 0 && rank < 3 && fx_below(r, 4) == 0) in += fx_below(r, 62), out += fx_below(r, 51);
     const char *type = random_type(r), *window = "", *pads = fx_below(r, 2) ? "0" : NULL;
-    for (int i = 0; i < rank; i++)
-        window = gpuc_ctx_printf(ctx, "%s, %d", window, 1 + fx_below(r, rank == 1 ? 7 : 4));
+    bool wide = way == 1 && fx_below(r, 3) == 0; /* of one channel: up to 40 taps along a row */
+    for (int i = 0; i < rank; i++) {
+        int most = wide && i == rank - 1 ? 40 : rank == 1 ? 7 : 4;
+        window = gpuc_ctx_printf(ctx, "%s, %d", window, 1 + fx_below(r, most));
+    }
     return (op_case){.op = gpuc_ctx_printf(ctx, "nn.conv%dd", rank),
                      .attrs = gpuc_ctx_printf(ctx, "strides=%s padding=%s dilation=%s groups=%d",
                                               numbers(ctx, r, rank, 1, fx_below(r, 2) ? 1 : 3, false),
                                               numbers(ctx, r, 2 * rank, 0, pads ? 1 : 4, false),
                                               numbers(ctx, r, rank, 1, 2, false), groups),
                      .in = gpuc_ctx_printf(ctx, "%s[%d, %d%s] %s[%d, %d%s]", type, 1 + fx_below(r, 2), in,
-                                           space(ctx, r, rank, rank == 1 ? 200 : 70), type, out, in / groups,
-                                           window)};
+                                           space(ctx, r, rank, wide ? 79 : 9, rank == 1 ? 200 : 70), type,
+                                           out, in / groups, window)};
 }
 
 static op_case transposed(gpuc_ctx *ctx, fx_rng *r)
 {
     int rank = 1 + fx_below(r, 3), groups = 1 + fx_below(r, 2), channels = 6 * groups;
-    const char *type = random_type(r), *window = "", *places = space(ctx, r, rank, rank == 1 ? 60 : 20);
+    const char *type = random_type(r), *window = "", *places = space(ctx, r, rank, 9, rank == 1 ? 60 : 20);
     bool last = fx_below(r, 2);
     for (int i = 0; i < rank; i++) window = gpuc_ctx_printf(ctx, "%s, %d", window, 2 + fx_below(r, 3));
     places = last ? gpuc_ctx_printf(ctx, "%s, %d", places, channels)
@@ -90,9 +92,9 @@ static op_case pool(gpuc_ctx *ctx, fx_rng *r)
     return (op_case){
         .op = gpuc_ctx_printf(ctx, "nn.%s_pool%dd", fx_below(r, 2) ? "max" : "avg", rank),
         .attrs = gpuc_ctx_printf(ctx, "pool_size=%s strides=%s padding=%s dilation=%s",
-                                 numbers(ctx, r, rank, 2, 3, false), numbers(ctx, r, rank, 1, 2, false),
+                                 numbers(ctx, r, rank, 2, 4, false), numbers(ctx, r, rank, 1, 4, false),
                                  numbers(ctx, r, 2 * rank, 0, 2, true), numbers(ctx, r, rank, 1, 1, true)),
-        .in = gpuc_ctx_printf(ctx, "float32[1, %d%s]", 1 + fx_below(r, 6), space(ctx, r, rank, 70))};
+        .in = gpuc_ctx_printf(ctx, "float32[1, %d%s]", 1 + fx_below(r, 6), space(ctx, r, rank, 9, 70))};
 }
 
 static void check(gpuc_ctx *ctx, void *arg)

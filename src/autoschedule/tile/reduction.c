@@ -4,23 +4,40 @@
 
 #include "autoschedule/tile/tile.h"
 
-/* Along a short window sums are unrolled and share what is loaded into registers. */
-static void conv_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile *t)
+/* Sums along a window are unrolled and share what is loaded into registers, in parts where it is long. Gives the loop in
+ * which that is loaded. */
+static gpuc_iter *share_window(const gpuc_rules *r, gpuc_stage *sum, int lanes)
 {
-    gpuc_tensor *const *in = gpuc_stage_tensor(sum, 0)->op->inputs;
-    gpuc_tensor *data = in[0], *weight = in[1];
     int n = gpuc_stage_num_reduce(sum);
-    gpuc_iter *last = gpuc_stage_reduce_axis(sum, n - 1);
-    bool window =
-        n > 1 && gpuc_rules_extent(last) > 1 && gpuc_rules_extent(last) <= r->constants->tile_shared_window;
+    gpuc_iter *last = gpuc_stage_reduce_axis(sum, n - 1), *part;
+    int64_t extent = gpuc_rules_extent(last), max = r->constants->tile_shared_window;
+    if (n < 2 || extent < 2) return last;
+    if (extent <= max) {
+        gpuc_stage_unroll(sum, last);
+        return gpuc_stage_reduce_axis(sum, n - 2);
+    }
+    int64_t parts = gpuc_tile_ceil_div(extent, max), each = gpuc_tile_ceil_div(extent, parts);
+    gpuc_stage_split(sum, last, gpuc_tile_ceil_div(each, lanes) * lanes, &last, &part);
+    gpuc_stage_unroll(sum, part);
+    return last;
+}
+
+static void window_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_tile_shape *s,
+                            const gpuc_tile *t)
+{
+    const gpuc_te_op *op = gpuc_stage_tensor(sum, 0)->op;
+    gpuc_tensor *data = op->inputs[0], *weight = op->num_inputs > 1 ? op->inputs[1] : NULL;
+    gpuc_iter *last = gpuc_stage_reduce_axis(sum, gpuc_stage_num_reduce(sum) - 1);
     if (!gpuc_rules_starts_rows_at_vectors(data, t->lanes)) {
         data = gpuc_cache_read(r->s, data, "global", 1, &sum);
         gpuc_rules_copy_rows(r, gpuc_schedule_stage(r->s, data));
     }
-    if (window) gpuc_stage_unroll(sum, last);
-    gpuc_rules_load_to_registers(r, sum, data, sum, window ? gpuc_stage_reduce_axis(sum, n - 2) : last,
-                                 t->lanes);
-    if (t->rows % t->lanes == 0) gpuc_rules_load_to_registers(r, sum, weight, sum, last, t->lanes);
+    gpuc_iter *at = share_window(r, sum, t->lanes);
+    if (s->pads)
+        gpuc_rules_compute_in_registers(gpuc_schedule_stage(r->s, data), sum, at, t->lanes);
+    else
+        gpuc_rules_load_to_registers(r, sum, data, sum, at, t->lanes);
+    if (weight && t->rows % t->lanes == 0) gpuc_rules_load_to_registers(r, sum, weight, sum, last, t->lanes);
 }
 
 /* Vectors of both operands run along memory: those of one along the reduction, which goes in steps of a
@@ -123,7 +140,9 @@ void gpuc_rules_tile_reduction(const gpuc_rules *r, gpuc_stage *sum, const gpuc_
     for (int i = outside; i < num_reduce && s->taps; i++)
         if (gpuc_rules_extent(order[i]) <= r->constants->tile_window) gpuc_stage_unroll(sum, order[i]);
     if (vector) gpuc_stage_vectorize(sum, vector);
-    if (!loads || gpuc_stage_tensor(sum, 0)->op->num_inputs != 2) return;
-    if (s->conv) conv_operands(r, sum, t);
+    if (!loads && s->pads)
+        gpuc_stage_compute_inline(gpuc_schedule_stage(r->s, gpuc_stage_tensor(sum, 0)->op->inputs[0]));
+    if (!loads) return;
+    if (s->conv || s->depthwise) window_operands(r, sum, s, t);
     if (s->matmul || s->channels_last) matmul_operands(r, sum, t);
 }

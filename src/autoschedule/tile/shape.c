@@ -115,6 +115,25 @@ static bool reads_rounded_copy(const gpuc_rules *r, const gpuc_te_op *op)
     return any;
 }
 
+/* Whether padding costs less in registers than as a copy in memory: short windows of rows of whole vectors. */
+static bool pads_in_registers(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tile_shape *s)
+{
+    const gpuc_te_op *op = reduction->op;
+    int lanes = gpuc_target_lanes(r->target, gpuc_te_dtype(reduction));
+    int64_t width;
+    if (!s->depthwise || !r->target->texel || !gpuc_target_lanes_are_threads(r->target) || lanes < 2)
+        return false;
+    const gpuc_te_op *pad = op->inputs[0]->op;
+    if (pad->kind != GPUC_TE_COMPUTE || gpuc_rules_tag_of(op->inputs[0]) != GPUC_TAG_PAD ||
+        pad->num_inputs != 1)
+        return false;
+    const gpuc_tensor *from = pad->inputs[0];
+    if (from->op->kind != GPUC_TE_PLACEHOLDER || gpuc_te_ndim(from) < 2) return false;
+    for (int i = 0; i < op->num_reduce; i++)
+        if (gpuc_rules_extent(op->reduce[i]) > r->constants->tile_padded_window) return false;
+    return gpuc_expr_is_int(gpuc_te_shape(from)[gpuc_te_ndim(from) - 1], &width) && width % lanes == 0;
+}
+
 bool gpuc_rules_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out,
                                 gpuc_tile_shape *s)
 {
@@ -136,7 +155,14 @@ bool gpuc_rules_tile_find_shape(const gpuc_rules *r, const gpuc_tensor *reductio
                 s->used >= gpuc_target_lanes(r->target, gpuc_te_dtype(reduction));
     s->packs = s->matmul && n > 1 && s->rows >= r->constants->tile_often && reduction->op->num_inputs == 2;
     if (s->conv) s->group = rows_of_group(reduction, s->rows);
+    s->pads = pads_in_registers(r, reduction, s);
     return true;
+}
+
+bool gpuc_rules_tile_pads(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out)
+{
+    gpuc_tile_shape s;
+    return gpuc_rules_tile_find_shape(r, reduction, out, &s) && s.pads;
 }
 
 bool gpuc_rules_tile_stays_inside(const gpuc_rules *r, const gpuc_tensor *reduction, const gpuc_tensor *out)

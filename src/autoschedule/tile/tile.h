@@ -29,6 +29,7 @@ typedef struct gpuc_tile_shape {
     bool open;         /* row lengths are known only at run time: the tail of a row goes element by element */
     bool packs;        /* operands are packed into panels, the last one filled up */
     int64_t step;      /* row lengths are a multiple of it */
+    bool pads;         /* the padded copy of what windows read is made in registers */
     bool taps;         /* sums are few and all unrolled: what is loaded serves one of them */
     bool line_vectors; /* each line has vectors of its own to load; else each row of each line has a value */
 } gpuc_tile_shape;

@@ -154,7 +154,6 @@ static gpuc_tensor *convolve(const gpuc_op_call *call, gpuc_tensor *const *ins, 
         window.step[i] = c->dilate[i];
         window.size[i] = gpuc_add(ctx, gpuc_mul(ctx, dims[space + i], gpuc_int(ctx, c->strides[i])),
                                   gpuc_int(ctx, reach - c->strides[i]));
-        window.size[i] = gpuc_topi_round_up(ctx, window.size[i], i == last ? window.phase : 1);
     }
     gpuc_tensor *data = gpuc_topi_pad_spatial(ctx, ins[0], &window), *weight = ins[1];
     gpuc_tensor_type t = {.dtype = call->out[0].dtype, .ndim = ndim, .dims = dims};

@@ -193,7 +193,6 @@ static gpuc_tensor *slide(const gpuc_op_call *call, const gpuc_topi_pool *p, gpu
         int64_t reach = (p->size[i] - 1) * p->dilation[i] + 1;
         w.size[i] = gpuc_add(ctx, gpuc_mul(ctx, dims[p->at.space + i], gpuc_int(ctx, p->strides[i])),
                              gpuc_int(ctx, reach - p->strides[i]));
-        w.size[i] = gpuc_topi_round_up(ctx, w.size[i], i == last ? w.phase : 1);
     }
     gpuc_tensor *padded = gpuc_topi_pad_spatial(ctx, data, &w);
     gpuc_tensor_type t = {.ndim = p->rank + 2, .dims = dims};
