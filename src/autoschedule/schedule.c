@@ -151,8 +151,7 @@ static bool is_padded_by_reader(const gpuc_rules *r, const gpuc_te_op *op, const
     }
     if (readers != 1 || reader->kind != GPUC_TE_COMPUTE || !reader->num_reduce) return false;
     gpuc_tensor *out = reader == anchor ? outputs[0] : reader->outputs[0];
-    return gpuc_rules_tile_pads(r, reader->outputs[0], out) &&
-           !gpuc_rules_is_staged(r, reader->outputs[0], out);
+    return gpuc_rules_tile_pads(r, reader->outputs[0], out);
 }
 
 static bool reads_inside(const gpuc_rules *r, const gpuc_te_op *to, const gpuc_tensor *out)

@@ -82,7 +82,7 @@ static bool wants_texels(const gpuc_target *t, const gpuc_tir_buffer *b, const g
     bool fits =
         fixed || !t->max_texels || (t->max_buffer_range && t->max_buffer_range / texel <= t->max_texels);
     if (b->scope == GPUC_SCOPE_TEXEL) return true;
-    return t->texel && gpuc_dtype_equal(tensor->dtype, GPUC_FLOAT32) && fits;
+    return t->texel && fits;
 }
 
 /* Tensors beyond the target's number of buffers share the last binding: they must lie in one buffer. */
