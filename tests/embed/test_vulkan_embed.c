@@ -1100,6 +1100,17 @@ static void test_memory_hook(void **state)
     assert_true(used > 0 && used <= given);
     gpuc_ndarray *x;
     int64_t n = 1000;
+    gpuc_stream *stream;
+    float *copy = malloc((size_t)n * sizeof *copy);
+    ok(gpuc_stream_create(w.dev, &stream));
+    ok(gpuc_ndarray_create(w.rt, w.dev, GPUC_FLOAT32, 1, &n, &x));
+    ok(gpuc_ndarray_read_on(stream, x, copy, (size_t)n * sizeof *copy)); /* by memory that the host sees */
+    gpuc_ticket read;
+    ok(gpuc_stream_signal(stream, &read));
+    ok(gpuc_ticket_wait(read, GPUC_FOREVER));
+    gpuc_stream_release(stream);
+    gpuc_ndarray_release(x);
+    free(copy);
     m.refuse = 1;
     fails(gpuc_ndarray_create(w.rt, w.dev, GPUC_FLOAT32, 1, &n, &x), GPUC_OUT_OF_DEVICE_MEMORY,
           "memory hook");
@@ -1107,6 +1118,9 @@ static void test_memory_hook(void **state)
     m.wrong_type = true;
     fails(gpuc_ndarray_create(w.rt, w.dev, GPUC_FLOAT32, 1, &n, &x), GPUC_INVALID_ARGUMENT, "memory type 31");
     m.wrong_type = false;
+    m.empty = true;
+    fails(gpuc_ndarray_create(w.rt, w.dev, GPUC_FLOAT32, 1, &n, &x), GPUC_INVALID_ARGUMENT, "gave no memory");
+    m.empty = false;
     gpuc_session_release(s);
     free_io(&w, &o);
     gpuc_model_release(w.model);
