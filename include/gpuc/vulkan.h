@@ -97,11 +97,12 @@ GPUC_API GPUC_NODISCARD gpuc_status gpuc_vulkan_requirements(gpuc_runtime *rt,
 
 /* ---- The device --------------------------------------------------------------------------- */
 
-/* Memory from the application, in the shape of VMA: each buffer of gpuc asks once. Called from any thread that
+/* Memory from the application, in the shape of VMA: each buffer and image of gpuc asks once. Called from any thread that
  * uses the device, one at a time. */
 typedef struct gpuc_vulkan_memory_hook {
-    /* Gives memory for a buffer, of one of the types in memory_type_bits, which is need->memoryTypeBits without
-     * the types that are of no use; the first of preferred that has room is best (types, best first, count of them).
+    /* Gives memory for a buffer, of one of the types in need->memoryTypeBits, which has none that is of no use;
+     * the first of preferred that has room is best (types, best first, count of them). Size and alignment are
+     * multiples of nonCoherentAtomSize where the memory may have to be flushed.
      * *out_mapped is the address of the memory at the offset if its type is visible to the host; it must be. *out_id
      * is passed to free. Returns a VkResult: VK_ERROR_OUT_OF_DEVICE_MEMORY (-2) where there is no room. */
     int (*allocate)(void *user, const struct VkMemoryRequirements *need, const uint32_t *preferred,

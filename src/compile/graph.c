@@ -311,7 +311,7 @@ static void find_images(builder *b, const gpuc_rmodule *m, const gpuc_rfunction 
             gpuc_map_set(&b->images, main_fn->params[i], main_fn->params[i]);
     for (int i = 0; i < n; i++) {
         gpuc_rexpr *e = tuple ? gpuc_as_rtuple(body)->fields[i] : body;
-        bool wanted = i < m->num_outputs && is_image(&m->output_images, m->output_names[i]) &&
+        bool wanted = is_image(&m->output_images, gpuc_rmodule_output_name(m, i)) &&
                       e->kind == GPUC_REXPR_CALL && can_be_image(e) && is_written(b, &e->type->tensor) &&
                       takes_images(b, gpuc_as_rcall(e)) &&
                       !gpuc_compile_has_own_schedule(ctx, gpuc_as_rfunction(gpuc_as_rcall(e)->callee));
@@ -386,7 +386,7 @@ static void add_output(builder *b, const gpuc_rmodule *m, int i, gpuc_rexpr *e)
     gpuc_graph *g = b->g;
     uint32_t v = get_any_value(b, e);
     gpuc_storage *s = value_at(g, v)->storage;
-    const char *name = i < m->num_outputs ? m->output_names[i] : gpuc_ctx_printf(b->ctx, "output%d", i);
+    const char *name = gpuc_rmodule_output_name(m, i);
     if (s->kind == GPUC_SLOT_ARENA && s->device == 0) {
         s->kind = GPUC_SLOT_OUTPUT;
         s->index = (uint32_t)i;

@@ -73,9 +73,13 @@ static void check_place(gpuc_ctx *ctx, const char *what, const gpuc_tensor_type 
                    type_text(ctx, t));
 }
 
-gpuc_image_place gpuc_image_place_of(gpuc_ctx *ctx, const char *what, const gpuc_tensor_type *t,
+gpuc_image_place gpuc_image_place_of(gpuc_ctx *ctx, const char *what, const gpuc_rtype *type,
                                      gpuc_image_layout layout, gpuc_image_order order)
 {
+    if (!type || type->kind != GPUC_RTYPE_TENSOR)
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s: the network has no tensor there; an image needs one",
+                   what);
+    const gpuc_tensor_type *t = &type->tensor;
     check_place(ctx, what, t, layout, order);
     int first = t->ndim - 3, nchw = channels_at(t, first, order), nhwc = channels_at(t, t->ndim - 1, order);
     if (layout == GPUC_IMAGE_LAYOUT_NCHW) nhwc = 0;

@@ -24,8 +24,8 @@ typedef struct gpuc_image_place {
     int channels;            /* 1 or 3 */
     gpuc_expr height, width; /* perhaps symbols */
 } gpuc_image_place;
-/* Raises INVALID_ARGUMENT where a tensor of this type holds none. what names it. */
-gpuc_image_place gpuc_image_place_of(gpuc_ctx *ctx, const char *what, const gpuc_tensor_type *t,
+/* Raises INVALID_ARGUMENT where a value of this type (NULL: it is not known) holds none. what names it. */
+gpuc_image_place gpuc_image_place_of(gpuc_ctx *ctx, const char *what, const gpuc_rtype *type,
                                      gpuc_image_layout layout, gpuc_image_order order);
 
 /* x * factor + term; both are for all channels, or one for each of the last axis. */

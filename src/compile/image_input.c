@@ -307,11 +307,11 @@ void gpuc_rmodule_image_input(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_image_i
     const gpuc_rfunction *main = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"));
     int number = find_parameter(ctx, main, c.what, image->name);
     gpuc_image_check_new(ctx, &m->input_images, c.what, image->name, image->format);
-    const gpuc_tensor_type *t = gpuc_relay_tensor_type(main->params[number]);
     if (gpuc_strmap_has(&m->defaults, image->name))
         FAIL(&c, "%s: the model has a default value for this input", c.what);
+    c.place = gpuc_image_place_of(ctx, c.what, main->params[number]->type, image->layout, image->order);
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(main->params[number]);
     c.dtype = t->dtype;
-    c.place = gpuc_image_place_of(ctx, c.what, t, image->layout, image->order);
     c.open = !gpuc_expr_is_int(c.place.height, &c.network_height) ||
              !gpuc_expr_is_int(c.place.width, &c.network_width);
     check(&c);

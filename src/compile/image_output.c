@@ -112,9 +112,13 @@ static gpuc_rexpr *converted(const conversion *c, gpuc_rexpr *y)
 
 static int find_output(gpuc_ctx *ctx, const gpuc_rmodule *m, const char *what, const char *name)
 {
-    for (int i = 0; i < m->num_outputs; i++)
-        if (!strcmp(m->output_names[i], name)) return i;
-    const char *near = gpuc_suggest(name, m->output_names, (size_t)m->num_outputs);
+    int n = gpuc_rmodule_num_outputs(m);
+    const char **names = gpuc_new_array(ctx, const char *, n);
+    for (int i = 0; i < n; i++) {
+        names[i] = gpuc_rmodule_output_name(m, i);
+        if (!strcmp(names[i], name)) return i;
+    }
+    const char *near = gpuc_suggest(name, names, (size_t)n);
     gpuc_raise(ctx, GPUC_NOT_FOUND, "%s: the network has no output of this name%s%s%s", what,
                near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
@@ -144,11 +148,12 @@ void gpuc_rmodule_image_output(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_image_
                     .spec = image,
                     .what = gpuc_ctx_printf(ctx, "output image '%s'", image->name),
                     .bytes = gpuc_image_format_dtype(image->format).bits == 8};
+    if (!gpuc_as_rfunction(gpuc_rmodule_get(m, "main"))->body->type) gpuc_relay_infer_module(ctx, m);
     int number = find_output(ctx, m, c.what, image->name);
     gpuc_image_check_new(ctx, &m->output_images, c.what, image->name, image->format);
     gpuc_rexpr *body = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"))->body;
     gpuc_rexpr *y = body->type->kind == GPUC_RTYPE_TUPLE ? gpuc_relay_get(ctx, body, number) : body;
-    c.place = gpuc_image_place_of(ctx, c.what, gpuc_relay_tensor_type(y), image->layout, image->order);
+    c.place = gpuc_image_place_of(ctx, c.what, y->type, image->layout, image->order);
     check(&c);
     c.full = c.bytes && !gpuc_image_is_srgb(image->format) ? 255 : 1;
     uint32_t first_id = ctx->next_id;

@@ -61,7 +61,7 @@ static gpuc_signature make_signature(gpuc_ctx *ctx, const gpuc_rmodule *m)
         in[i].image = gpuc_image_of(&m->input_images, in[i].name);
     }
     for (int i = 0; i < num_outputs; i++) {
-        const char *name = i < m->num_outputs ? m->output_names[i] : gpuc_ctx_printf(ctx, "output%d", i);
+        const char *name = gpuc_rmodule_output_name(m, i);
         signature_tensor(ctx, name, tuple ? f->body->type->at[i] : f->body->type, &out[i]);
         out[i].image = gpuc_image_of(&m->output_images, name);
     }

@@ -17,12 +17,19 @@ static bool is_image(const gpuc_model *m, uint32_t slot)
     return false;
 }
 
-gpuc_status gpuc_session_create_array(const gpuc_session *s, uint32_t value, const int64_t *dims,
-                                      gpuc_ndarray **out)
+static gpuc_status create_array(const gpuc_session *s, uint32_t value, const int64_t *dims,
+                                gpuc_ndarray **out)
 {
     const gpuc_exec *e = s->model->exec;
     const gpuc_exec_value *v = &e->values[value];
     gpuc_device *dev = s->model->devices[e->slots[v->slot].device].code.dev;
     if (is_image(s->model, v->slot)) return gpuc_ndarray_create_image(dev, v->dtype, (int)v->ndim, dims, out);
     return gpuc_ndarray_create(s->model->rt, dev, v->dtype, (int)v->ndim, dims, out);
+}
+
+gpuc_status gpuc_session_create_array(gpuc_session *s, uint32_t value, const int64_t *dims,
+                                      gpuc_ndarray **out)
+{
+    gpuc_status status = create_array(s, value, dims, out);
+    return gpuc_session_reclaim(s, &status) ? create_array(s, value, dims, out) : status;
 }

@@ -455,6 +455,16 @@ gpuc_status gpuc_session_retire(gpuc_session *s, gpuc_ndarray *array)
     return status;
 }
 
+bool gpuc_session_reclaim(gpuc_session *s, gpuc_status *status)
+{
+    if (gpuc_status_code(*status) != GPUC_OUT_OF_DEVICE_MEMORY || !s->num_retired) return false;
+    gpuc_status settled = gpuc_session_settle(s);
+    gpuc_status_release(settled ? settled : *status);
+    if (settled) return false;
+    *status = NULL;
+    return true;
+}
+
 gpuc_model *gpuc_session_model(const gpuc_session *s)
 {
     return s->model;

@@ -176,8 +176,8 @@ GPUC_NODISCARD gpuc_status gpuc_session_bind_late(gpuc_session *s);
 void gpuc_session_free_memory(gpuc_session *s);
 
 /* images.c: an array for an input or output on its device; an image if kernels take one. */
-GPUC_NODISCARD gpuc_status gpuc_session_create_array(const gpuc_session *s, uint32_t value,
-                                                     const int64_t *dims, gpuc_ndarray **out);
+GPUC_NODISCARD gpuc_status gpuc_session_create_array(gpuc_session *s, uint32_t value, const int64_t *dims,
+                                                     gpuc_ndarray **out);
 
 /* transfer.c: between the memory of two devices; waits for what is queued on the first. */
 GPUC_NODISCARD gpuc_status gpuc_session_transfer(const gpuc_session *s, gpuc_segment *segment);
@@ -209,5 +209,8 @@ GPUC_NODISCARD gpuc_status gpuc_session_mark(gpuc_session *s);
 GPUC_NODISCARD gpuc_status gpuc_session_settle(gpuc_session *s);
 /* Takes an array that the session no longer uses, and releases it once queued work is done with it. */
 GPUC_NODISCARD gpuc_status gpuc_session_retire(gpuc_session *s, gpuc_ndarray *array);
+/* Where *status says that memory of a device is out, and there are such arrays: waits, releases them and the status, and
+ * returns true, to try once more. */
+bool gpuc_session_reclaim(gpuc_session *s, gpuc_status *status);
 
 #endif

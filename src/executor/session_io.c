@@ -110,7 +110,12 @@ gpuc_status gpuc_session_set_input(gpuc_session *s, int i, const gpuc_ndarray *v
     }
     gpuc_session_end_inference(s); /* as in replace */
     gpuc_session_note_work(s);
-    return gpuc_error_prefix(gpuc_ndarray_copy(value, in->array), "input '%s'", sig->inputs[i].name);
+    gpuc_status status = gpuc_ndarray_copy(value, in->array); /* perhaps by way of memory of the device */
+    if (gpuc_session_reclaim(s, &status)) {
+        gpuc_session_note_work(s);
+        status = gpuc_ndarray_copy(value, in->array);
+    }
+    return gpuc_error_prefix(status, "input '%s'", sig->inputs[i].name);
 }
 
 static gpuc_status check_bindable(const gpuc_session *s, const char *what, const gpuc_signature_tensor *t,

@@ -459,6 +459,11 @@ int gpuc_rmodule_num_outputs(const gpuc_rmodule *m)
     return body->type->kind == GPUC_RTYPE_TUPLE ? body->type->n - (int)m->reads.count : 1;
 }
 
+const char *gpuc_rmodule_output_name(const gpuc_rmodule *m, int i)
+{
+    return i < m->num_outputs ? m->output_names[i] : gpuc_ctx_printf(m->ctx, "output%d", i);
+}
+
 gpuc_rexpr *gpuc_rmodule_get(const gpuc_rmodule *m, const char *name)
 {
     gpuc_relay_need(m->ctx, "a module", "name of a function", name);

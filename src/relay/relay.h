@@ -274,6 +274,8 @@ void gpuc_rmodule_set_main(gpuc_rmodule *m, int num_params, gpuc_rexpr *const *p
 /* Gives each extent of main's parameters that has no name one of its own, d0 and so on. */
 void gpuc_relay_name_sizes(gpuc_rmodule *m);
 int gpuc_rmodule_num_outputs(const gpuc_rmodule *m); /* of main, without what is read */
+/* Of output i of main: its name in the graph, or outputI where the graph names none. */
+const char *gpuc_rmodule_output_name(const gpuc_rmodule *m, int i);
 /* Defines a type whose constructors and parameters are set. Raises where the module has one of these names. */
 void gpuc_rmodule_add_adt(gpuc_rmodule *m, gpuc_adt *adt);
 

@@ -31,6 +31,16 @@ gpuc_status gpuc_vk_raw_create(gpuc_vk_device *dev, VkDeviceSize size, VkDeviceS
     return NULL;
 }
 
+bool gpuc_vk_reclaim(gpuc_vk_device *dev, gpuc_status *status)
+{
+    if (gpuc_status_code(*status) != GPUC_OUT_OF_DEVICE_MEMORY) return false;
+    gpuc_status waited = gpuc_vk_wait_all(dev);
+    gpuc_status_release(waited ? waited : *status);
+    if (waited) return false;
+    *status = NULL;
+    return true;
+}
+
 void gpuc_vk_raw_destroy(gpuc_vk_device *dev, gpuc_vk_raw_buffer *raw)
 {
     if (raw->handle) dev->fn.DestroyBuffer(dev->handle, raw->handle, dev->host);
@@ -66,16 +76,8 @@ gpuc_status gpuc_vk_buffer_create(gpuc_device *device, size_t bytes, size_t alig
     VkDeviceSize size = bytes ? gpuc_align_up(bytes, GPUC_VK_SIZE_ROUND) : GPUC_VK_SIZE_ROUND;
     gpuc_status s =
         gpuc_vk_raw_create(dev, size, alignment, GPUC_VK_TENSOR_USAGE, GPUC_VK_USE_TENSOR, &b->raw);
-    if (gpuc_status_code(s) == GPUC_OUT_OF_DEVICE_MEMORY) {
-        /* Freed memory that the device still uses may be enough: wait for it. */
-        gpuc_status waited = gpuc_vk_wait_all(dev);
-        if (waited) {
-            gpuc_status_release(waited);
-        } else {
-            gpuc_status_release(s);
-            s = gpuc_vk_raw_create(dev, size, alignment, GPUC_VK_TENSOR_USAGE, GPUC_VK_USE_TENSOR, &b->raw);
-        }
-    }
+    if (gpuc_vk_reclaim(dev, &s))
+        s = gpuc_vk_raw_create(dev, size, alignment, GPUC_VK_TENSOR_USAGE, GPUC_VK_USE_TENSOR, &b->raw);
     if (s) {
         gpuc_mem_free(dev->allocator, b, sizeof(*b));
         return s;

@@ -22,6 +22,9 @@ GPUC_NODISCARD gpuc_status gpuc_vk_raw_create(gpuc_vk_device *dev, VkDeviceSize 
                                               VkBufferUsageFlags usage, gpuc_vk_use use,
                                               gpuc_vk_raw_buffer *out);
 void gpuc_vk_raw_destroy(gpuc_vk_device *dev, gpuc_vk_raw_buffer *raw);
+/* Where *status says that memory of the device is out: waits until what was freed is in use no more, releases it, and
+ * returns true, to try once more. Without queue.lock. */
+bool gpuc_vk_reclaim(gpuc_vk_device *dev, gpuc_status *status);
 
 typedef struct gpuc_vk_buffer {
     gpuc_buffer base;

@@ -135,13 +135,19 @@ static gpuc_status queue_readback(gpuc_vk_device *dev, gpuc_vk_stream *stream, g
     return s;
 }
 
+static gpuc_status create_staging(gpuc_vk_device *dev, VkDeviceSize bytes, gpuc_vk_raw_buffer *out)
+{
+    gpuc_status s = gpuc_vk_raw_create(dev, bytes, 1, staging_usage, GPUC_VK_USE_STAGING, out);
+    if (gpuc_vk_reclaim(dev, &s))
+        s = gpuc_vk_raw_create(dev, bytes, 1, staging_usage, GPUC_VK_USE_STAGING, out);
+    return s;
+}
+
 static gpuc_status download_staged(gpuc_vk_device *dev, gpuc_vk_stream *stream, gpuc_vk_buffer *from,
                                    VkDeviceSize offset, uint8_t *to, VkDeviceSize bytes)
 {
     const VkDeviceSize half = READBACK_BYTES / 2;
-    if (!dev->readback.handle)
-        GPUC_TRY(
-            gpuc_vk_raw_create(dev, READBACK_BYTES, 1, staging_usage, GPUC_VK_USE_STAGING, &dev->readback));
+    if (!dev->readback.handle) GPUC_TRY(create_staging(dev, READBACK_BYTES, &dev->readback));
     VkDeviceSize queued = 0, done = 0;
     uint64_t serials[2] = {0};
     while (done < bytes) {
@@ -215,7 +221,7 @@ gpuc_status gpuc_vk_read_later(gpuc_device *device, gpuc_copy_end from, void *ho
     gpuc_vk_readback *r = gpuc_mem_alloc(dev->allocator, sizeof(*r));
     if (!r) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     r->host = host;
-    gpuc_status s = gpuc_vk_raw_create(dev, bytes, 1, staging_usage, GPUC_VK_USE_STAGING, &r->staging);
+    gpuc_status s = create_staging(dev, bytes, &r->staging);
     if (!s)
         s = queue_later(dev, gpuc_vk_stream_of(dev, stream), (gpuc_vk_buffer *)from.buffer, from.offset, r);
     if (!s) return NULL;

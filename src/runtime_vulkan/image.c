@@ -154,7 +154,9 @@ static gpuc_status create_image(gpuc_vk_device *dev, gpuc_vk_image *i)
     VkDeviceSize apart = dev->caps.props.limits.bufferImageGranularity;
     if (apart > need.alignment) need.alignment = apart;
     need.size = gpuc_align_up(need.size, need.alignment);
-    GPUC_TRY(gpuc_vk_memory_alloc(dev, &need, GPUC_VK_USE_TENSOR, &i->span));
+    gpuc_status s = gpuc_vk_memory_alloc(dev, &need, GPUC_VK_USE_TENSOR, &i->span);
+    if (gpuc_vk_reclaim(dev, &s)) s = gpuc_vk_memory_alloc(dev, &need, GPUC_VK_USE_TENSOR, &i->span);
+    GPUC_TRY(s);
     GPUC_VK_TRY("vkBindImageMemory",
                 dev->fn.BindImageMemory(dev->handle, i->handle, i->span.block->memory, i->span.offset));
     return create_view(dev, i);

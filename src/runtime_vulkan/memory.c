@@ -86,6 +86,18 @@ static VkMemoryPropertyFlags type_flags(const gpuc_vk_device *dev, uint32_t type
     return dev->caps.memory.memoryTypes[type].propertyFlags;
 }
 
+static bool is_visible(const gpuc_vk_device *dev, uint32_t type)
+{
+    return (type_flags(dev, type) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) != 0;
+}
+
+/* What is flushed goes by whole atoms, so that two buffers must not share one. */
+static VkDeviceSize atom_of(const gpuc_vk_device *dev, uint32_t type)
+{
+    bool coherent = (type_flags(dev, type) & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT) != 0;
+    return is_visible(dev, type) && !coherent ? dev->caps.props.limits.nonCoherentAtomSize : 1;
+}
+
 static void block_destroy(gpuc_vk_device *dev, gpuc_vk_block *b)
 {
     if (b->memory) {
@@ -150,7 +162,7 @@ static gpuc_status block_create(gpuc_vk_device *dev, uint32_t type, VkDeviceSize
         b->memory = VK_NULL_HANDLE;
     VkImportMemoryFdInfoKHR *import = next;
     if (r >= 0 && import && import->sType == VK_STRUCTURE_TYPE_IMPORT_MEMORY_FD_INFO_KHR) import->fd = -1;
-    if (r >= 0 && (type_flags(dev, type) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT)) {
+    if (r >= 0 && is_visible(dev, type)) {
         call = "vkMapMemory";
         r = dev->fn.MapMemory(dev->handle, b->memory, 0, VK_WHOLE_SIZE, 0, (void **)&b->mapped);
         if (r >= 0 && !next && dev->caps.props.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU)
@@ -310,6 +322,12 @@ gpuc_status gpuc_vk_memory_alloc_shared(gpuc_vk_device *dev, const VkMemoryRequi
     return s;
 }
 
+static gpuc_status no_type(const gpuc_vk_device *dev)
+{
+    return gpuc_fail(GPUC_UNSUPPORTED, "%s has no memory type for this use of a buffer",
+                     dev->caps.props.deviceName);
+}
+
 static gpuc_status check_hooked(const gpuc_vk_device *dev, const gpuc_vk_block *b,
                                 const VkMemoryRequirements *want)
 {
@@ -319,7 +337,7 @@ static gpuc_status check_hooked(const gpuc_vk_device *dev, const gpuc_vk_block *
             "the application's memory hook gave byte %llu of memory type %u, but the buffer needs one "
             "of the types 0x%x at a multiple of %llu",
             (unsigned long long)b->base, b->type, want->memoryTypeBits, (unsigned long long)want->alignment);
-    if ((type_flags(dev, b->type) & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) && !b->mapped)
+    if (is_visible(dev, b->type) && !b->mapped)
         return gpuc_fail(
             GPUC_INVALID_ARGUMENT,
             "the application's memory hook gave memory that the host can see (type %u), but no address "
@@ -334,6 +352,7 @@ static gpuc_status alloc_hooked(gpuc_vk_device *dev, const VkMemoryRequirements 
 {
     const gpuc_vulkan_memory_hook *hook = &dev->app.memory;
     VkMemoryRequirements want = *need;
+    VkDeviceSize atom = 1;
     uint32_t types[VK_MAX_MEMORY_TYPES], count = 0;
     want.memoryTypeBits = 0;
     for (uint32_t i = 0; i < dev->memory.num_ranked[use]; i++) {
@@ -341,9 +360,13 @@ static gpuc_status alloc_hooked(gpuc_vk_device *dev, const VkMemoryRequirements 
         if (!(need->memoryTypeBits & (1u << type))) continue;
         types[count++] = type;
         want.memoryTypeBits |= 1u << type;
+        if (atom < atom_of(dev, type)) atom = atom_of(dev, type);
     }
-    GPUC_TRY(check_budget(dev, need->size));
-    gpuc_vk_block *b = block_alloc(dev, VK_MAX_MEMORY_TYPES, need->size);
+    if (!count) return no_type(dev);
+    if (want.alignment < atom) want.alignment = atom;
+    want.size = gpuc_align_up(need->size, atom);
+    GPUC_TRY(check_budget(dev, want.size));
+    gpuc_vk_block *b = block_alloc(dev, VK_MAX_MEMORY_TYPES, want.size);
     if (!b) return gpuc_fail(GPUC_OUT_OF_MEMORY, "out of memory");
     void *mapped = NULL;
     b->hooked = b->dedicated = true;
@@ -351,6 +374,9 @@ static gpuc_status alloc_hooked(gpuc_vk_device *dev, const VkMemoryRequirements 
         hook->allocate(hook->user, &want, types, count, &b->memory, &b->base, &b->type, &mapped, &b->id);
     if (r < 0) b->memory = VK_NULL_HANDLE;
     gpuc_status s = r < 0 ? gpuc_vk_error_at(r, "the application's memory hook", __FILE__, __LINE__) : NULL;
+    if (!s && !b->memory)
+        s = gpuc_fail(GPUC_INVALID_ARGUMENT,
+                      "the application's memory hook returned %d, which is no error, but gave no memory", r);
     if (!s) {
         b->mapped = mapped;
         count_block(dev, b);
@@ -363,7 +389,7 @@ static gpuc_status alloc_hooked(gpuc_vk_device *dev, const VkMemoryRequirements 
     b->num_live = 1;
     b->next = dev->memory.blocks[b->type];
     dev->memory.blocks[b->type] = b;
-    *out = (gpuc_vk_span){b, b->base, need->size};
+    *out = (gpuc_vk_span){b, b->base, want.size};
     return NULL;
 }
 
@@ -384,12 +410,8 @@ gpuc_status gpuc_vk_memory_alloc(gpuc_vk_device *dev, const VkMemoryRequirements
         if (tried && gpuc_status_code(s) != GPUC_OUT_OF_DEVICE_MEMORY) break;
         uint32_t type = m->ranking[use][i];
         if (!(need->memoryTypeBits & (1u << type))) continue;
-        VkDeviceSize atom = 1;
-        VkMemoryPropertyFlags f = type_flags(dev, type);
-        if ((f & VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) && !(f & VK_MEMORY_PROPERTY_HOST_COHERENT_BIT))
-            atom = dev->caps.props.limits.nonCoherentAtomSize;
         VkDeviceSize alignment = need->alignment > SPAN_ALIGN ? need->alignment : SPAN_ALIGN;
-        if (alignment < atom) alignment = atom;
+        if (alignment < atom_of(dev, type)) alignment = atom_of(dev, type);
         gpuc_status_release(s);
         fell_back = tried;
         s = alloc_of_type(dev, type, gpuc_align_up(need->size, alignment), alignment, out);
@@ -403,10 +425,7 @@ gpuc_status gpuc_vk_memory_alloc(gpuc_vk_device *dev, const VkMemoryRequirements
         gpuc_runtime_log(dev->base.runtime, GPUC_LOG_WARNING, "vulkan.memory",
                          "the best memory of %s is full; what follows may be slower",
                          dev->caps.props.deviceName);
-    if (!tried)
-        return gpuc_fail(GPUC_UNSUPPORTED, "%s has no memory type for this use of a buffer",
-                         dev->caps.props.deviceName);
-    return s;
+    return tried ? s : no_type(dev);
 }
 
 void gpuc_vk_memory_free(gpuc_vk_device *dev, gpuc_vk_span *span)

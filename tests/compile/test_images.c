@@ -483,6 +483,26 @@ static void output_images(gpuc_ctx *ctx, void *arg)
     }
 }
 
+/* A program in text has no names for its outputs: they are output0, output1, as in the package. */
+static void outputs_without_names(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    static const uint8_t want[] = {0, 64, 128, 255};
+    static const float values[] = {0, 64, 128, 255};
+    gpuc_rmodule *m = gpuc_relay_parse(
+        ctx, "def @main(%x: Tensor[(1, 1, 2, 2), float32]) { (nn.relu(%x), negative(%x)) }", "text", NULL);
+    gpuc_image_output s = gpuc_image_output_parse(ctx, "output0=r8,range=255,layout=nchw");
+    gpuc_rmodule_image_output(ctx, m, &s);
+    ok(run_build(ctx, m));
+    assert_int_equal(gpuc_model_output(run_model(), 0).image, GPUC_IMAGE_R8);
+    assert_int_equal(gpuc_model_output(run_model(), 1).image, GPUC_IMAGE_NONE);
+    const run_array in = {F32, 4, {1, 1, 2, 2}, values};
+    int ndim;
+    const int64_t *dims;
+    ok(run_session(1, &in));
+    assert_memory_equal(run_output(0, &ndim, &dims), want, sizeof want);
+}
+
 /* Halves go to even. */
 static void halves(gpuc_ctx *ctx, void *arg)
 {
@@ -701,6 +721,22 @@ static void misfits(gpuc_ctx *ctx, void *arg)
         fx_expect(ctx, rows[i].code, rows[i].words, make_misfit, (void *)(uintptr_t)&rows[i]);
 }
 
+/* Tuples and lists, which programs have and networks do not. */
+static void of_no_tensor(gpuc_ctx *ctx, void *arg)
+{
+    gpuc_rmodule *m = gpuc_relay_parse(
+        ctx, "def @main(%x: (Tensor[(3, 8, 8), float32], float32)) { (%x, 1f) }", "text", NULL);
+    gpuc_image_input i = GPUC_IMAGE_INPUT_INIT;
+    gpuc_image_output o = GPUC_IMAGE_OUTPUT_INIT;
+    i.name = "x";
+    o.name = "output0";
+    i.format = o.format = GPUC_IMAGE_RGBA8;
+    if (arg)
+        gpuc_rmodule_image_input(ctx, m, &i);
+    else
+        gpuc_rmodule_image_output(ctx, m, &o);
+}
+
 static void twice_body(gpuc_ctx *ctx, void *arg)
 {
     gpuc_image_input s = GPUC_IMAGE_INPUT_INIT;
@@ -727,6 +763,10 @@ static void descriptions(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     gpuc_rmodule *m = input_module(ctx, &inputs[0]);
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "input image 'x': the network has no tensor there", of_no_tensor,
+              m);
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT, "output image 'output0': the network has no tensor", of_no_tensor,
+              NULL);
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "77 is no format", bad_format_body, m);
     fx_expect(ctx, GPUC_INVALID_ARGUMENT, "GPUC_IMAGE_OUTPUT_INIT", no_size_body, m);
     twice_body(ctx, m);
@@ -747,6 +787,7 @@ int main(int argc, char **argv)
         fx_test(sizes_are_checked),
         fx_test(networks_of_any_size),
         fx_test(output_images),
+        fx_test(outputs_without_names),
         fx_test(halves),
     };
     if (!run_available(argc, argv)) return 77;

@@ -705,6 +705,18 @@ void app_arena_destroy(app_arena *m)
         m->a->FreeMemory(m->a->device, m->types[i].memory, NULL);
 }
 
+/* What the host flushes of a buffer is nothing of its neighbour. */
+static void check_atoms(const app *a, const struct VkMemoryRequirements *need, uint32_t type)
+{
+    const VkMemoryPropertyFlags both =
+        VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT;
+    VkPhysicalDeviceProperties p;
+    if ((a->memory.memoryTypes[type].propertyFlags & both) != VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT) return;
+    INSTANCE(GetPhysicalDeviceProperties)(a->physical, &p);
+    assert_int_equal(need->alignment % p.limits.nonCoherentAtomSize, 0);
+    assert_int_equal(need->size % p.limits.nonCoherentAtomSize, 0);
+}
+
 static int arena_allocate(void *user, const struct VkMemoryRequirements *need, const uint32_t *preferred,
                           uint32_t count, VkDeviceMemory *out_memory, uint64_t *out_offset,
                           uint32_t *out_type, void **out_mapped, void **out_id)
@@ -714,11 +726,12 @@ static int arena_allocate(void *user, const struct VkMemoryRequirements *need, c
     assert_true(count > 0 && need->memoryTypeBits >> preferred[0] & 1);
     uint32_t type = preferred[0];
     if (!m->types[type].memory) arena_make(m, type);
+    check_atoms(m->a, need, type);
     uint64_t at = (m->types[type].used + need->alignment - 1) / need->alignment * need->alignment;
     if (m->refuse || at + need->size > m->size) return VK_ERROR_OUT_OF_DEVICE_MEMORY;
     m->types[type].used = at + need->size;
-    m->live++;
-    *out_memory = m->types[type].memory;
+    m->live += !m->empty;
+    *out_memory = m->empty ? VK_NULL_HANDLE : m->types[type].memory;
     *out_offset = at;
     *out_type = m->wrong_type ? 31 : type;
     *out_mapped = m->types[type].mapped ? m->types[type].mapped + at : NULL;

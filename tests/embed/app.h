@@ -146,7 +146,7 @@ typedef struct app_arena {
         uint64_t used;
     } types[VK_MAX_MEMORY_TYPES]; /* made when they are asked for */
     int live, calls, refuse;
-    bool wrong_type;
+    bool wrong_type, empty; /* success without memory */
 } app_arena;
 gpuc_vulkan_memory_hook app_arena_hook(app_arena *m);
 void app_arena_destroy(app_arena *m); /* all has been given back */

@@ -1100,6 +1100,17 @@ static void test_memory_hook(void **state)
     assert_true(used > 0 && used <= given);
     gpuc_ndarray *x;
     int64_t n = 1000;
+    gpuc_stream *stream;
+    float *copy = malloc((size_t)n * sizeof *copy);
+    ok(gpuc_stream_create(w.dev, &stream));
+    ok(gpuc_ndarray_create(w.rt, w.dev, GPUC_FLOAT32, 1, &n, &x));
+    ok(gpuc_ndarray_read_on(stream, x, copy, (size_t)n * sizeof *copy)); /* by memory that the host sees */
+    gpuc_ticket read;
+    ok(gpuc_stream_signal(stream, &read));
+    ok(gpuc_ticket_wait(read, GPUC_FOREVER));
+    gpuc_stream_release(stream);
+    gpuc_ndarray_release(x);
+    free(copy);
     m.refuse = 1;
     fails(gpuc_ndarray_create(w.rt, w.dev, GPUC_FLOAT32, 1, &n, &x), GPUC_OUT_OF_DEVICE_MEMORY,
           "memory hook");
@@ -1107,6 +1118,9 @@ static void test_memory_hook(void **state)
     m.wrong_type = true;
     fails(gpuc_ndarray_create(w.rt, w.dev, GPUC_FLOAT32, 1, &n, &x), GPUC_INVALID_ARGUMENT, "memory type 31");
     m.wrong_type = false;
+    m.empty = true;
+    fails(gpuc_ndarray_create(w.rt, w.dev, GPUC_FLOAT32, 1, &n, &x), GPUC_INVALID_ARGUMENT, "gave no memory");
+    m.empty = false;
     gpuc_session_release(s);
     free_io(&w, &o);
     gpuc_model_release(w.model);
@@ -1114,6 +1128,81 @@ static void test_memory_hook(void **state)
     ok(gpuc_device_close(w.dev));
     w.dev = NULL;
     app_arena_destroy(&m);
+    close_world(&w);
+}
+
+/* Blocks that Vulkan has of the application, of 0 bytes, too: drivers ask for such. What is before the memory of one: its
+ * size, and how long that is. */
+static void *VKAPI_PTR host_allocate(void *user, size_t size, size_t alignment, VkSystemAllocationScope scope)
+{
+    size_t lead = alignment < 2 * sizeof size ? 2 * sizeof size : alignment;
+    void *block;
+    (void)scope;
+    if (posix_memalign(&block, lead, lead + size)) return NULL;
+    size_t *head = (size_t *)(void *)((char *)block + lead) - 2;
+    head[0] = size;
+    head[1] = lead;
+    __atomic_add_fetch((int *)user, 1, __ATOMIC_RELAXED);
+    return head + 2;
+}
+
+static void VKAPI_PTR host_free(void *user, void *memory)
+{
+    if (!memory) return;
+    __atomic_sub_fetch((int *)user, 1, __ATOMIC_RELAXED);
+    free((char *)memory - ((size_t *)memory)[-1]);
+}
+
+static void *VKAPI_PTR host_resize(void *user, void *old, size_t size, size_t alignment,
+                                   VkSystemAllocationScope scope)
+{
+    void *out = size ? host_allocate(user, size, alignment, scope) : NULL;
+    size_t had = old ? ((size_t *)old)[-2] : 0;
+    if (out && old) memcpy(out, old, had < size ? had : size);
+    if (out || !size) host_free(user, old);
+    return out;
+}
+
+/* Objects of gpuc are made and destroyed with them, or the layer complains, too. */
+static void test_allocation_callbacks(void **state)
+{
+    (void)state;
+    world w = {0};
+    int live = 0;
+    const VkAllocationCallbacks callbacks = {.pUserData = &live,
+                                             .pfnAllocation = host_allocate,
+                                             .pfnReallocation = host_resize,
+                                             .pfnFree = host_free};
+    gpuc_session *s;
+    app_open(&w.a, (app_options){0});
+    open_runtime(&w);
+    w.desc = app_desc(&w.a);
+    w.desc.allocation_callbacks = &callbacks;
+    ok(gpuc_vulkan_adopt(w.rt, &w.desc, &w.dev));
+    load(&w);
+    io o = make_io(&w);
+    ok(gpuc_session_create(w.model, &s));
+    bind(s, &o);
+    for (int i = 0; i < 2; i++) {
+        give_io(&w, &o, i);
+        if (i) {
+            VkCommandBuffer cb = app_begin(&w.a);
+            ok(gpuc_session_record(s, cb, &host_sync));
+            app_run(&w.a, cb);
+        } else {
+            ok(gpuc_session_run(s));
+            ok(gpuc_session_sync(s));
+        }
+        check_io(&w, &o);
+    }
+    assert_true(live > 0);
+    gpuc_session_release(s);
+    free_io(&w, &o);
+    gpuc_model_release(w.model);
+    w.model = NULL;
+    ok(gpuc_device_close(w.dev));
+    w.dev = NULL;
+    assert_int_equal(live, 0);
     close_world(&w);
 }
 
@@ -1428,18 +1517,30 @@ static void test_every_call_fails(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_record),         cmocka_unit_test(test_between_copies),
-        cmocka_unit_test(test_many_bindings),  cmocka_unit_test(test_record_nodes),
-        cmocka_unit_test(test_labels),         cmocka_unit_test(test_submit),
-        cmocka_unit_test(test_slices),         cmocka_unit_test(test_families),
-        cmocka_unit_test(test_set_inputs),     cmocka_unit_test(test_set_between_recordings),
-        cmocka_unit_test(test_plan),           cmocka_unit_test(test_buffers),
-        cmocka_unit_test(test_overlap),        cmocka_unit_test(test_adopt_refused),
-        cmocka_unit_test(test_requirements),   cmocka_unit_test(test_features),
-        cmocka_unit_test(test_threads),        cmocka_unit_test(test_memory_hook),
-        cmocka_unit_test(test_budget),         cmocka_unit_test(test_loss),
-        cmocka_unit_test(test_workspace),      cmocka_unit_test(test_weight_memory),
-        cmocka_unit_test(test_pipeline_cache), cmocka_unit_test(test_every_call_fails)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_record),
+                                       cmocka_unit_test(test_between_copies),
+                                       cmocka_unit_test(test_many_bindings),
+                                       cmocka_unit_test(test_record_nodes),
+                                       cmocka_unit_test(test_labels),
+                                       cmocka_unit_test(test_submit),
+                                       cmocka_unit_test(test_slices),
+                                       cmocka_unit_test(test_families),
+                                       cmocka_unit_test(test_set_inputs),
+                                       cmocka_unit_test(test_set_between_recordings),
+                                       cmocka_unit_test(test_plan),
+                                       cmocka_unit_test(test_buffers),
+                                       cmocka_unit_test(test_overlap),
+                                       cmocka_unit_test(test_adopt_refused),
+                                       cmocka_unit_test(test_requirements),
+                                       cmocka_unit_test(test_features),
+                                       cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_memory_hook),
+                                       cmocka_unit_test(test_allocation_callbacks),
+                                       cmocka_unit_test(test_budget),
+                                       cmocka_unit_test(test_loss),
+                                       cmocka_unit_test(test_workspace),
+                                       cmocka_unit_test(test_weight_memory),
+                                       cmocka_unit_test(test_pipeline_cache),
+                                       cmocka_unit_test(test_every_call_fails)};
     return app_available() ? cmocka_run_group_tests(tests, make_package, remove_package) : 77;
 }

@@ -466,6 +466,48 @@ static void make_pixels(uint8_t *pixels)
     for (int i = 0; i < IN_W * IN_H * 4; i++) pixels[i] = (uint8_t)(i * 31 % 253);
 }
 
+static uint64_t used_memory(const world *w)
+{
+    gpuc_vulkan_heap heaps[VK_MAX_MEMORY_HEAPS];
+    uint32_t count = VK_MAX_MEMORY_HEAPS;
+    uint64_t used = 0;
+    ok(gpuc_vulkan_report_memory(w->dev, heaps, &count));
+    for (uint32_t i = 0; i < count; i++) used += heaps[i].used;
+    return used;
+}
+
+/* An image of another size takes memory that the queue has not left yet, and that of images which the session keeps. */
+static void test_budget(void **state)
+{
+    (void)state;
+    enum { SIDE = 2048, BYTES = SIDE * SIDE * 4 };
+    world w;
+    gpuc_session *s;
+    uint8_t *pixels = calloc(1, BYTES);
+    open_world(&w, 0, false);
+    uint64_t base = used_memory(&w);
+    gpuc_model_release(w.model);
+    ok(gpuc_device_close(w.dev));
+    gpuc_vulkan_device_desc desc = app_desc(&w.a);
+    desc.memory_budget =
+        base + BYTES * 7ull / 2; /* the old image, the new one, and what it is copied through */
+    ok(gpuc_vulkan_adopt(w.rt, &desc, &w.dev));
+    w.model = load(&w, w.dev, 0);
+    ok(gpuc_session_create(w.model, &s));
+    for (int i = 0; i < 4; i++) {
+        const int64_t dims[] = {SIDE - i, SIDE, 4};
+        gpuc_ndarray *in;
+        ok(gpuc_ndarray_create(w.rt, NULL, GPUC_UINT8, 3, dims, &in));
+        ok(gpuc_ndarray_write(in, pixels, gpuc_ndarray_bytes(in)));
+        ok(gpuc_session_set_input(s, 0, in));
+        gpuc_ndarray_release(in);
+        assert_true(used_memory(&w) <= desc.memory_budget);
+    }
+    free(pixels);
+    gpuc_session_release(s);
+    close_world(&w);
+}
+
 /* They come from the application's memory where it gives some. */
 static void test_memory_hook(void **state)
 {
@@ -646,10 +688,11 @@ static void test_one_size(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_record),      cmocka_unit_test(test_submit),
-        cmocka_unit_test(test_memory_hook), cmocka_unit_test(test_every_call_fails),
-        cmocka_unit_test(test_families),    cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_any_format),  cmocka_unit_test(test_one_size)};
+        cmocka_unit_test(test_record),           cmocka_unit_test(test_submit),
+        cmocka_unit_test(test_memory_hook),      cmocka_unit_test(test_budget),
+        cmocka_unit_test(test_every_call_fails), cmocka_unit_test(test_families),
+        cmocka_unit_test(test_refused),          cmocka_unit_test(test_any_format),
+        cmocka_unit_test(test_one_size)};
     if (!app_available()) return 77;
     return cmocka_run_group_tests(tests, make_packages, remove_packages);
 }
