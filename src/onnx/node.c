@@ -313,6 +313,16 @@ gpuc_rexpr *gpuc_onnx_reshaped_sizes(gpuc_onnx_node *n, gpuc_rexpr *x, int ndim,
     return gpuc_relay_op1(n->ctx, "reshape", gpuc_attrs_sizes(n->ctx, NULL, "newshape", ndim, dims), x);
 }
 
+gpuc_rexpr *gpuc_onnx_list_of(gpuc_onnx_node *n, int i, int64_t count, const char *otherwise)
+{
+    gpuc_rexpr *x = gpuc_onnx_in(n, i);
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(x);
+    int64_t have = count;
+    bool known = t->ndim == 1 && gpuc_expr_is_int(t->dims[0], &have);
+    if (t->ndim != 1 || have != count) gpuc_onnx_fail(n, "%s", otherwise);
+    return known ? x : gpuc_onnx_reshaped(n, x, 1, &count);
+}
+
 gpuc_rexpr *gpuc_onnx_as(gpuc_onnx_node *n, gpuc_rexpr *x, gpuc_dtype t)
 {
     if (gpuc_dtype_equal(gpuc_relay_tensor_type(x)->dtype, t)) return x;
