@@ -48,7 +48,7 @@ static void mask_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
     outs[0] = gpuc_topi_compute(ctx, "mask", "injective", out->ndim, axes, keep);
 }
 
-ATTRS(mask, INTS("shape"), INT("seed", 0))
+ATTRS(mask, SIZES("shape"), INT("seed", 0))
 
 const gpuc_op gpuc_topi_ops_dropout[] = {
     INJECTIVE("nn.dropout_mask", 1, 1, mask, infer_mask, mask_compute, "dropout_mask", "", "Dropout",
