@@ -34,10 +34,10 @@ static void prelu_1(gpuc_onnx_node *n)
 {
     gpuc_onnx_ignore(n, "consumed_inputs");
     int ndim = gpuc_onnx_type(n, 0)->ndim;
-    if (gpuc_onnx_type(n, 1)->ndim == 1 && ndim > 1 && gpuc_onnx_dims(n, 1)[0] != 1) {
-        int64_t *dims = gpuc_new_array(n->ctx, int64_t, ndim);
-        for (int i = 0; i < ndim - 1; i++) dims[i] = i ? 1 : gpuc_onnx_dims(n, 1)[0];
-        n->in[1] = gpuc_onnx_reshaped(n, n->in[1], ndim - 1, dims);
+    if (gpuc_onnx_type(n, 1)->ndim == 1 && ndim > 1) {
+        gpuc_expr *dims = gpuc_new_array(n->ctx, gpuc_expr, ndim);
+        for (int i = 0; i < ndim - 1; i++) dims[i] = i ? gpuc_int(n->ctx, 1) : gpuc_onnx_type(n, 1)->dims[0];
+        n->in[1] = gpuc_onnx_reshaped_sizes(n, n->in[1], ndim - 1, dims);
     }
     gpuc_onnx_simple(n);
 }

@@ -22,39 +22,56 @@ static gpuc_rexpr *transposed(gpuc_onnx_node *n, gpuc_rexpr *x)
     return gpuc_onnx_op1(n, "transpose", gpuc_attrs_ints(n->ctx, NULL, "axes", 4, perm), x);
 }
 
-static const int64_t *dims_of(gpuc_onnx_node *n, gpuc_rexpr *x)
+static const gpuc_expr *dims_of(gpuc_rexpr *x)
+{
+    return gpuc_relay_tensor_type(x)->dims;
+}
+
+static int64_t known(gpuc_onnx_node *n, gpuc_expr size, const char *what)
+{
+    int64_t v;
+    if (!gpuc_expr_is_int(size, &v))
+        gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "%s must be known when building%s", what,
+                   gpuc_onnx_shape_hint(n->m));
+    return v;
+}
+
+static bool is_of(gpuc_rexpr *x, const gpuc_expr *dims)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(x);
-    int64_t *dims = gpuc_new_array(n->ctx, int64_t, t->ndim + 1);
-    if (!gpuc_relay_tensor_type_static(t, dims))
-        gpuc_raise(n->ctx, GPUC_UNSUPPORTED, "the shapes are not known when building%s",
-                   gpuc_onnx_shape_hint(n->m));
-    return dims;
+    bool same = true;
+    for (int i = 0; i < t->ndim; i++) same &= t->dims[i] == dims[i];
+    return same;
+}
+
+/* x, whose shape is this one: what the build does not know the program checks. */
+static gpuc_rexpr *of_shape(gpuc_onnx_node *n, gpuc_rexpr *x, const gpuc_expr *dims)
+{
+    return is_of(x, dims) ? x : gpuc_onnx_reshaped_sizes(n, x, gpuc_relay_tensor_type(x)->ndim, dims);
 }
 
 /* Input i as [N, heads, sequence, head size]; [N, sequence, heads * head size] is taken apart. */
 static gpuc_rexpr *by_heads(gpuc_onnx_node *n, int i, const char *attr)
 {
     const gpuc_tensor_type *t = gpuc_onnx_type(n, i);
-    int64_t heads = gpuc_onnx_int(n, attr, 0);
+    int64_t heads = gpuc_onnx_int(n, attr, 0), width;
     gpuc_rexpr *x = gpuc_onnx_in(n, i);
     if (t->ndim == 4) return x;
     if (t->ndim != 3) gpuc_onnx_fail(n, "input %d has %d dimensions, needs 3 or 4", i, t->ndim);
-    const int64_t *d = gpuc_onnx_dims(n, i);
-    if (heads < 1 || d[2] % heads)
-        gpuc_onnx_fail(n, "attribute '%s' is %lld, dimension 2 of input %d is %lld", attr, (long long)heads,
-                       i, (long long)d[2]);
-    int64_t split[] = {d[0], d[1], heads, d[2] / heads};
-    return transposed(n, gpuc_onnx_reshaped(n, x, 4, split));
+    if (heads < 1 || (gpuc_expr_is_int(t->dims[2], &width) && width % heads))
+        gpuc_onnx_fail(n, "attribute '%s' is %lld, dimension 2 of input %d is %s", attr, (long long)heads, i,
+                       gpuc_expr_text(n->ctx, t->dims[2]));
+    gpuc_expr count = gpuc_int(n->ctx, heads),
+              split[] = {t->dims[0], t->dims[1], count, gpuc_floordiv_(n->ctx, t->dims[2], count)};
+    return transposed(n, gpuc_onnx_reshaped_sizes(n, x, 4, split));
 }
 
 /* The other way, where input 0 came like that. */
 static gpuc_rexpr *like_input(gpuc_onnx_node *n, gpuc_rexpr *x)
 {
     if (gpuc_onnx_type(n, 0)->ndim == 4) return x;
-    const int64_t *d = dims_of(n, x);
-    int64_t joined[] = {d[0], d[2], d[1] * d[3]};
-    return gpuc_onnx_reshaped(n, transposed(n, x), 3, joined);
+    const gpuc_expr *d = dims_of(x), joined[] = {d[0], d[2], gpuc_mul(n->ctx, d[1], d[3])};
+    return gpuc_onnx_reshaped_sizes(n, transposed(n, x), 3, joined);
 }
 
 static gpuc_rexpr *joined(gpuc_onnx_node *n, gpuc_rexpr *past, gpuc_rexpr *now)
@@ -65,7 +82,7 @@ static gpuc_rexpr *joined(gpuc_onnx_node *n, gpuc_rexpr *past, gpuc_rexpr *now)
 
 typedef struct attention {
     gpuc_dtype t;
-    int64_t batch, heads, kv_heads, queries, keys, past;
+    gpuc_expr batch, heads, kv_heads, queries, keys, past, head_size;
     gpuc_rexpr *offset; /* of positions of queries among keys: [] or [N, 1, 1, 1], int64 */
     gpuc_rexpr *bias;   /* NULL: none */
     bool may_be_empty;  /* a query may see no key */
@@ -82,32 +99,45 @@ static gpuc_rexpr *only_where(gpuc_onnx_node *n, const attention *a, gpuc_rexpr 
     return select(n, allowed, scalar(n, a->t, 0), scalar(n, a->t, -INFINITY));
 }
 
-static gpuc_rexpr *positions(gpuc_onnx_node *n, int64_t count, bool column)
+static gpuc_rexpr *number_of(gpuc_onnx_node *n, gpuc_expr size)
 {
-    gpuc_rexpr *args[] = {scalar(n, GPUC_INT64, 0), scalar(n, GPUC_INT64, (double)count),
-                          scalar(n, GPUC_INT64, 1)};
-    int64_t dims[] = {count, 1};
-    gpuc_rexpr *x = gpuc_relay_op(n->ctx, "arange", NULL, 3, args);
-    return column ? gpuc_onnx_reshaped(n, x, 2, dims) : x;
+    return gpuc_onnx_number_of(n, (gpuc_onnx_size){.known = size});
+}
+
+static gpuc_rexpr *positions(gpuc_onnx_node *n, gpuc_expr count, bool column)
+{
+    gpuc_rexpr *args[] = {gpuc_onnx_number(n, 0), number_of(n, count), gpuc_onnx_number(n, 1)};
+    gpuc_expr dims[] = {count, gpuc_int(n->ctx, 1)};
+    gpuc_rexpr *x =
+        gpuc_relay_op(n->ctx, "arange", gpuc_attrs_sizes(n->ctx, NULL, "length", 1, &count), 3, args);
+    return column ? gpuc_onnx_reshaped_sizes(n, x, 2, dims) : x;
+}
+
+/* How many keys a mask for `of` keys lacks: none where it is for one, which broadcasts, or for too many. */
+static gpuc_expr missing_keys(gpuc_ctx *ctx, gpuc_expr of, gpuc_expr keys, bool broadcasts)
+{
+    gpuc_expr zero = gpuc_int(ctx, 0), missing = gpuc_max(ctx, gpuc_sub(ctx, keys, of), zero);
+    return broadcasts ? gpuc_select(ctx, gpuc_eq(ctx, of, gpuc_int(ctx, 1)), zero, missing) : missing;
 }
 
 static void add_mask(gpuc_onnx_node *n, attention *a)
 {
+    gpuc_ctx *ctx = n->ctx;
     gpuc_rexpr *mask = gpuc_onnx_in(n, 3);
     const gpuc_tensor_type *t = gpuc_onnx_type(n, 3);
-    const int64_t *d = gpuc_onnx_dims(n, 3);
     bool logical = gpuc_is_bool(t->dtype);
     if (t->ndim < 1 || t->ndim > 4) gpuc_onnx_fail(n, "attn_mask has %d dimensions", t->ndim);
-    int64_t after[4] = {0}, before[4] = {0}, missing = a->keys - d[t->ndim - 1];
-    after[t->ndim - 1] = missing;
-    if (missing < 0)
-        gpuc_onnx_fail(n, "attn_mask is for %lld keys, there are %lld", (long long)d[t->ndim - 1],
-                       (long long)a->keys);
-    if (missing > 0 && (d[t->ndim - 1] != 1 || t->ndim == 1)) { /* one key's broadcasts */
-        const gpuc_attrs *pads = gpuc_attrs_ints(n->ctx, NULL, "pad_before", t->ndim, before);
-        pads = gpuc_attrs_ints(n->ctx, pads, "pad_after", t->ndim, after);
-        mask = gpuc_onnx_op1(n, "nn.pad", gpuc_attrs_float(n->ctx, pads, "value", logical ? 0 : -INFINITY),
-                             mask);
+    gpuc_expr of = t->dims[t->ndim - 1], none = gpuc_int(ctx, 0), before[4] = {none, none, none, none},
+              after[4] = {none, none, none, none}, missing = missing_keys(ctx, of, a->keys, t->ndim > 1);
+    if (gpuc_topi_proves(ctx, gpuc_gt(ctx, of, a->keys)))
+        gpuc_onnx_fail(n, "attn_mask is for %s keys, there are %s", gpuc_expr_text(ctx, of),
+                       gpuc_expr_text(ctx, a->keys));
+    if (!gpuc_topi_proves(ctx, gpuc_eq(ctx, missing, none))) {
+        after[t->ndim - 1] = missing;
+        const gpuc_attrs *pads = gpuc_attrs_sizes(ctx, NULL, "pad_before", t->ndim, before);
+        pads = gpuc_attrs_sizes(ctx, pads, "pad_after", t->ndim, after);
+        mask =
+            gpuc_onnx_op1(n, "nn.pad", gpuc_attrs_float(ctx, pads, "value", logical ? 0 : -INFINITY), mask);
     }
     add_bias(n, a, logical ? only_where(n, a, mask) : gpuc_onnx_as(n, mask, a->t));
     a->may_be_empty = true;
@@ -137,13 +167,13 @@ static void add_biases(gpuc_onnx_node *n, attention *a)
             right = gpuc_onnx_int(n, "right_window_size", -1);
     if (left < -1 || right < -1)
         gpuc_onnx_fail(n, "left_window_size %lld, right_window_size %lld", (long long)left, (long long)right);
-    a->offset = scalar(n, GPUC_INT64, (double)a->past);
+    a->offset = number_of(n, a->past);
     gpuc_rexpr *lengths = NULL;
     if (gpuc_onnx_has(n, 6)) {
-        int64_t each[] = {a->batch, 1, 1, 1};
+        gpuc_expr one = gpuc_int(n->ctx, 1), each[] = {a->batch, one, one, one};
         if (gpuc_onnx_has(n, 4)) gpuc_onnx_fail(n, "nonpad_kv_seqlen and past_key exclude each other");
-        lengths = gpuc_onnx_reshaped(n, gpuc_onnx_as(n, n->in[6], GPUC_INT64), 4, each);
-        a->offset = gpuc_onnx_op2(n, "subtract", lengths, scalar(n, GPUC_INT64, (double)a->queries));
+        lengths = gpuc_onnx_reshaped_sizes(n, gpuc_onnx_as(n, n->in[6], GPUC_INT64), 4, each);
+        a->offset = gpuc_onnx_op2(n, "subtract", lengths, number_of(n, a->queries));
     }
     if (gpuc_onnx_has(n, 3)) add_mask(n, a);
     if (gpuc_onnx_int(n, "is_causal", 0)) add_window(n, a, -1, 0);
@@ -157,10 +187,10 @@ static void add_biases(gpuc_onnx_node *n, attention *a)
 static gpuc_rexpr *grouped(gpuc_onnx_node *n, const attention *a, gpuc_rexpr *x, bool apart)
 {
     if (a->heads == a->kv_heads) return x;
-    const int64_t *d = dims_of(n, x);
-    int64_t one[] = {a->batch, a->kv_heads, a->heads / a->kv_heads * a->queries, d[3]},
-            all[] = {a->batch, a->heads, a->queries, d[3]};
-    return gpuc_onnx_reshaped(n, x, 4, apart ? all : one);
+    gpuc_expr width = dims_of(x)[3],
+              shared = gpuc_mul(n->ctx, gpuc_floordiv_(n->ctx, a->heads, a->kv_heads), a->queries),
+              one[] = {a->batch, a->kv_heads, shared, width}, all[] = {a->batch, a->heads, a->queries, width};
+    return gpuc_onnx_reshaped_sizes(n, x, 4, apart ? all : one);
 }
 
 static gpuc_rexpr *probabilities(gpuc_onnx_node *n, const attention *a, gpuc_rexpr *scores)
@@ -174,45 +204,75 @@ static gpuc_rexpr *probabilities(gpuc_onnx_node *n, const attention *a, gpuc_rex
     const gpuc_attrs *over =
         gpuc_attrs_int(n->ctx, gpuc_attrs_ints(n->ctx, NULL, "axis", 1, &last), "keepdims", 1);
     gpuc_rexpr *max = gpuc_onnx_op1(n, "max", over, a->bias);
-    return select(n, gpuc_onnx_op2(n, "equal", max, scalar(n, a->t, -INFINITY)), scalar(n, a->t, 0), p);
+    gpuc_rexpr *empty = gpuc_onnx_op2(n, "equal", max, scalar(n, a->t, -INFINITY));
+    return of_shape(n, select(n, empty, scalar(n, a->t, 0), p), dims_of(scores));
+}
+
+/* Keys and values, behind those of the past. */
+static void find_keys(gpuc_onnx_node *n, attention *a, gpuc_rexpr **k, gpuc_rexpr **v)
+{
+    a->past = gpuc_int(n->ctx, 0);
+    if (gpuc_onnx_has(n, 4) != gpuc_onnx_has(n, 5)) gpuc_onnx_fail(n, "past_key and past_value go together");
+    if (!gpuc_onnx_has(n, 4)) return;
+    if (gpuc_onnx_type(n, 4)->ndim != 4 || gpuc_onnx_type(n, 5)->ndim != 4)
+        gpuc_onnx_fail(n, "past_key and past_value must have 4 dimensions");
+    a->past = gpuc_onnx_type(n, 4)->dims[2];
+    *k = joined(n, n->in[4], *k);
+    *v = joined(n, n->in[5], *v);
+}
+
+/* The sizes, and that those of keys and values fit those of the queries. */
+static void check_operands(gpuc_onnx_node *n, attention *a, gpuc_rexpr *q, gpuc_rexpr **k, gpuc_rexpr **v)
+{
+    const gpuc_expr *dq = dims_of(q), *dk = dims_of(*k), *dv = dims_of(*v);
+    int64_t heads, shared;
+    a->batch = dq[0];
+    a->heads = dq[1];
+    a->queries = dq[2];
+    a->head_size = dq[3];
+    a->kv_heads = dk[1];
+    a->keys = dk[2];
+    const gpuc_expr keys[] = {a->batch, a->kv_heads, a->keys, a->head_size},
+                    values[] = {a->batch, a->kv_heads, a->keys, dv[3]};
+    for (int i = 0; i < 4; i++) {
+        gpuc_expr wrong = gpuc_or(n->ctx, gpuc_ne(n->ctx, dk[i], keys[i]), gpuc_ne(n->ctx, dv[i], values[i]));
+        if (gpuc_topi_proves(n->ctx, wrong))
+            gpuc_onnx_fail(n, "Q %s, K %s and V %s do not fit", gpuc_relay_rtype_text(n->ctx, q->type),
+                           gpuc_relay_rtype_text(n->ctx, (*k)->type),
+                           gpuc_relay_rtype_text(n->ctx, (*v)->type));
+    }
+    if (a->heads != a->kv_heads) {
+        heads = known(n, a->heads, "the number of heads of Q");
+        shared = known(n, a->kv_heads, "the number of heads of K");
+        if (shared < 1 || heads % shared)
+            gpuc_onnx_fail(n, "%lld heads of Q do not share %lld of K", (long long)heads, (long long)shared);
+    }
+    *k = of_shape(n, *k, keys);
+    *v = of_shape(n, *v, values);
+}
+
+static double scale_of(gpuc_onnx_node *n, const attention *a)
+{
+    double scale = gpuc_onnx_float(n, "scale", 0);
+    if (scale != 0) return scale;
+    return 1 / sqrt((double)known(n, a->head_size, "the size of a head"));
 }
 
 static void attend(gpuc_onnx_node *n)
 {
     gpuc_rexpr *q = by_heads(n, 0, "q_num_heads"), *k = by_heads(n, 1, "kv_num_heads"),
                *v = by_heads(n, 2, "kv_num_heads");
-    if (gpuc_onnx_has(n, 4) != gpuc_onnx_has(n, 5)) gpuc_onnx_fail(n, "past_key and past_value go together");
     gpuc_onnx_ignore(n, "q_num_heads");
     gpuc_onnx_ignore(n, "kv_num_heads");
     attention a = {.t = gpuc_onnx_type(n, 0)->dtype};
-    if (gpuc_onnx_has(n, 4)) {
-        if (gpuc_onnx_type(n, 4)->ndim != 4 || gpuc_onnx_type(n, 5)->ndim != 4)
-            gpuc_onnx_fail(n, "past_key and past_value must have 4 dimensions");
-        a.past = gpuc_onnx_dims(n, 4)[2];
-        k = joined(n, n->in[4], k);
-        v = joined(n, n->in[5], v);
-    }
-    const int64_t *dq = dims_of(n, q), *dk = dims_of(n, k), *dv = dims_of(n, v);
-    a.batch = dq[0];
-    a.heads = dq[1];
-    a.queries = dq[2];
-    a.kv_heads = dk[1];
-    a.keys = dk[2];
-    if (dk[0] != a.batch || dv[0] != a.batch || dv[1] != a.kv_heads || dv[2] != a.keys || dk[3] != dq[3] ||
-        a.kv_heads < 1 || a.heads % a.kv_heads)
-        gpuc_onnx_fail(
-            n,
-            "Q [%lld, %lld, %lld, %lld], K [%lld, %lld, %lld, %lld] and V [%lld, %lld, %lld, ...] do not fit",
-            (long long)dq[0], (long long)dq[1], (long long)dq[2], (long long)dq[3], (long long)dk[0],
-            (long long)dk[1], (long long)dk[2], (long long)dk[3], (long long)dv[0], (long long)dv[1],
-            (long long)dv[2]);
+    find_keys(n, &a, &k, &v);
+    check_operands(n, &a, q, &k, &v);
     n->out[1] = k;
     n->out[2] = v;
-    double scale = gpuc_onnx_float(n, "scale", 0), softcap = gpuc_onnx_float(n, "softcap", 0);
+    double softcap = gpuc_onnx_float(n, "softcap", 0);
     int64_t mode = gpuc_onnx_int(n, "qk_matmul_output_mode", 0);
     if (mode < 0 || mode > 3) gpuc_onnx_fail(n, "qk_matmul_output_mode is %lld", (long long)mode);
-    if (scale == 0) scale = 1 / sqrt((double)dq[3]);
-    q = gpuc_onnx_op2(n, "multiply", q, scalar(n, a.t, scale));
+    q = gpuc_onnx_op2(n, "multiply", q, scalar(n, a.t, scale_of(n, &a)));
     gpuc_rexpr *args[] = {grouped(n, &a, q, false), k};
     gpuc_rexpr *scores =
         gpuc_relay_op(n->ctx, "nn.matmul", gpuc_attrs_int(n->ctx, NULL, "transpose_b", 1), 2, args);
@@ -224,7 +284,7 @@ static void attend(gpuc_onnx_node *n)
     }
     shown[1] = scores;
     add_biases(n, &a);
-    if (a.bias) scores = gpuc_onnx_op2(n, "add", scores, a.bias);
+    if (a.bias) scores = of_shape(n, gpuc_onnx_op2(n, "add", scores, a.bias), dims_of(scores));
     shown[2] = scores;
     gpuc_rexpr *p = shown[3] = probabilities(n, &a, scores);
     n->out[0] =
@@ -246,9 +306,8 @@ static void rotary_embedding(gpuc_onnx_node *n)
 {
     gpuc_rexpr *x = by_heads(n, 0, "num_heads"), *angles[2] = {gpuc_onnx_in(n, 1), gpuc_onnx_in(n, 2)};
     gpuc_onnx_ignore(n, "num_heads");
-    const int64_t *d = dims_of(n, x);
     int64_t rotated = gpuc_onnx_int(n, "rotary_embedding_dim", 0);
-    if (rotated == 0) rotated = d[3];
+    if (rotated == 0) rotated = known(n, dims_of(x)[3], "the size of a head");
     const gpuc_attrs *positions = gpuc_attrs_int(n->ctx, NULL, "axis", 0);
     positions = gpuc_attrs_string(n->ctx, positions, "mode", "negative");
     for (int i = 0; i < 2; i++) {
@@ -257,7 +316,7 @@ static void rotary_embedding(gpuc_onnx_node *n)
             angles[i] = gpuc_relay_op(n->ctx, "take", positions, 2, args);
         }
         const gpuc_tensor_type *t = gpuc_relay_tensor_type(angles[i]);
-        if (t->ndim != 3 || 2 * dims_of(n, angles[i])[2] != rotated)
+        if (t->ndim != 3 || 2 * known(n, t->dims[2], "the number of angles") != rotated)
             gpuc_onnx_fail(n, "%s does not have %lld angles for each position", i ? "sin_cache" : "cos_cache",
                            (long long)(rotated / 2));
     }

@@ -135,11 +135,10 @@ static gpuc_expr depth_of(gpuc_onnx_node *n)
 
 static void one_hot(gpuc_onnx_node *n)
 {
-    gpuc_rexpr *at = gpuc_onnx_in(n, 0), *values = gpuc_onnx_in(n, 2);
+    gpuc_rexpr *at = gpuc_onnx_in(n, 0), *values;
     gpuc_dtype t = gpuc_onnx_type(n, 0)->dtype;
     gpuc_expr depth = depth_of(n);
-    if (gpuc_onnx_type(n, 2)->ndim != 1 || gpuc_onnx_dims(n, 2)[0] != 2)
-        gpuc_onnx_fail(n, "values must be a list of two: off and on");
+    values = gpuc_onnx_list_of(n, 2, 2, "values must be a list of two: off and on");
     if (t.code != GPUC_DTYPE_INT && t.code != GPUC_DTYPE_UINT) at = gpuc_onnx_as(n, at, GPUC_INT64);
     gpuc_rexpr *args[] = {at, one_of_two(n, values, 1), one_of_two(n, values, 0)};
     n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n),

@@ -21,14 +21,13 @@ static void broadcast_1(gpuc_onnx_node *n)
     bool given = gpuc_onnx_attr(n, "axis") != NULL;
     int64_t axis = gpuc_onnx_int(n, "axis", 0);
     if (gpuc_onnx_int(n, "broadcast", 0) && given && x->ndim && y->ndim) {
-        const int64_t *dims = gpuc_onnx_dims(n, 1);
         int at = gpuc_onnx_axis(n, axis, x->ndim);
-        int64_t full[64] = {0};
-        if (at + y->ndim > x->ndim || x->ndim > 64)
+        gpuc_expr full[GPUC_OP_MAX_DIMS];
+        if (at + y->ndim > x->ndim)
             gpuc_onnx_fail(n, "input 1 of %d dimensions does not fit behind dimension %d of input 0", y->ndim,
                            at);
-        for (int i = 0; i < x->ndim - at; i++) full[i] = i < y->ndim ? dims[i] : 1;
-        n->in[1] = gpuc_onnx_reshaped(n, n->in[1], x->ndim - at, full);
+        for (int i = 0; i < x->ndim - at; i++) full[i] = i < y->ndim ? y->dims[i] : gpuc_int(n->ctx, 1);
+        n->in[1] = gpuc_onnx_reshaped_sizes(n, n->in[1], x->ndim - at, full);
     }
     n->out[0] = gpuc_onnx_op2(n, gpuc_onnx_relay(n), n->in[0], n->in[1]);
 }

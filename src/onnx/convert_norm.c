@@ -69,7 +69,7 @@ static void group_norm(gpuc_onnx_node *n, bool per_group)
     gpuc_onnx_ignore(n, "stash_type");
     for (int i = 0; i < 3; i++) args[i] = gpuc_onnx_in(n, i);
     if (gpuc_onnx_type(n, 0)->ndim < 2) gpuc_onnx_fail(n, "the input has no channels");
-    channels = gpuc_onnx_dims(n, 0)[1];
+    channels = gpuc_onnx_dim(n, 0, 1);
     if (groups < 1 || channels % groups)
         gpuc_onnx_fail(n, "%lld channels do not divide into num_groups=%lld", (long long)channels,
                        (long long)groups);
@@ -210,7 +210,7 @@ static void dropout(gpuc_onnx_node *n)
     gpuc_onnx_ignore(n, "consumed_inputs");
     n->out[0] = x;
     if (!training && !gpuc_onnx_wants(n, 1)) return;
-    const gpuc_attrs *shape = gpuc_attrs_ints(n->ctx, NULL, "shape", type->ndim, gpuc_onnx_dims(n, 0));
+    const gpuc_attrs *shape = gpuc_attrs_sizes(n->ctx, NULL, "shape", type->ndim, type->dims);
     if (!training) {
         n->out[1] = gpuc_onnx_op1(n, "broadcast_to", shape, scalar(n, mask_type, 1));
         return;

@@ -52,8 +52,10 @@ static void dft_20(gpuc_onnx_node *n)
 static void stft(gpuc_onnx_node *n)
 {
     gpuc_rexpr *args[] = {with_parts(n, 0, 3), gpuc_onnx_has(n, 2) ? n->in[2] : NULL};
-    int64_t window = args[1] ? gpuc_onnx_dims(n, 2)[0] : 0, length = size_input(n, 3, window);
+    int64_t window = args[1] && !gpuc_onnx_has(n, 3) ? gpuc_onnx_dims(n, 2)[0] : 0,
+            length = size_input(n, 3, window);
     if (length < 1) gpuc_onnx_fail(n, "neither a window nor frame_length says how long a frame is");
+    if (args[1]) args[1] = gpuc_onnx_list_of(n, 2, length, "the window is not of one frame");
     const gpuc_attrs *a = gpuc_attrs_int(n->ctx, NULL, "length", length);
     a = gpuc_attrs_int(n->ctx, a, "step", size_input(n, 1, 0));
     a = gpuc_attrs_int(n->ctx, a, "onesided", gpuc_onnx_int(n, "onesided", 1));

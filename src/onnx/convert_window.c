@@ -73,19 +73,21 @@ static void roi_align(gpuc_onnx_node *n)
 static void max_roi_pool(gpuc_onnx_node *n)
 {
     int count;
-    const int64_t *size = gpuc_onnx_ints(n, "pooled_shape", &count), *d = gpuc_onnx_dims(n, 1);
+    const int64_t *size = gpuc_onnx_ints(n, "pooled_shape", &count);
+    const gpuc_tensor_type *rois = gpuc_onnx_type(n, 1);
     if (!size || count != 2) gpuc_onnx_fail(n, "pooled_shape has %d entries, needs 2", count);
-    if (gpuc_onnx_type(n, 1)->ndim != 2 || d[1] != 5) gpuc_onnx_fail(n, "rois must be [number, 5]");
+    if (rois->ndim != 2 || gpuc_onnx_dim(n, 1, 1) != 5) gpuc_onnx_fail(n, "rois must be [number, 5]");
     gpuc_rexpr *parts[2];
     for (int64_t i = 0; i < 2; i++) {
-        int64_t begin[] = {0, i}, sizes[] = {d[0], i ? 4 : 1}, steps[] = {1, 1};
+        int64_t begin[] = {0, i}, steps[] = {1, 1};
+        gpuc_expr sizes[] = {rois->dims[0], gpuc_int(n->ctx, i ? 4 : 1)};
         const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "begin", 2, begin);
-        a = gpuc_attrs_ints(n->ctx, gpuc_attrs_ints(n->ctx, a, "sizes", 2, sizes), "strides", 2, steps);
+        a = gpuc_attrs_ints(n->ctx, gpuc_attrs_sizes(n->ctx, a, "sizes", 2, sizes), "strides", 2, steps);
         parts[i] = gpuc_onnx_op1(n, "strided_slice", a, gpuc_onnx_in(n, 1));
     }
     const gpuc_attrs *a = gpuc_attrs_ints(n->ctx, NULL, "pooled_size", 2, size);
     a = gpuc_attrs_float(n->ctx, a, "spatial_scale", gpuc_onnx_float(n, "spatial_scale", 1));
-    gpuc_rexpr *image = gpuc_onnx_as(n, gpuc_onnx_reshaped(n, parts[0], 1, d), GPUC_INT32);
+    gpuc_rexpr *image = gpuc_onnx_as(n, gpuc_onnx_reshaped_sizes(n, parts[0], 1, rois->dims), GPUC_INT32);
     gpuc_rexpr *args[] = {gpuc_onnx_in(n, 0), parts[1], image};
     n->out[0] = gpuc_relay_op(n->ctx, gpuc_onnx_relay(n), a, 3, args);
 }

@@ -305,12 +305,24 @@ int gpuc_onnx_axis(gpuc_onnx_node *n, int64_t axis, int ndim)
 
 gpuc_rexpr *gpuc_onnx_reshaped(gpuc_onnx_node *n, gpuc_rexpr *x, int ndim, const int64_t *dims)
 {
-    return gpuc_relay_op1(n->ctx, "reshape", gpuc_attrs_ints(n->ctx, NULL, "newshape", ndim, dims), x);
+    gpuc_expr *sizes = gpuc_new_array(n->ctx, gpuc_expr, ndim + 1);
+    for (int i = 0; i < ndim; i++) sizes[i] = gpuc_int(n->ctx, dims[i]);
+    return gpuc_onnx_reshaped_sizes(n, x, ndim, sizes);
 }
 
 gpuc_rexpr *gpuc_onnx_reshaped_sizes(gpuc_onnx_node *n, gpuc_rexpr *x, int ndim, const gpuc_expr *dims)
 {
-    return gpuc_relay_op1(n->ctx, "reshape", gpuc_attrs_sizes(n->ctx, NULL, "newshape", ndim, dims), x);
+    return gpuc_relay_reshape(n->ctx, x, ndim, dims);
+}
+
+gpuc_rexpr *gpuc_onnx_list_of(gpuc_onnx_node *n, int i, int64_t count, const char *otherwise)
+{
+    gpuc_rexpr *x = gpuc_onnx_in(n, i);
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(x);
+    int64_t have = count;
+    bool known = t->ndim == 1 && gpuc_expr_is_int(t->dims[0], &have);
+    if (t->ndim != 1 || have != count) gpuc_onnx_fail(n, "%s", otherwise);
+    return known ? x : gpuc_onnx_reshaped(n, x, 1, &count);
 }
 
 gpuc_rexpr *gpuc_onnx_as(gpuc_onnx_node *n, gpuc_rexpr *x, gpuc_dtype t)

@@ -189,6 +189,8 @@ static inline gpuc_rexpr *gpuc_onnx_op2(gpuc_onnx_node *n, const char *op, gpuc_
     return gpuc_relay_op2(n->ctx, op, NULL, x, y);
 }
 gpuc_rexpr *gpuc_onnx_reshaped(gpuc_onnx_node *n, gpuc_rexpr *x, int ndim, const int64_t *dims);
+/* Input i, a list of so many elements: where the build does not know, a run checks it; raises `otherwise`. */
+gpuc_rexpr *gpuc_onnx_list_of(gpuc_onnx_node *n, int i, int64_t count, const char *otherwise);
 /* x seen as a matrix whose rows start at axis. */
 gpuc_rexpr *gpuc_onnx_matrix(gpuc_onnx_node *n, gpuc_rexpr *x, int axis);
 gpuc_rexpr *gpuc_onnx_reshaped_sizes(gpuc_onnx_node *n, gpuc_rexpr *x, int ndim, const gpuc_expr *dims);

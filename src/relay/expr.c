@@ -144,8 +144,7 @@ static gpuc_rexpr *input_of(gpuc_ctx *ctx, const gpuc_op_written *w, int i, gpuc
     if (in->rows) e = gpuc_relay_truncate(ctx, e, 0, in->rows);
     if (in->axes)
         e = gpuc_relay_op1(ctx, "transpose", gpuc_attrs_ints(ctx, NULL, "axes", in->num_axes, in->axes), e);
-    if (in->dims)
-        e = gpuc_relay_op1(ctx, "reshape", gpuc_attrs_sizes(ctx, NULL, "newshape", in->ndim, in->dims), e);
+    if (in->dims) e = gpuc_relay_reshape(ctx, e, in->ndim, in->dims);
     if (in->cast.bits) e = gpuc_relay_op1(ctx, "cast", gpuc_attrs_dtype(ctx, NULL, "dtype", in->cast), e);
     return e;
 }
@@ -212,6 +211,12 @@ void gpuc_relay_complete_call(gpuc_ctx *ctx, gpuc_rexpr *e)
 gpuc_rexpr *gpuc_relay_op1(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a)
 {
     return gpuc_relay_op(ctx, op, attrs, 1, &a);
+}
+
+gpuc_rexpr *gpuc_relay_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const gpuc_expr *dims)
+{
+    const gpuc_attrs *a = gpuc_attrs_sizes(ctx, NULL, "newshape", ndim, dims);
+    return gpuc_relay_op1(ctx, "reshape", gpuc_attrs_int(ctx, a, "allowzero", 1), e);
 }
 
 gpuc_rexpr *gpuc_relay_op2(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a,

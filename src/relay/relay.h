@@ -196,6 +196,8 @@ gpuc_rexpr *gpuc_relay_op(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs
 /* Completes a call that gpuc_relay_apply made, in its place. The inputs have their types. */
 void gpuc_relay_complete_call(gpuc_ctx *ctx, gpuc_rexpr *call);
 gpuc_rexpr *gpuc_relay_op1(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a);
+/* e with these extents, of which one may be -1; 0 is the number, not an extent of e. */
+gpuc_rexpr *gpuc_relay_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const gpuc_expr *dims);
 gpuc_rexpr *gpuc_relay_op2(gpuc_ctx *ctx, const char *op, const gpuc_attrs *attrs, gpuc_rexpr *a,
                            gpuc_rexpr *b);
 /* The first `extent` elements of data along an axis. */

@@ -8,12 +8,13 @@ static gpuc_rexpr *canonicalize(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, v
     (void)arg;
     if (!gpuc_relay_is_op(e, "nn.bias_add")) return e;
     const gpuc_rcall *c = gpuc_as_rcall(e);
-    int ndim = gpuc_relay_tensor_type(e)->ndim;
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
+    int ndim = t->ndim;
     int64_t axis = gpuc_attrs_get_int(c->attrs, "axis", 1), behind[GPUC_OP_MAX_DIMS];
     if (axis < 0) axis += ndim;
     int n = ndim - 1 - (int)axis;
     for (int i = 0; i < n; i++) behind[i] = i + 1;
-    gpuc_rexpr *bias = c->args[1];
+    gpuc_rexpr *bias = gpuc_relay_pass_reshape(ctx, c->args[1], 1, &t->dims[axis]);
     if (n) bias = gpuc_relay_op1(ctx, "expand_dims", gpuc_attrs_ints(ctx, NULL, "axis", n, behind), bias);
     return gpuc_relay_op2(ctx, "add", NULL, c->args[0], bias);
 }

@@ -5,14 +5,16 @@
 
 #include "relay_pass/common/quantized.h"
 
-/* A per-channel vector, shaped to broadcast along axis of a tensor of rank ndim. */
-static gpuc_rexpr *per_channel(gpuc_ctx *ctx, gpuc_rexpr *v, int ndim, int64_t axis)
+/* A per-channel vector, shaped to broadcast along axis of x: of the extent that x has there, so that the result
+ * is of its shape. */
+static gpuc_rexpr *per_channel(gpuc_ctx *ctx, gpuc_rexpr *v, const gpuc_rexpr *x, int64_t axis)
 {
+    const gpuc_tensor_type *t = gpuc_relay_tensor_type(x);
     gpuc_expr dims[64];
-    if (axis < 0) axis += ndim;
-    int rank = ndim - (int)axis;
+    if (axis < 0) axis += t->ndim;
+    int rank = t->ndim - (int)axis;
     for (int i = 0; i < rank; i++) dims[i] = gpuc_int(ctx, 1);
-    dims[0] = gpuc_relay_tensor_type(v)->dims[0];
+    dims[0] = t->dims[axis];
     return gpuc_relay_pass_reshape(ctx, v, rank, dims);
 }
 
@@ -70,9 +72,8 @@ static gpuc_rexpr *normalize(gpuc_ctx *ctx, gpuc_rexpr *x, int num_axes, const i
 static gpuc_rexpr *scale_shift(gpuc_ctx *ctx, gpuc_rexpr *y, gpuc_rexpr *scale, gpuc_rexpr *shift,
                                int64_t axis)
 {
-    int ndim = gpuc_relay_tensor_type(y)->ndim;
-    y = binary(ctx, "multiply", y, per_channel(ctx, scale, ndim, axis));
-    return binary(ctx, "add", y, per_channel(ctx, shift, ndim, axis));
+    y = binary(ctx, "multiply", y, per_channel(ctx, scale, y, axis));
+    return binary(ctx, "add", y, per_channel(ctx, shift, y, axis));
 }
 
 static gpuc_rexpr *instance_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
@@ -170,16 +171,15 @@ static gpuc_rexpr *batch_norm(gpuc_ctx *ctx, const gpuc_rcall *c)
     gpuc_rexpr *gamma = v[0], *beta = v[1], *mean = v[2], *var = v[3];
     gpuc_rexpr *scale = binary(ctx, "divide", gamma, root(ctx, var, epsilon_of(c)));
     gpuc_rexpr *shift = binary(ctx, "subtract", beta, binary(ctx, "multiply", mean, scale));
-    scale = per_channel(ctx, gpuc_relay_pass_cast(ctx, scale, t->dtype), t->ndim, axis);
-    shift = per_channel(ctx, gpuc_relay_pass_cast(ctx, shift, t->dtype), t->ndim, axis);
+    scale = per_channel(ctx, gpuc_relay_pass_cast(ctx, scale, t->dtype), data, axis);
+    shift = per_channel(ctx, gpuc_relay_pass_cast(ctx, shift, t->dtype), data, axis);
     return binary(ctx, "add", binary(ctx, "multiply", data, scale), shift);
 }
 
 static gpuc_rexpr *bias_add(gpuc_ctx *ctx, const gpuc_rcall *c)
 {
-    int ndim = gpuc_relay_tensor_type(c->args[0])->ndim;
     int64_t axis = gpuc_attrs_get_int(c->attrs, "axis", 1);
-    return binary(ctx, "add", c->args[0], per_channel(ctx, c->args[1], ndim, axis));
+    return binary(ctx, "add", c->args[0], per_channel(ctx, c->args[1], c->args[0], axis));
 }
 
 static gpuc_rexpr *operand(gpuc_ctx *ctx, const gpuc_rcall *c)

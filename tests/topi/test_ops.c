@@ -125,7 +125,7 @@ static void infer_in(gpuc_ctx *ctx, void *call)
 
 /* Whether inference takes `size` as dimension k of input i; a NULL list takes no conditions. */
 static bool takes_size(gpuc_ctx *ctx, const gpuc_rexpr *e, int i, int k, gpuc_expr size,
-                       gpuc_ptrs *conditions)
+                       gpuc_ptrs *conditions, gpuc_tensor_type *out)
 {
     const gpuc_rcall *c = gpuc_as_rcall(e);
     gpuc_tensor_type *in = gpuc_new_array(ctx, gpuc_tensor_type, c->n);
@@ -136,7 +136,7 @@ static bool takes_size(gpuc_ctx *ctx, const gpuc_rexpr *e, int i, int k, gpuc_ex
     gpuc_op_call call = {
         .ctx = ctx, .op = gpuc_relay_call_op(e), .attrs = c->attrs, .num_in = c->n, .in = in};
     call.in_values = gpuc_new_array(ctx, const gpuc_expr *, c->n);
-    call.out = gpuc_new_array(ctx, gpuc_tensor_type, GPUC_OP_MAX_OUT);
+    call.out = out ? out : gpuc_new_array(ctx, gpuc_tensor_type, GPUC_OP_MAX_OUT);
     call.out_values = gpuc_new_array(ctx, const gpuc_expr *, GPUC_OP_MAX_OUT);
     call.conditions = conditions;
     gpuc_status status = gpuc_ctx_protect(ctx, infer_in, &call);
@@ -145,12 +145,31 @@ static bool takes_size(gpuc_ctx *ctx, const gpuc_rexpr *e, int i, int k, gpuc_ex
     return taken;
 }
 
+static gpuc_expr substituted(gpuc_ctx *ctx, gpuc_expr e, gpuc_expr symbol, gpuc_expr number)
+{
+    return gpuc_tir_substitute(ctx, e, 1, &symbol, &number);
+}
+
 static bool hold(gpuc_ctx *ctx, const gpuc_ptrs *conditions, gpuc_expr symbol, gpuc_expr number)
 {
     for (size_t i = 0; i < conditions->count; i++) {
         const gpuc_op_condition *c = conditions->at[i];
         int64_t is;
-        if (!gpuc_expr_is_int(gpuc_tir_substitute(ctx, c->cond, 1, &symbol, &number), &is) || !is)
+        if (!gpuc_expr_is_int(substituted(ctx, c->cond, symbol, number), &is) || !is) return false;
+    }
+    return true;
+}
+
+/* Whether the extents over a symbol are, with the number in its place, those that the number gives. */
+static bool same_extents(gpuc_ctx *ctx, const gpuc_tensor_type *open, const gpuc_tensor_type *known,
+                         gpuc_expr symbol, gpuc_expr number)
+{
+    if (open->ndim != known->ndim) return false;
+    for (int k = 0; k < open->ndim; k++) {
+        int64_t have, want;
+        if (!open->dims[k] || !known->dims[k]) continue;
+        gpuc_expr e = substituted(ctx, open->dims[k], symbol, number);
+        if (gpuc_expr_is_int(e, &have) && gpuc_expr_is_int(known->dims[k], &want) && have != want)
             return false;
     }
     return true;
@@ -158,7 +177,13 @@ static bool hold(gpuc_ctx *ctx, const gpuc_ptrs *conditions, gpuc_expr symbol, g
 
 static int sizes_tried, sizes_wrong;
 
-/* An open size must satisfy what inference wants of a number in its place. */
+static void wrong_size(const char *text, int i, int k, int64_t v, const char *what)
+{
+    sizes_wrong++;
+    print_message("%s: dimension %d of input %d as %lld: %s\n", text, k, i, (long long)v, what);
+}
+
+/* An open size must satisfy what inference wants of a number in its place, and gives the same extents. */
 static void check_sizes(gpuc_ctx *ctx, void *arg)
 {
     const case_arg *a = arg;
@@ -166,25 +191,30 @@ static void check_sizes(gpuc_ctx *ctx, void *arg)
     fx_rng r = {7};
     op_trial_make(ctx, a->c, a->t, &r, &t);
     const gpuc_rexpr *e = fx_op(ctx, a->c->op, t.attrs, t.n, t.args);
+    int num_out = e->type->kind == GPUC_RTYPE_TUPLE ? e->type->n : 1;
     for (int i = 0; i < gpuc_as_rcall(e)->n; i++) {
         const gpuc_tensor_type *in = gpuc_relay_tensor_type(gpuc_as_rcall(e)->args[i]);
         for (int k = 0; k < in->ndim; k++) {
             gpuc_ptrs conditions = {0};
             gpuc_expr symbol = gpuc_var(ctx, "n", GPUC_INDEX);
+            gpuc_tensor_type open[GPUC_OP_MAX_OUT] = {0};
             int64_t is;
             assert_true(gpuc_expr_is_int(in->dims[k], &is));
-            takes_size(ctx, e, i, k, NULL,
-                       NULL); /* an extent that is not known: whatever comes of it, no crash */
-            if (!takes_size(ctx, e, i, k, symbol, &conditions)) continue;
-            for (int64_t v = is > 0 ? is - 1 : 0; v <= is + 1; v++) {
-                gpuc_expr number = gpuc_int(ctx, v);
-                bool taken = takes_size(ctx, e, i, k, number, NULL),
-                     open = hold(ctx, &conditions, symbol, number);
+            /* An extent that is not known: whatever comes of it, no crash. */
+            takes_size(ctx, e, i, k, NULL, NULL, NULL);
+            if (!takes_size(ctx, e, i, k, symbol, &conditions, open)) continue;
+            const int64_t tries[] = {0, is > 0 ? is - 1 : 0, is, is + 1};
+            for (int j = 0; j < 4; j++) {
+                gpuc_expr number = gpuc_int(ctx, tries[j]);
+                gpuc_tensor_type known[GPUC_OP_MAX_OUT] = {0};
+                bool taken = takes_size(ctx, e, i, k, number, NULL, known),
+                     holds = hold(ctx, &conditions, symbol, number);
                 sizes_tried++;
-                if (taken || !open) continue; /* what may broadcast as a number may not as an open size */
-                sizes_wrong++;
-                print_message("%s: dimension %d of input %d is not taken as %lld, but as an open size\n",
-                              t.text, k, i, (long long)v);
+                if (!taken && holds) wrong_size(t.text, i, k, tries[j], "is taken only where it is open");
+                if (!taken || !holds) continue; /* what may broadcast as a number may not as an open size */
+                for (int o = 0; o < num_out; o++)
+                    if (!same_extents(ctx, &open[o], &known[o], symbol, number))
+                        wrong_size(t.text, i, k, tries[j], "gives other extents where it is open");
             }
         }
     }

@@ -149,7 +149,7 @@ gpuc_rexpr *gpuc_relay_pass_reshape(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, cons
     bool same = t->ndim == ndim;
     for (int i = 0; same && i < ndim; i++) same = t->dims[i] == dims[i];
     if (same) return e;
-    return gpuc_relay_op1(ctx, "reshape", gpuc_attrs_sizes(ctx, NULL, "newshape", ndim, dims), e);
+    return gpuc_relay_reshape(ctx, e, ndim, dims);
 }
 
 gpuc_rexpr *gpuc_relay_pass_reshape_static(gpuc_ctx *ctx, gpuc_rexpr *e, int ndim, const int64_t *dims)

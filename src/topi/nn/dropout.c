@@ -11,10 +11,10 @@ static void infer_mask(gpuc_op_call *call)
     if (shape->n > GPUC_OP_MAX_DIMS) gpuc_topi_fail(call, "the shape has %d dimensions", shape->n);
     if (call->in[0].ndim) gpuc_topi_fail(call, "the ratio is no scalar");
     gpuc_expr *dims = gpuc_new_array(call->ctx, gpuc_expr, shape->n);
-    for (int i = 0; i < shape->n; i++) {
-        if (shape->ints[i] < 0) gpuc_topi_fail(call, "dimension %lld", (long long)shape->ints[i]);
-        dims[i] = gpuc_int(call->ctx, shape->ints[i]);
-    }
+    gpuc_topi_sizes(call, "shape", shape->n, dims);
+    for (int i = 0; i < shape->n; i++)
+        gpuc_topi_require(call, gpuc_ge(call->ctx, dims[i], gpuc_topi_num(call, 0)), "dimension %s",
+                          gpuc_expr_text(call->ctx, dims[i]));
     gpuc_topi_set_out(call, 0, GPUC_BOOL, shape->n, dims);
 }
 
@@ -48,7 +48,7 @@ static void mask_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
     outs[0] = gpuc_topi_compute(ctx, "mask", "injective", out->ndim, axes, keep);
 }
 
-ATTRS(mask, INTS("shape"), INT("seed", 0))
+ATTRS(mask, SIZES("shape"), INT("seed", 0))
 
 const gpuc_op gpuc_topi_ops_dropout[] = {
     INJECTIVE("nn.dropout_mask", 1, 1, mask, infer_mask, mask_compute, "dropout_mask", "", "Dropout",

@@ -10,10 +10,15 @@
 
 static void check_channels(const gpuc_op_call *call, int axis)
 {
-    int64_t channels = gpuc_topi_static_dim(call, 0, axis);
-    for (int i = 1; i < call->num_in; i++)
-        if (call->in[i].ndim != 1 || gpuc_topi_static_dim(call, i, 0) != channels)
-            gpuc_topi_fail(call, "input %d must be a vector of %lld", i, (long long)channels);
+    gpuc_expr channels = call->in[0].dims[axis];
+    for (int i = 1; i < call->num_in; i++) {
+        const char *count = channels ? gpuc_expr_text(call->ctx, channels) : "?";
+        if (call->in[i].ndim != 1) gpuc_topi_fail(call, "input %d must be a vector of %s", i, count);
+        gpuc_expr have = call->in[i].dims[0];
+        if (channels && have && have != channels)
+            gpuc_topi_require(call, gpuc_eq(call->ctx, have, channels), "input %d must be a vector of %s", i,
+                              count);
+    }
 }
 
 static void infer_bias_add(gpuc_op_call *call)

@@ -12,9 +12,13 @@ enum { INDEX, VALUE };
 static void infer_arg(gpuc_op_call *call)
 {
     gpuc_dtype t = gpuc_attrs_find(call->attrs, "dtype")->dtype;
-    int64_t count;
-    if (gpuc_expr_is_int(gpuc_topi_reduced_count(call), &count) && count == 0)
-        gpuc_topi_fail(call, "there is no element to choose");
+    const gpuc_tensor_type *in = &call->in[0];
+    bool reduced[GPUC_TOPI_MAX_DIMS];
+    gpuc_topi_axis_flags(call, "axis", in->ndim, reduced);
+    for (int i = 0; i < in->ndim; i++)
+        if (reduced[i] && in->dims[i])
+            gpuc_topi_require(call, gpuc_gt(call->ctx, in->dims[i], gpuc_topi_num(call, 0)),
+                              "there is no element to choose");
     if (!t.bits) t = GPUC_INT32;
     if (!gpuc_is_integer(t)) gpuc_topi_fail(call, "dtype must be an integer type");
     gpuc_topi_infer_reduce(call, t);

@@ -7,14 +7,6 @@
 #include "op/rows.h"
 #include "topi/util.h"
 
-static bool is_empty(const gpuc_tensor_type *t)
-{
-    int64_t d;
-    for (int i = 0; i < t->ndim; i++)
-        if (t->dims[i] && gpuc_expr_is_int(t->dims[i], &d) && d == 0) return true;
-    return false;
-}
-
 /* Position i of n, brought into range by the mode. */
 static gpuc_expr position(gpuc_ctx *ctx, gpuc_expr i, gpuc_expr n, const char *mode)
 {
@@ -32,11 +24,16 @@ static gpuc_expr position(gpuc_ctx *ctx, gpuc_expr i, gpuc_expr n, const char *m
     return gpuc_cast(ctx, GPUC_INDEX, i);
 }
 
+/* Unless there are no indices, there is a position for them in dimension k. */
 static void check_extent(const gpuc_op_call *call, int k, const gpuc_tensor_type *at)
 {
-    int64_t extent = -1;
-    if (call->in[0].dims[k]) gpuc_expr_is_int(call->in[0].dims[k], &extent);
-    if (extent == 0 && !is_empty(at)) gpuc_topi_fail(call, "dimension %d has no elements to take", k);
+    gpuc_ctx *ctx = call->ctx;
+    gpuc_expr extent = call->in[0].dims[k], zero = gpuc_int(ctx, 0);
+    if (!extent) return;
+    gpuc_expr some = gpuc_gt(ctx, extent, zero);
+    for (int i = 0; i < at->ndim; i++)
+        if (at->dims[i]) some = gpuc_or(ctx, some, gpuc_eq(ctx, at->dims[i], zero));
+    gpuc_topi_require(call, some, "dimension %d has no elements to take", k);
 }
 
 /* ---- take ---- */

@@ -143,6 +143,10 @@ static void infer_squeeze(gpuc_op_call *call)
                               "dimension %d is not 1", i);
             continue;
         }
+        if (flags[i] && in->dims[i]) /* the rank is that of an extent that is kept */
+            gpuc_topi_require(
+                call, gpuc_ne(call->ctx, in->dims[i], gpuc_topi_num(call, 1)),
+                "dimension %d is 1: name the dimensions to squeeze, or give its size to the build", i);
         dims[n++] = in->dims[i];
     }
     gpuc_topi_set_out(call, 0, in->dtype, n, dims);

@@ -12,9 +12,9 @@
 #include "target/target.h"
 
 typedef struct roi_attrs {
-    gpuc_topi_layout at;   /* of the data and the result */
-    int64_t height, width; /* of the data */
-    int64_t rows, columns; /* of the result */
+    gpuc_topi_layout at;     /* of the data and the result */
+    gpuc_expr height, width; /* of the data */
+    int64_t rows, columns;   /* of the result */
     double scale;
 } roi_attrs;
 
@@ -32,16 +32,17 @@ static roi_attrs attrs_of(const gpuc_op_call *call)
     const int64_t *size = gpuc_topi_ints(call, "pooled_size", 2);
     gpuc_topi_layout layout = gpuc_topi_layout_of(call, data->ndim);
     roi_attrs r = {.at = layout,
-                   .height = gpuc_topi_static_dim(call, 0, layout.space),
-                   .width = gpuc_topi_static_dim(call, 0, layout.space + 1),
+                   .height = data->dims[layout.space],
+                   .width = data->dims[layout.space + 1],
                    .rows = size[0],
                    .columns = size[1],
                    .scale = gpuc_attrs_get_float(call->attrs, "spatial_scale", 1)};
     if (r.rows < 1 || r.columns < 1)
         gpuc_topi_fail(call, "pooled_size is %lld, %lld", (long long)r.rows, (long long)r.columns);
-    gpuc_expr some = gpuc_imm_int(call->ctx, GPUC_BOOL, r.height > 0 && r.width > 0);
-    if (data->dims[0])
-        some = gpuc_and(call->ctx, some, gpuc_ge(call->ctx, data->dims[0], gpuc_int(call->ctx, 1)));
+    gpuc_expr some = gpuc_imm_int(call->ctx, GPUC_BOOL, 1), extents[] = {data->dims[0], r.height, r.width};
+    for (int i = 0; i < 3; i++)
+        if (extents[i])
+            some = gpuc_and(call->ctx, some, gpuc_ge(call->ctx, extents[i], gpuc_int(call->ctx, 1)));
     gpuc_topi_require(call, some, "the data has no elements");
     return r;
 }
@@ -78,12 +79,17 @@ static gpuc_expr corner(const gpuc_op_call *call, gpuc_tensor *rois, gpuc_expr r
     return gpuc_topi_widen(call->ctx, gpuc_te_read(call->ctx, rois, 2, at));
 }
 
+static gpuc_expr real_of(const gpuc_op_call *call, gpuc_expr size)
+{
+    return gpuc_cast(call->ctx, gpuc_topi_accumulator(call->in[0].dtype), size);
+}
+
 /* A float as an index in [0, max]; a NaN is 0. */
-static gpuc_expr index_of(const gpuc_op_call *call, gpuc_expr x, int64_t max)
+static gpuc_expr index_of(const gpuc_op_call *call, gpuc_expr x, gpuc_expr max)
 {
     gpuc_ctx *ctx = call->ctx;
-    gpuc_expr i = gpuc_topi_int_of(ctx, x, real(call, 0), real(call, (double)max));
-    return gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, gpuc_cast(ctx, GPUC_INDEX, i), gpuc_int(ctx, max)));
+    gpuc_expr i = gpuc_topi_int_of(ctx, x, real(call, 0), real_of(call, max));
+    return gpuc_max(ctx, gpuc_int(ctx, 0), gpuc_min(ctx, gpuc_cast(ctx, GPUC_INDEX, i), max));
 }
 
 /* ---- ONNX RoiAlign-16: means (or maxima) of bilinear samples; sampling_ratio 0: about one a pixel ----
@@ -100,7 +106,7 @@ typedef struct samples {
 } samples;
 
 static samples along(const gpuc_op_call *call, gpuc_expr from, gpuc_expr to, gpuc_expr bin, gpuc_expr number,
-                     int64_t bins, int64_t extent)
+                     int64_t bins, gpuc_expr extent)
 {
     gpuc_ctx *ctx = call->ctx;
     int64_t ratio = gpuc_attrs_get_int(call->attrs, "sampling_ratio", 0);
@@ -124,24 +130,24 @@ static samples along(const gpuc_op_call *call, gpuc_expr from, gpuc_expr to, gpu
         s.left = gpuc_sub(ctx, s.count, before);
     }
     gpuc_expr x = gpuc_add(ctx, start, gpuc_mul(ctx, gpuc_add(ctx, k, half), step));
-    gpuc_expr valid =
-        gpuc_and(ctx, gpuc_ge(ctx, x, real(call, -1)), gpuc_le(ctx, x, real(call, (double)extent)));
+    gpuc_expr valid = gpuc_and(ctx, gpuc_ge(ctx, x, real(call, -1)), gpuc_le(ctx, x, real_of(call, extent)));
     valid = gpuc_and(ctx, valid, gpuc_lt(ctx, k, s.count));
     x = gpuc_max(ctx, x, zero);
-    gpuc_expr low = index_of(call, x, extent - 1),
+    gpuc_expr last = gpuc_sub(ctx, extent, gpuc_int(ctx, 1)), low = index_of(call, x, last),
               over = gpuc_sub(ctx, x, gpuc_cast(ctx, gpuc_expr_dtype(size), low));
-    s.over = gpuc_select(ctx, gpuc_ge(ctx, low, gpuc_int(ctx, extent - 1)), zero, over);
+    s.over = gpuc_select(ctx, gpuc_ge(ctx, low, last), zero, over);
     s.low = gpuc_cast(ctx, GPUC_INT32, gpuc_select(ctx, valid, low, gpuc_int(ctx, -1)));
     return s;
 }
 
 /* What along says of all regions, bins and samples of the axis of the regions' corners `first` and first + 2. */
 typedef struct table {
-    int64_t extent, max; /* of the data; of the samples */
+    gpuc_expr extent; /* of the data */
+    int64_t max;      /* of the samples */
     gpuc_tensor *low, *over;
 } table;
 
-static table tabulate(const gpuc_op_call *call, gpuc_tensor *rois, int first, int64_t bins, int64_t extent)
+static table tabulate(const gpuc_op_call *call, gpuc_tensor *rois, int first, int64_t bins, gpuc_expr extent)
 {
     gpuc_ctx *ctx = call->ctx;
     table t = {.extent = extent, .max = gpuc_attrs_get_int(call->attrs, "sampling_ratio", 0)};
@@ -168,7 +174,7 @@ static pair pair_of(const gpuc_op_call *call, const table *t, gpuc_expr roi, gpu
 {
     gpuc_ctx *ctx = call->ctx;
     gpuc_expr where[] = {roi, bin, gpuc_iter_var(k)}, zero = gpuc_int(ctx, 0),
-              last = gpuc_int(ctx, t->extent - 1);
+              last = gpuc_sub(ctx, t->extent, gpuc_int(ctx, 1));
     gpuc_expr low = gpuc_cast(ctx, GPUC_INDEX, gpuc_te_read(ctx, t->low, 3, where));
     pair p = {.valid = gpuc_ge(ctx, low, zero)};
     p.at[0] = gpuc_max(ctx, zero, gpuc_min(ctx, low, last));
@@ -202,12 +208,13 @@ static void infer_align(gpuc_op_call *call)
 /* Do the samples read more than the data has? Then a copy of it with channels last costs less than it saves. */
 static bool is_read_often(const gpuc_op_call *call, const roi_attrs *r, int64_t samples)
 {
-    int64_t rois, images, reads, pixels;
-    if (!gpuc_expr_is_int(call->in[1].dims[0], &rois) || !gpuc_expr_is_int(call->in[0].dims[0], &images))
+    int64_t rois, images, height, width, reads, pixels;
+    if (!gpuc_expr_is_int(call->in[1].dims[0], &rois) || !gpuc_expr_is_int(call->in[0].dims[0], &images) ||
+        !gpuc_expr_is_int(r->height, &height) || !gpuc_expr_is_int(r->width, &width))
         return true;
     if (!gpuc_i64_mul(r->rows * r->columns, samples, &reads) || !gpuc_i64_mul(reads, 4 * rois, &reads))
         return true;
-    return !gpuc_i64_mul(r->height * r->width, images, &pixels) || reads >= pixels;
+    return !gpuc_i64_mul(height * width, images, &pixels) || reads >= pixels;
 }
 
 static bool has_channels_last(const gpuc_op_call *call)
@@ -277,17 +284,18 @@ static gpuc_tensor *pool_samples(const gpuc_op_call *call, gpuc_tensor *const *i
 /* The samples of all regions and bins along an axis, in memory. */
 typedef struct adaptive_axis {
     int first; /* the first of the regions' corners */
-    int64_t bins, extent, max;
+    int64_t bins;
+    gpuc_expr extent, max;
     gpuc_tir_buffer *count, *low, *over; /* count[roi, bin], low[roi, bin, max] */
 } adaptive_axis;
 
-static adaptive_axis adaptive_axis_of(const gpuc_op_call *call, int first, int64_t bins, int64_t extent)
+static adaptive_axis adaptive_axis_of(const gpuc_op_call *call, int first, int64_t bins, gpuc_expr extent)
 {
     gpuc_ctx *ctx = call->ctx;
     /* Samples of a bin that is larger than a pixel are at least half a pixel apart. */
-    adaptive_axis a = {.first = first, .bins = bins, .extent = extent, .max = 2 * (extent + 2) + 2};
-    gpuc_expr n = gpuc_mul(ctx, call->in[1].dims[0], gpuc_int(ctx, bins)),
-              all = gpuc_mul(ctx, n, gpuc_int(ctx, a.max));
+    gpuc_expr max = gpuc_add(ctx, gpuc_mul(ctx, extent, gpuc_int(ctx, 2)), gpuc_int(ctx, 6));
+    adaptive_axis a = {.first = first, .bins = bins, .extent = extent, .max = max};
+    gpuc_expr n = gpuc_mul(ctx, call->in[1].dims[0], gpuc_int(ctx, bins)), all = gpuc_mul(ctx, n, max);
     a.count = gpuc_topi_par_workspace(ctx, "count", GPUC_INT32, n);
     a.low = gpuc_topi_par_workspace(ctx, "low", GPUC_INT32, all);
     a.over = gpuc_topi_par_workspace(ctx, "over", gpuc_topi_accumulator(call->in[0].dtype), all);
@@ -298,8 +306,7 @@ static gpuc_stmt find_samples(const gpuc_op_call *call, const gpuc_tir_buffer *r
 {
     gpuc_ctx *ctx = call->ctx;
     gpuc_expr e = gpuc_var(ctx, "e", GPUC_INDEX), k = gpuc_var(ctx, "k", GPUC_INDEX),
-              bins = gpuc_int(ctx, a->bins), max = gpuc_int(ctx, a->max), n = gpuc_var(ctx, "n", GPUC_INT32),
-              corners[2];
+              bins = gpuc_int(ctx, a->bins), max = a->max, n = gpuc_var(ctx, "n", GPUC_INT32), corners[2];
     for (int i = 0; i < 2; i++) {
         gpuc_expr at[] = {gpuc_floordiv_(ctx, e, bins), gpuc_int(ctx, a->first + 2 * i)};
         corners[i] = gpuc_topi_widen(ctx, gpuc_tir_load(ctx, rois, 2, at));
@@ -326,7 +333,7 @@ static sample_loop sample_loop_of(const gpuc_op_call *call, const adaptive_axis 
     gpuc_dtype t = gpuc_topi_accumulator(call->in[0].dtype);
     sample_loop l = {
         gpuc_var(ctx, "k", GPUC_INDEX), gpuc_var(ctx, "low", GPUC_INT32), gpuc_var(ctx, "over", t), {0}, {0}};
-    gpuc_expr last = gpuc_int(ctx, a->extent - 1), low = gpuc_topi_par_index(ctx, l.low);
+    gpuc_expr last = gpuc_sub(ctx, a->extent, gpuc_int(ctx, 1)), low = gpuc_topi_par_index(ctx, l.low);
     l.at[0] = gpuc_topi_par_clamp(ctx, low, gpuc_int(ctx, 0), last);
     l.at[1] = gpuc_min(ctx, gpuc_add(ctx, l.at[0], gpuc_int(ctx, 1)), last);
     l.weight[0] = gpuc_sub(ctx, real(call, 1), l.over);
@@ -337,7 +344,7 @@ static sample_loop sample_loop_of(const gpuc_op_call *call, const adaptive_axis 
 static gpuc_stmt over_samples(gpuc_ctx *ctx, const adaptive_axis *a, const sample_loop *l, gpuc_expr roi,
                               gpuc_expr bin, gpuc_stmt body)
 {
-    gpuc_expr e = gpuc_add(ctx, gpuc_mul(ctx, roi, gpuc_int(ctx, a->bins)), bin), max = gpuc_int(ctx, a->max),
+    gpuc_expr e = gpuc_add(ctx, gpuc_mul(ctx, roi, gpuc_int(ctx, a->bins)), bin), max = a->max,
               at = gpuc_add(ctx, gpuc_mul(ctx, e, max), l->k);
     body = gpuc_tir_let(ctx, l->over, gpuc_tir_load1(ctx, a->over, at), body);
     body = gpuc_tir_if_(ctx, gpuc_ge(ctx, l->low, gpuc_topi_par_i32(ctx, 0)), body, NULL);
@@ -490,7 +497,7 @@ typedef struct pixels {
 } pixels;
 
 static pixels bin_of(const gpuc_op_call *call, gpuc_expr from, gpuc_expr to, gpuc_expr bin, int64_t bins,
-                     int64_t extent)
+                     gpuc_expr extent)
 {
     gpuc_ctx *ctx = call->ctx;
     gpuc_expr scale = real(call, gpuc_attrs_get_float(call->attrs, "spatial_scale", 1)), one = real(call, 1);
@@ -518,8 +525,7 @@ static void pool_compute(const gpuc_op_call *call, gpuc_tensor *const *ins, gpuc
     gpuc_expr vars[4], c[4];
     gpuc_iter **axes = gpuc_topi_axes(ctx, &call->out[0], vars);
     gpuc_topi_from_layout(r.at, 4, vars);
-    gpuc_iter *over[] = {gpuc_te_reduce_axis(ctx, gpuc_int(ctx, r.height), "ky"),
-                         gpuc_te_reduce_axis(ctx, gpuc_int(ctx, r.width), "kx")};
+    gpuc_iter *over[] = {gpuc_te_reduce_axis(ctx, r.height, "ky"), gpuc_te_reduce_axis(ctx, r.width, "kx")};
     for (int i = 0; i < 4; i++) c[i] = corner(call, ins[1], vars[0], i);
     pixels y = bin_of(call, c[1], c[3], vars[2], r.rows, r.height),
            x = bin_of(call, c[0], c[2], vars[3], r.columns, r.width);
