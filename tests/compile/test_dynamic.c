@@ -65,7 +65,7 @@ static void make_input(gpuc_ctx *ctx, const gpuc_rexpr *param, const char *value
             gpuc_float_store(t->dtype, bytes + (size_t)i * item, v);
             continue;
         }
-        int64_t whole = (int64_t)v;
+        int64_t whole = v < 0x1p63 ? (int64_t)v : (int64_t)(uint64_t)v;
         memcpy(bytes + (size_t)i * item, &whole, item);
     }
     out->bytes = bytes;

@@ -189,7 +189,7 @@ static void print_sizes(const test_model *m, const int64_t *v, const char *what,
 static void try_numbers(gpuc_ctx *ctx, test_model *m, const gpuc_rmodule *open, const int64_t *v)
 {
     gpuc_ctx *other;
-    gpuc_rmodule *known;
+    gpuc_rmodule *known = NULL;
     for (int i = 0; i < m->num_sizes; i++) set_number(&m->sizes[i], v[i]);
     gpuc_status status = gpuc_ctx_create(NULL, &other);
     if (!status) status = try_load(other, m, &known);
