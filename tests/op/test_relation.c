@@ -16,7 +16,7 @@ static void check_texts(gpuc_ctx *ctx)
         {"nn.matmul", "(float32[a0, a1], float32[b0, b1]) -> float32[a0, b1] where a1 == b0"},
         {"nn.conv2d", "(float32[a0, 8, a2, a3], float32[8, 8, 3, 3]) -> float32[a0, 8, a2 - 2, a3 - 2]"
                       " where a2 - 3 >= 0, a3 - 3 >= 0"},
-        {"nn.bias_add", "(float32[a0, 8], float32[8]) -> float32[a0, 8]"},
+        {"nn.bias_add", "(float32[a0, a1], float32[b0]) -> float32[a0, a1] where b0 == a1"},
         {"transpose", "float32[a0, a1] -> float32[a1, a0]"},
         {"sum", "float32[a0, a1] -> float32"},
     };
