@@ -12,8 +12,8 @@ gpuc_analyzer *gpuc_arith_analyzer_create(gpuc_ctx *ctx); /* arena; no release *
 /* var is in [min, min + extent); min and extent may be symbolic. */
 void gpuc_arith_analyzer_bind(gpuc_analyzer *a, gpuc_expr var, gpuc_expr min, gpuc_expr extent);
 void gpuc_arith_analyzer_bind_value(gpuc_analyzer *a, gpuc_expr var, gpuc_expr value); /* var == value */
-gpuc_expr gpuc_arith_analyzer_value(const gpuc_analyzer *a,
-                                    gpuc_expr var);                  /* as it was bound; NULL: to none */
+/* The value that var was bound to; NULL: none. */
+gpuc_expr gpuc_arith_analyzer_value(const gpuc_analyzer *a, gpuc_expr var);
 size_t gpuc_arith_analyzer_assume(gpuc_analyzer *a, gpuc_expr cond); /* returns the mark to rewind to */
 size_t gpuc_arith_analyzer_mark(const gpuc_analyzer *a);
 void gpuc_arith_analyzer_rewind(gpuc_analyzer *a, size_t mark);

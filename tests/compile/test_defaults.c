@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Initializers that are inputs of the graph, too: a run may give others. */
-#include "../onnx/writer.h"
+#include "../onnx/load.h"
 #include "run.h"
-
-#include "onnx/onnx.h"
 
 static const float values[] = {1, 2, 3}, given[] = {10, 20, 30};
 static const gpuc_onnx_options defaults = {.struct_size = sizeof defaults, .keep_symbolic = true};
@@ -32,10 +30,7 @@ static gpuc_rmodule *load(gpuc_ctx *ctx, wr_model *m, const gpuc_onnx_options *o
 {
     gpuc_buf file;
     wr_end(m, &file);
-    void *copy = gpuc_ctx_memdup(ctx, file.data, file.size);
-    size_t size = file.size;
-    gpuc_buf_deinit(&file);
-    return gpuc_onnx_load_bytes(ctx, copy, size, "test.onnx", ".", options);
+    return wr_load(ctx, &file, ".", options);
 }
 
 static void check(gpuc_session *s, const float *k)

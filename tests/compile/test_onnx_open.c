@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX nodes of several inputs whose extents only a run knows. Where a model with the same numbers builds, the
  * results are its results; where it does not, the run says that the shapes do not fit. */
-#include "../onnx/writer.h"
+#include "../onnx/load.h"
 #include "run.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
-
-#include "onnx/onnx.h"
 
 enum { MAX_INPUTS = 7, MAX_OUTPUTS = 4, MAX_SAMPLES = 8, MAX_ELEMENTS = 4096 };
 
@@ -254,13 +252,7 @@ static void load_and_build(gpuc_ctx *ctx, void *arg)
     wr_node(&m, c->op, c->names ? c->names : names, c->outputs, c->attrs);
     gpuc_buf file;
     wr_end(&m, &file);
-    void *copy = gpuc_ctx_memdup(ctx, file.data, file.size);
-    size_t size = file.size;
-    gpuc_buf_deinit(&file);
-    gpuc_onnx_options options = GPUC_ONNX_OPTIONS_INIT;
-    options.keep_symbolic = true;
-    gpuc_rmodule *module = gpuc_onnx_load_bytes(ctx, copy, size, "test.onnx", ".", &options);
-    a->status = run_build(ctx, module);
+    a->status = run_build(ctx, wr_load_open(ctx, &file));
 }
 
 static gpuc_status build(gpuc_ctx *ctx, const open_case *c, const char *sample)

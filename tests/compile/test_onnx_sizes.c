@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ONNX nodes whose shapes depend on the values of inputs: right ones, and all kinds of wrong ones, after each
  * of which the session goes on with right ones. */
-#include "../onnx/writer.h"
+#include "../onnx/load.h"
 #include "run.h"
 
 #include <math.h>
-
-#include "onnx/onnx.h"
 
 enum { MAX_DIMS = 4 };
 
@@ -19,12 +17,7 @@ static gpuc_rmodule *load(gpuc_ctx *ctx, wr_model *m)
 {
     gpuc_buf file;
     wr_end(m, &file);
-    void *copy = gpuc_ctx_memdup(ctx, file.data, file.size);
-    size_t size = file.size;
-    gpuc_buf_deinit(&file);
-    gpuc_onnx_options options = GPUC_ONNX_OPTIONS_INIT;
-    options.keep_symbolic = true;
-    return gpuc_onnx_load_bytes(ctx, copy, size, "test.onnx", ".", &options);
+    return wr_load_open(ctx, &file);
 }
 
 static void build(gpuc_ctx *ctx, wr_model *m)

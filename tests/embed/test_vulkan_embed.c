@@ -117,6 +117,15 @@ static void open_world(world *w, app_options options)
     load(w);
 }
 
+/* Nothing of gpuc's is left in the application's device behind it. */
+static void close_device(world *w)
+{
+    gpuc_model_release(w->model);
+    w->model = NULL;
+    ok(gpuc_device_close(w->dev));
+    w->dev = NULL;
+}
+
 static void close_world(world *w)
 {
     gpuc_model_release(w->model);
@@ -1123,10 +1132,7 @@ static void test_memory_hook(void **state)
     m.empty = false;
     gpuc_session_release(s);
     free_io(&w, &o);
-    gpuc_model_release(w.model);
-    w.model = NULL;
-    ok(gpuc_device_close(w.dev));
-    w.dev = NULL;
+    close_device(&w);
     app_arena_destroy(&m);
     close_world(&w);
 }
@@ -1198,10 +1204,7 @@ static void test_allocation_callbacks(void **state)
     assert_true(live > 0);
     gpuc_session_release(s);
     free_io(&w, &o);
-    gpuc_model_release(w.model);
-    w.model = NULL;
-    ok(gpuc_device_close(w.dev));
-    w.dev = NULL;
+    close_device(&w);
     assert_int_equal(live, 0);
     close_world(&w);
 }
@@ -1381,10 +1384,7 @@ static void test_pipeline_cache(void **state)
     load(&w);
     w.a.GetPipelineCacheData(w.a.device, cache, &after, NULL);
     assert_true(after >= before);
-    gpuc_model_release(w.model);
-    w.model = NULL;
-    ok(gpuc_device_close(w.dev));
-    w.dev = NULL;
+    close_device(&w);
     w.a.DestroyPipelineCache(w.a.device, cache, NULL);
     close_world(&w);
 }

@@ -5,6 +5,7 @@
  * - built and run on a device, half of them in slices: test_graphs TARGET [graphs [first seed]]
  * with fixed and with open extents. A graph that fails is printed as small as dropping nodes makes it. */
 #include "../compile/run.h"
+#include "../onnx/load.h"
 
 #include <math.h>
 #include <signal.h>
@@ -14,7 +15,6 @@
 #include "../tir/rule_totals.h"
 #include "../base/mutate.h"
 #include "evaluate.h"
-#include "onnx/onnx.h"
 #include "random_graph.h"
 #include "relay_pass/passes.h"
 
@@ -89,12 +89,7 @@ static gpuc_rmodule *import(gpuc_ctx *ctx, const graph *g, bool open)
 {
     gpuc_buf file;
     graph_write(g, open, &file);
-    void *copy = gpuc_ctx_memdup(ctx, file.data, file.size);
-    size_t size = file.size;
-    gpuc_buf_deinit(&file);
-    gpuc_onnx_options options = GPUC_ONNX_OPTIONS_INIT;
-    options.keep_symbolic = true;
-    return gpuc_onnx_load_bytes(ctx, copy, size, "graph.onnx", ".", &options);
+    return wr_load_open(ctx, &file);
 }
 
 /* ---- Comparison ---- */

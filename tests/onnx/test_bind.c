@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Inputs that are given when building. */
 #include "../relay_pass/interp.h"
-#include "onnx/onnx.h"
-#include "writer.h"
+#include "load.h"
 
 typedef struct bind_case {
     const char *shape_dims; /* of the input "shape" */
@@ -28,15 +27,12 @@ static gpuc_rmodule *load_bound(gpuc_ctx *ctx, const bind_case *c)
     wr_node(&m, "Reshape", "x,shape", "r", NULL);
     wr_node(&m, "Add", "r,k", "y", NULL);
     wr_end(&m, &file);
-    void *copy = gpuc_ctx_memdup(ctx, file.data, file.size);
-    size_t size = file.size;
-    gpuc_buf_deinit(&file);
     const gpuc_onnx_bind bind = {
         .name = c->name, .dtype = c->dtype, .ndim = c->ndim, .dims = c->dims, .data = new_shape};
     gpuc_onnx_options options = GPUC_ONNX_OPTIONS_INIT;
     options.binds = &bind;
     options.num_binds = 1;
-    return gpuc_onnx_load_bytes(ctx, copy, size, "test.onnx", ".", &options);
+    return wr_load(ctx, &file, ".", &options);
 }
 
 static void the_input_is_gone(gpuc_ctx *ctx, void *arg)
@@ -90,10 +86,7 @@ static void symbols(gpuc_ctx *ctx, void *arg)
     gpuc_onnx_options options = GPUC_ONNX_OPTIONS_INIT;
     options.binds = &bind;
     options.num_binds = 1;
-    void *copy = gpuc_ctx_memdup(ctx, file.data, file.size);
-    size_t size = file.size;
-    gpuc_buf_deinit(&file);
-    gpuc_rmodule *r = gpuc_onnx_load_bytes(ctx, copy, size, "test.onnx", ".", &options);
+    gpuc_rmodule *r = wr_load(ctx, &file, ".", &options);
     int64_t out[2];
     assert_true(gpuc_relay_tensor_type_static(
         gpuc_relay_tensor_type(gpuc_as_rfunction(gpuc_rmodule_get(r, "main"))->body), out));

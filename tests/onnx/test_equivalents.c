@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "../relay_pass/interp.h"
-#include "onnx/onnx.h"
-#include "writer.h"
+#include "load.h"
 
 /* A node: operator|inputs|outputs|attributes. */
 typedef struct equivalence {
@@ -295,10 +294,7 @@ static gpuc_rmodule *load(gpuc_ctx *ctx, const equivalence *e, int opset, const 
     wr_output(&m, "y");
     gpuc_buf file;
     wr_end(&m, &file);
-    void *copy = gpuc_ctx_memdup(ctx, file.data, file.size);
-    size_t size = file.size;
-    gpuc_buf_deinit(&file);
-    return gpuc_onnx_load_bytes(ctx, copy, size, e->name, ".", NULL);
+    return wr_load(ctx, &file, ".", NULL);
 }
 
 static void check(gpuc_ctx *ctx, void *arg)

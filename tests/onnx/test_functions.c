@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions of a model: their calls are inlined. */
 #include "../relay_pass/interp.h"
-#include "onnx/onnx.h"
-#include "writer.h"
+#include "load.h"
 
 static void begin_function(gpuc_buf *f, const char *name, const char *const *inputs,
                            const char *const *outputs)
@@ -71,14 +70,6 @@ static void add_functions(gpuc_buf *file)
     wr_msg(file, 25, &f);
 }
 
-static gpuc_rmodule *load(gpuc_ctx *ctx, gpuc_buf *file)
-{
-    void *copy = gpuc_ctx_memdup(ctx, file->data, file->size);
-    size_t size = file->size;
-    gpuc_buf_deinit(file);
-    return gpuc_onnx_load_bytes(ctx, copy, size, "test.onnx", ".", NULL);
-}
-
 static void calls_become_nodes(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -92,7 +83,7 @@ static void calls_become_nodes(gpuc_ctx *ctx, void *arg)
     add_node(&m.graph, 1, "own", "outer", "x,y", "s,same", NULL); /* the third output is left out */
     wr_end(&m, &file);
     add_functions(&file);
-    gpuc_rmodule *called = load(ctx, &file);
+    gpuc_rmodule *called = wr_load(ctx, &file, ".", NULL);
 
     wr_begin(&m, 13);
     wr_input(&m, "x", 1, "2,3");
@@ -108,7 +99,7 @@ static void calls_become_nodes(gpuc_ctx *ctx, void *arg)
     wr_node(&m, "Add", "ex,ey", "s", NULL);
     wr_node(&m, "Identity", "x", "same", NULL);
     wr_end(&m, &file);
-    interp_expect_equal(ctx, load(ctx, &file), called, 5, 1e-6);
+    interp_expect_equal(ctx, wr_load(ctx, &file, ".", NULL), called, 5, 1e-6);
 }
 
 typedef struct bad_model {
@@ -127,7 +118,7 @@ static void load_bad(gpuc_ctx *ctx, void *arg)
     add_node(&m.graph, 1, "own", b->op, b->inputs, b->outputs, b->attrs);
     wr_end(&m, &file);
     b->functions(&file);
-    load(ctx, &file);
+    wr_load(ctx, &file, ".", NULL);
 }
 
 static void recursive(gpuc_buf *file)

@@ -4,17 +4,13 @@
 #include <unistd.h>
 
 #include "../relay_pass/interp.h"
-#include "onnx/onnx.h"
-#include "writer.h"
+#include "load.h"
 
 static gpuc_rmodule *load_with(gpuc_ctx *ctx, wr_model *m, const gpuc_onnx_options *options)
 {
     gpuc_buf file;
     wr_end(m, &file);
-    void *copy = gpuc_ctx_memdup(ctx, file.data, file.size);
-    size_t size = file.size;
-    gpuc_buf_deinit(&file);
-    return gpuc_onnx_load_bytes(ctx, copy, size, "test.onnx", ".", options);
+    return wr_load(ctx, &file, ".", options);
 }
 
 static gpuc_rmodule *load(gpuc_ctx *ctx, wr_model *m)
@@ -397,10 +393,7 @@ static void load_external(gpuc_ctx *ctx, void *arg)
     wr_msg(&m.graph, 5, &t);
     wr_output(&m, "weights");
     wr_end(&m, &file);
-    void *copy = gpuc_ctx_memdup(ctx, file.data, file.size);
-    size_t size = file.size;
-    gpuc_buf_deinit(&file);
-    external_body = body_of(gpuc_onnx_load_bytes(ctx, copy, size, "test.onnx", c->dir, NULL));
+    external_body = body_of(wr_load(ctx, &file, c->dir, NULL));
 }
 
 static void external_data(gpuc_ctx *ctx, void *arg)

@@ -4,37 +4,13 @@
  * constants, so that all of it folds. Models of operators or types that the importer refuses as unsupported
  * are skipped. What a newer package has beside the tests of ONNX 1.12 (tests/conformance) is told, and fails
  * nothing. */
-#include <dirent.h>
 #include <math.h>
 #include <sys/stat.h>
 
 #include "../relay_pass/interp.h"
 #include "base/file.h"
-#include "onnx/onnx.h"
+#include "node_tests.h"
 #include "relay_pass/passes.h"
-
-static const char default_dir[] = "/usr/share/libonnx-testdata/data/node";
-
-static void *plain_alloc(void *self, size_t size)
-{
-    (void)self;
-    return malloc(size);
-}
-
-static void plain_free(void *self, void *p)
-{
-    (void)self;
-    free(p);
-}
-
-static ProtobufCAllocator plain = {.alloc = plain_alloc, .free = plain_free};
-
-static gpuc_mapping map_file(gpuc_ctx *ctx, const char *path)
-{
-    gpuc_mapping m;
-    GPUC_RAISE_IF(ctx, gpuc_file_map(path, &m));
-    return m;
-}
 
 static bool exists(const char *path)
 {
@@ -42,19 +18,10 @@ static bool exists(const char *path)
     return stat(path, &st) == 0;
 }
 
-static Onnx__TensorProto *read_tensor(gpuc_ctx *ctx, const char *path)
-{
-    gpuc_mapping m = map_file(ctx, path);
-    Onnx__TensorProto *t = gpuc_onnx__tensor_proto__unpack(&plain, m.size, m.data);
-    gpuc_file_unmap(&m);
-    if (!t) gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s is not a tensor", path);
-    return t;
-}
-
 /* The files hold bfloat16 as uint16. */
 static gpuc_rexpr *to_constant(gpuc_ctx *ctx, Onnx__TensorProto *t, const gpuc_rtype *type)
 {
-    gpuc_onnx m = {.ctx = ctx, .dir = ".", .memory = &plain};
+    gpuc_onnx m = {.ctx = ctx, .dir = ".", .memory = &node_tests_memory};
     if (type && type->tensor.dtype.code == GPUC_DTYPE_BFLOAT && t->data_type == 4) t->data_type = 16;
     return gpuc_onnx_tensor(&m, t, t->name ? t->name : "");
 }
@@ -79,10 +46,10 @@ static void check_outputs(gpuc_ctx *ctx, test_case *c, gpuc_rmodule *m, const ch
     const char *path;
     interp_run(ctx, m, gpuc_rmodule_get(m, "main"), n, args, &outs);
     for (int i = 0; (path = data_file(ctx, c, "output", i)); i++) {
-        Onnx__TensorProto *t = read_tensor(ctx, path);
+        Onnx__TensorProto *t = node_tests_tensor(ctx, path);
         gpuc_rexpr *got = (size_t)i < outs.count ? outs.at[i] : NULL,
                    *want = to_constant(ctx, t, got ? got->type : NULL);
-        gpuc_onnx__tensor_proto__free_unpacked(t, &plain);
+        gpuc_onnx__tensor_proto__free_unpacked(t, &node_tests_memory);
         if (!got) gpuc_raise(ctx, GPUC_INTERNAL, "%s: there is no output %d", how, i);
         if (!gpuc_relay_rtype_equal(got->type, want->type)) {
             gpuc_buf text;
@@ -125,10 +92,10 @@ static void run_plain(gpuc_ctx *ctx, void *arg)
     for (int i = 0; i < n; i++) {
         const char *path = data_file(ctx, c, "input", i);
         if (!path) gpuc_raise(ctx, GPUC_INTERNAL, "there is no input %d", i);
-        Onnx__TensorProto *t = read_tensor(ctx, path);
+        Onnx__TensorProto *t = node_tests_tensor(ctx, path);
         const gpuc_rtype *type = gpuc_as_rfunction(gpuc_rmodule_get(m, "main"))->params[i]->type;
         args[i] = to_constant(ctx, t, type);
-        gpuc_onnx__tensor_proto__free_unpacked(t, &plain);
+        gpuc_onnx__tensor_proto__free_unpacked(t, &node_tests_memory);
         if (!gpuc_relay_rtype_equal(args[i]->type, type))
             gpuc_raise(ctx, GPUC_UNSUPPORTED, "data of another type than input %d", i);
     }
@@ -141,21 +108,19 @@ static void run_plain(gpuc_ctx *ctx, void *arg)
 static void run_constant(gpuc_ctx *ctx, void *arg)
 {
     test_case *c = arg;
-    gpuc_mapping file = map_file(ctx, gpuc_ctx_printf(ctx, "%s/model.onnx", c->dir));
-    Onnx__ModelProto *model = gpuc_onnx__model_proto__unpack(&plain, file.size, file.data);
-    gpuc_file_unmap(&file);
-    if (!model || !model->graph) gpuc_raise(ctx, GPUC_INVALID_DATA, "no model");
+    Onnx__ModelProto *model = node_tests_model(ctx, c->dir);
+    if (!model->graph) gpuc_raise(ctx, GPUC_INVALID_DATA, "no graph");
     Onnx__GraphProto *g = model->graph;
     for (size_t i = 0; i < g->n_input; i++)
         if (g->input[i]->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE) {
-            gpuc_onnx__model_proto__free_unpacked(model, &plain);
+            gpuc_onnx__model_proto__free_unpacked(model, &node_tests_memory);
             gpuc_raise(ctx, GPUC_UNSUPPORTED, "input %zu is not a tensor", i);
         }
     g->initializer = realloc(g->initializer, sizeof *g->initializer * (g->n_initializer + g->n_input + 1));
     for (size_t i = 0; i < g->n_input; i++) {
         const char *path = data_file(ctx, c, "input", (int)i);
         if (!path) continue;
-        Onnx__TensorProto *t = read_tensor(ctx, path);
+        Onnx__TensorProto *t = node_tests_tensor(ctx, path);
         free(t->name != protobuf_c_empty_string ? t->name : NULL);
         t->name = strdup(g->input[i]->name);
         if (g->input[i]->type->tensor_type->elem_type == 16) t->data_type = 16;
@@ -164,7 +129,7 @@ static void run_constant(gpuc_ctx *ctx, void *arg)
     size_t size = gpuc_onnx__model_proto__get_packed_size(model);
     uint8_t *bytes = gpuc_ctx_alloc(ctx, size);
     gpuc_onnx__model_proto__pack(model, bytes);
-    gpuc_onnx__model_proto__free_unpacked(model, &plain);
+    gpuc_onnx__model_proto__free_unpacked(model, &node_tests_memory);
     gpuc_onnx_options options = GPUC_ONNX_OPTIONS_INIT;
     options.constant_defaults = true;
     gpuc_rmodule *m = gpuc_onnx_load_bytes(ctx, bytes, size, "constant model", c->dir, &options);
@@ -240,23 +205,12 @@ static bool is_random(const char *name)
     return false;
 }
 
-static int run_folder(const char *folder)
+static void run_both(const char *dir, const char *name)
 {
-    struct dirent **names;
-    int n = scandir(folder, &names, NULL, alphasort);
-    for (int i = 0; i < n; i++) {
-        char path[4096], model[4200];
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
-        snprintf(model, sizeof model, "%s/model.onnx", path);
-        if (names[i]->d_name[0] != '.' && exists(model) && !is_random(names[i]->d_name)) {
-            bool must_pass = is_of_table(names[i]->d_name);
-            run_one(path, names[i]->d_name, must_pass, run_plain);
-            run_one(path, names[i]->d_name, must_pass, run_constant);
-        }
-        free(names[i]);
-    }
-    if (n >= 0) free(names);
-    return n;
+    if (is_random(name)) return;
+    bool must_pass = is_of_table(name);
+    run_one(dir, name, must_pass, run_plain);
+    run_one(dir, name, must_pass, run_constant);
 }
 
 int main(int argc, char **argv)
@@ -264,15 +218,15 @@ int main(int argc, char **argv)
     int first = 1;
     if (first < argc && !strcmp(argv[first], "-v")) verbose = first++;
     if (!map_tables()) return 1;
-    if (first == argc && run_folder(default_dir) < 0) {
-        printf("skipped: there is no %s (Debian: libonnx-testdata)\n", default_dir);
+    if (first == argc && node_tests_each(node_tests_dir, run_both) < 0) {
+        printf("skipped: there is no %s (Debian: libonnx-testdata)\n", node_tests_dir);
         return 77;
     }
     for (int i = first; i < argc; i++) {
         char model[4200];
         snprintf(model, sizeof model, "%s/model.onnx", argv[i]);
         if (!exists(model)) {
-            run_folder(argv[i]);
+            node_tests_each(argv[i], run_both);
             continue;
         }
         run_one(argv[i], argv[i], true, run_plain);

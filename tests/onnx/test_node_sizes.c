@@ -2,32 +2,15 @@
 /* The models of the ONNX backend tests (Debian package libonnx-testdata, or folders on the command line) with the
  * extents of their inputs open. What the importer wants of a number it must ask of an open size, as a condition
  * that a run checks, and the extents of the results are those that the number gives. */
-#include <dirent.h>
-#include <sys/stat.h>
-
 #include "../relay/fixture.h"
 #include "base/file.h"
-#include "onnx/onnx.h"
+#include "node_tests.h"
 #include "relay/infer.h"
 #include "relay_pass/passes.h"
 #include "tir/tir.h"
 
-static const char default_dir[] = "/usr/share/libonnx-testdata/data/node";
 enum { MAX_SIZES = 64, MAX_BINDS = 16 };
 
-static void *plain_alloc(void *self, size_t size)
-{
-    (void)self;
-    return malloc(size);
-}
-
-static void plain_free(void *self, void *p)
-{
-    (void)self;
-    free(p);
-}
-
-static ProtobufCAllocator plain = {.alloc = plain_alloc, .free = plain_free};
 typedef Onnx__TensorShapeProto__Dimension dimension;
 
 /* A dimension of an input of the model. */
@@ -272,15 +255,11 @@ static bool decides_shape(const Onnx__GraphProto *g, const char *name)
 
 static void bind(gpuc_ctx *ctx, test_model *m, int i, const char *name)
 {
-    gpuc_mapping file;
-    GPUC_RAISE_IF(ctx,
-                  gpuc_file_map(gpuc_ctx_printf(ctx, "%s/test_data_set_0/input_%d.pb", m->dir, i), &file));
-    Onnx__TensorProto *t = gpuc_onnx__tensor_proto__unpack(&plain, file.size, file.data);
-    gpuc_file_unmap(&file);
-    if (!t) gpuc_raise(ctx, GPUC_INVALID_DATA, "input %d is not a tensor", i);
-    gpuc_onnx reader = {.ctx = ctx, .dir = ".", .memory = &plain};
+    Onnx__TensorProto *t =
+        node_tests_tensor(ctx, gpuc_ctx_printf(ctx, "%s/test_data_set_0/input_%d.pb", m->dir, i));
+    gpuc_onnx reader = {.ctx = ctx, .dir = ".", .memory = &node_tests_memory};
     const gpuc_rconstant *c = gpuc_as_rconstant(gpuc_onnx_tensor(&reader, t, ""));
-    gpuc_onnx__tensor_proto__free_unpacked(t, &plain);
+    gpuc_onnx__tensor_proto__free_unpacked(t, &node_tests_memory);
     gpuc_onnx_bind *b = &m->binds[m->num_binds++];
     int64_t *dims = gpuc_new_array(ctx, int64_t, c->base.type->tensor.ndim + 1);
     gpuc_relay_tensor_type_static(&c->base.type->tensor, dims);
@@ -291,9 +270,8 @@ static void bind(gpuc_ctx *ctx, test_model *m, int i, const char *name)
                           .data = c->data->bytes};
 }
 
-static void check_inputs(gpuc_ctx *ctx, void *arg)
+static void check_inputs(gpuc_ctx *ctx, test_model *m)
 {
-    test_model *m = arg;
     const Onnx__GraphProto *g = m->message->graph;
     for (size_t i = 0; i < g->n_input; i++) {
         const Onnx__TypeProto *t = g->input[i]->type;
@@ -313,56 +291,38 @@ static void check_inputs(gpuc_ctx *ctx, void *arg)
     check_model(ctx, m);
 }
 
-static void run_one(const char *dir, const char *name)
+static void check_test(gpuc_ctx *ctx, void *arg)
 {
-    char path[4200];
-    gpuc_mapping file;
-    snprintf(path, sizeof path, "%s/model.onnx", dir);
-    gpuc_status status = gpuc_file_map(path, &file);
-    if (status) {
-        gpuc_status_release(status);
-        return;
-    }
-    test_model *m = calloc(1, sizeof *m);
-    *m = (test_model){.dir = dir, .name = name};
-    m->message = gpuc_onnx__model_proto__unpack(&plain, file.size, file.data);
-    gpuc_file_unmap(&file);
-    gpuc_ctx *ctx;
-    if (verbose) printf("%s\n", name);
-    if (m->message && m->message->graph && !gpuc_ctx_create(NULL, &ctx)) {
-        status = gpuc_ctx_protect(ctx, check_inputs, m);
-        if (status && gpuc_status_code(status) != GPUC_UNSUPPORTED) {
-            num_wrong++;
-            printf("%s: %s\n", name, gpuc_status_message(status));
-        }
-        gpuc_status_release(status);
-        gpuc_ctx_destroy(ctx);
-    }
-    for (int i = 0; i < m->num_sizes; i++) set_number(&m->sizes[i], m->sizes[i].number);
-    if (m->message) gpuc_onnx__model_proto__free_unpacked(m->message, &plain);
-    free(m);
+    test_model *m = arg;
+    m->message = node_tests_model(ctx, m->dir);
+    if (m->message->graph) check_inputs(ctx, m);
 }
 
-static int run_folder(const char *folder)
+static void run_one(const char *dir, const char *name)
 {
-    struct dirent **names;
-    int n = scandir(folder, &names, NULL, alphasort);
-    for (int i = 0; i < n; i++) {
-        char path[4096];
-        snprintf(path, sizeof path, "%s/%s", folder, names[i]->d_name);
-        if (names[i]->d_name[0] != '.') run_one(path, names[i]->d_name);
-        free(names[i]);
+    test_model *m = calloc(1, sizeof *m);
+    gpuc_ctx *ctx;
+    *m = (test_model){.dir = dir, .name = name};
+    if (verbose) printf("%s\n", name);
+    gpuc_status status = gpuc_ctx_create(NULL, &ctx);
+    if (!status) status = gpuc_ctx_protect(ctx, check_test, m);
+    if (status && gpuc_status_code(status) != GPUC_UNSUPPORTED) {
+        num_wrong++;
+        printf("%s: %s\n", name, gpuc_status_message(status));
     }
-    if (n >= 0) free(names);
-    return n;
+    gpuc_status_release(status);
+    gpuc_ctx_destroy(ctx);
+    for (int i = 0; i < m->num_sizes; i++) set_number(&m->sizes[i], m->sizes[i].number);
+    if (m->message) gpuc_onnx__model_proto__free_unpacked(m->message, &node_tests_memory);
+    free(m);
 }
 
 int main(int argc, char **argv)
 {
     int first = 1;
     if (first < argc && !strcmp(argv[first], "-v")) verbose = first++;
-    if (first == argc && run_folder(default_dir) < 0) {
-        printf("skipped: there is no %s (Debian: libonnx-testdata)\n", default_dir);
+    if (first == argc && node_tests_each(node_tests_dir, run_one) < 0) {
+        printf("skipped: there is no %s (Debian: libonnx-testdata)\n", node_tests_dir);
         return 77;
     }
     for (int i = first; i < argc; i++) run_one(argv[i], argv[i]);

@@ -4,8 +4,8 @@
 #include <math.h>
 
 #include "../graphs/random_graph.h"
+#include "../onnx/load.h"
 #include "../relay_pass/interp.h"
-#include "onnx/onnx.h"
 
 typedef struct job {
     const graph *g;
@@ -16,12 +16,7 @@ static gpuc_rmodule *import(gpuc_ctx *ctx, const job *j)
 {
     gpuc_buf file;
     graph_write(j->g, j->open, &file);
-    void *copy = gpuc_ctx_memdup(ctx, file.data, file.size);
-    size_t size = file.size;
-    gpuc_buf_deinit(&file);
-    gpuc_onnx_options options = GPUC_ONNX_OPTIONS_INIT;
-    options.keep_symbolic = true;
-    return gpuc_onnx_load_bytes(ctx, copy, size, "graph.onnx", ".", &options);
+    return wr_load_open(ctx, &file);
 }
 
 static void compare(gpuc_ctx *ctx, size_t which, const gpuc_rexpr *want, const gpuc_relay_value *got)
