@@ -6,6 +6,7 @@
  * it meets the next one, both go. */
 #include <string.h>
 
+#include "relay_pass/common/fold_width.h"
 #include "relay_pass/common/layout.h"
 #include "relay_pass/common/pack.h"
 #include "relay_pass/common/util.h"
@@ -53,6 +54,11 @@ static int64_t whole_channels(const layouts *l, int64_t channels)
 {
     int64_t each = l->by_lanes ? l->target->vector_bits / 32 : 1;
     return (channels + each - 1) / each * each;
+}
+
+static gpuc_rexpr *first_channels(gpuc_ctx *ctx, gpuc_rexpr *e, int64_t channels)
+{
+    return gpuc_relay_pass_first(ctx, e, gpuc_relay_tensor_type(e)->ndim - 1, channels);
 }
 
 static bool is_small(gpuc_dtype t)
@@ -129,7 +135,7 @@ static gpuc_rexpr *winograd(gpuc_ctx *ctx, const layouts *l, gpuc_rexpr *e)
     const gpuc_attrs *a = gpuc_attrs_string(ctx, c->attrs, "data_layout", "NHWC");
     a = gpuc_attrs_int(ctx, gpuc_attrs_string(ctx, a, "kernel_layout", "HWOIo"), "channels", made);
     gpuc_rexpr *y = gpuc_relay_op(ctx, "nn.conv_winograd", a, 2, args);
-    return channels_first(ctx, gpuc_relay_pass_first_of_last(ctx, y, outs));
+    return channels_first(ctx, first_channels(ctx, y, outs));
 }
 
 static gpuc_rexpr *as_int16(gpuc_ctx *ctx, gpuc_rexpr *e)
@@ -155,6 +161,7 @@ static gpuc_rexpr *convolution(gpuc_ctx *ctx, const layouts *l, const gpuc_rexpr
     for (int i = 0; side == 2 && i < 2; i++) args[i] = as_int16(ctx, args[i]);
     if (side)
         args[0] = gpuc_relay_pass_filled_up(ctx, args[0], gpuc_relay_tensor_type(args[0])->ndim - 1, side);
+    if (l->by_lanes && !depthwise) a = gpuc_relay_pass_fold_width(ctx, a, args, each);
     if (l->by_lanes && !depthwise) /* whole vectors of input channels */
         for (int i = 0; i < 2; i++)
             args[i] = gpuc_relay_pass_filled_up(ctx, args[i],
@@ -163,7 +170,7 @@ static gpuc_rexpr *convolution(gpuc_ctx *ctx, const layouts *l, const gpuc_rexpr
               : rows ? gpuc_relay_pass_turn_weights(ctx, args[1])
                      : gpuc_relay_pass_pack_weights(ctx, args[1], lanes);
     gpuc_rexpr *y = gpuc_relay_op(ctx, op->name, a, 2, args);
-    return channels_first(ctx, gpuc_relay_pass_first_of_last(ctx, y, channels));
+    return channels_first(ctx, first_channels(ctx, y, channels));
 }
 
 /* A product of small integers with a constant matrix is a convolution of rows with a window of one. */

@@ -2,6 +2,7 @@
 /* alter_op_layout: channels go last where that pays, transpositions meet and go, values stay.
  * alter_kernel_layout: recurrent weights are packed where a core, or a subgroup on one, reads them in each step. */
 #include "pass_test.h"
+#include "relay_pass/common/layout.h"
 #include "relay_pass/common/util.h"
 
 #define TARGET "c -vector_bits=256"
@@ -67,6 +68,21 @@ static const char *layout_in(gpuc_ctx *ctx, gpuc_rexpr *root)
         if (a && gpuc_attrs_find(a, "kernel_layout")) return gpuc_attrs_get_string(a, "kernel_layout", "");
     }
     return "none";
+}
+
+/* Elements of a row of the first convolution, which has channels last. */
+static int64_t row_in(gpuc_ctx *ctx, gpuc_rexpr *root)
+{
+    gpuc_ptrs order = {0};
+    int64_t n = 0;
+    gpuc_relay_post_order(ctx, root, true, &order);
+    for (size_t i = order.count; i-- > 0;) {
+        gpuc_rexpr *e = order.at[i];
+        if (!gpuc_relay_call_op(e) || !gpuc_relay_pass_is_conv(e)) continue;
+        const gpuc_tensor_type *t = gpuc_relay_tensor_type(gpuc_as_rcall(e)->args[0]);
+        gpuc_expr_is_int(t->dims[t->ndim - 2], &n);
+    }
+    return n;
 }
 
 static void a_network_turns_once(gpuc_ctx *ctx, void *arg)
@@ -141,6 +157,47 @@ static void lanes(gpuc_ctx *ctx, void *arg)
     assert_int_equal(turns(ctx, altered(ctx, conv2(ctx, wide, 12, 8, 3, 1), wide, LANES)), 0);
     gpuc_rexpr *odd = conv2(ctx, conv2(ctx, wide, 21, 8, 3, 1), 18, 21, 3, 1);
     assert_int_equal(turns(ctx, altered(ctx, odd, wide, LANES)), 2);
+}
+
+/* Where lanes are threads, neighbours of a row become channels if stride and window allow, and channels fill no vectors
+ * without. */
+static void folded_rows(gpuc_ctx *ctx, void *arg)
+{
+    static const struct {
+        const char *name, *dilation, *strides, *padding; /* of the other axes */
+    } ranks[] = {{"nn.conv1d", "1", "", ""},
+                 {"nn.conv2d", "1, 1", "2, ", "1, "},
+                 {"nn.conv3d", "1, 1, 1", "3, 2, ", "0, 1, "}};
+    static const struct {
+        int rank;
+        int64_t channels, row, window, stride, before, after, neighbours;
+    } cases[] = {
+        {1, 1, 140, 80, 12, 0, 0, 4}, {1, 1, 141, 80, 4, 0, 0, 4}, /* an element that no window has */
+        {1, 1, 143, 80, 4, 3, 2, 4},  {1, 1, 124, 78, 2, 0, 1, 2}, /* half of a vector stays empty */
+        {1, 3, 75, 32, 8, 0, 0, 4},   {1, 2, 73, 40, 4, 5, 0, 2},  /* two are enough */
+        {2, 3, 21, 12, 4, 0, 0, 4},   {3, 1, 17, 8, 4, 2, 2, 4},
+        {2, 3, 12, 10, 2, 1, 1, 1}, /* 6 of 8 are as 3 of 4 */
+        {1, 4, 140, 80, 4, 0, 0, 1},  {1, 1, 140, 77, 3, 0, 0, 1},
+        {1, 1, 3, 80, 4, 79, 0, 4}, /* one element is left */
+        {1, 1, 3, 80, 4, 80, 0, 1}, /* none is */
+        {1, 1, 1, 80, 4, 82, 0, 1},
+    };
+    (void)arg;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int r = cases[i].rank;
+        int64_t x_dims[5] = {2, cases[i].channels, 4, 5, 0}, w_dims[5] = {20, cases[i].channels, 3, 3, 0};
+        x_dims[1 + r] = cases[i].row;
+        w_dims[1 + r] = cases[i].window;
+        gpuc_rexpr *x = fx_var(ctx, "x", 2 + r, x_dims);
+        gpuc_rexpr *args[] = {x, random_floats(ctx, 5 + i, 2 + r, w_dims)};
+        const char *options = gpuc_ctx_printf(
+            ctx, "groups=1 dilation=[%s] strides=[%s%d] padding=[%s%d, %s%d]", ranks[r - 1].dilation,
+            ranks[r - 1].strides, (int)cases[i].stride, ranks[r - 1].padding, (int)cases[i].before,
+            ranks[r - 1].padding, (int)cases[i].after);
+        gpuc_rexpr *after = altered(ctx, fx_op(ctx, ranks[r - 1].name, options, 2, args), x, LANES);
+        int64_t padded = cases[i].row + cases[i].before + cases[i].after, g = cases[i].neighbours;
+        assert_int_equal(row_in(ctx, after), g > 1 ? padded / g : cases[i].row);
+    }
 }
 
 /* What the target sums by dot products, of any types of small integers and any number of channels. */
@@ -262,7 +319,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         fx_test(a_network_turns_once),     fx_test(gates_broadcast), fx_test(reshapes_of_space),
         fx_test(what_does_not_gain_stays), fx_test(integers),        fx_test(lanes),
-        fx_test(recurrent_weights),        fx_test(products),
+        fx_test(recurrent_weights),        fx_test(products),        fx_test(folded_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,15 +19,15 @@ gpuc_rexpr *gpuc_relay_pass_filled_up(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, in
     return gpuc_relay_op1(ctx, "nn.pad", gpuc_attrs_ints(ctx, pads, "pad_after", t->ndim, after), e);
 }
 
-gpuc_rexpr *gpuc_relay_pass_first_of_last(gpuc_ctx *ctx, gpuc_rexpr *e, int64_t count)
+gpuc_rexpr *gpuc_relay_pass_first(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t count)
 {
     const gpuc_tensor_type *t = gpuc_relay_tensor_type(e);
     int64_t size, begin[MAX_RANK] = {0}, strides[MAX_RANK];
     gpuc_expr sizes[MAX_RANK];
     int n = t->ndim;
-    if (gpuc_expr_is_int(t->dims[n - 1], &size) && size == count) return e;
+    if (gpuc_expr_is_int(t->dims[axis], &size) && size == count) return e;
     memcpy(sizes, t->dims, sizeof *sizes * (size_t)n);
-    sizes[n - 1] = gpuc_int(ctx, count);
+    sizes[axis] = gpuc_int(ctx, count);
     for (int i = 0; i < n; i++) strides[i] = 1;
     const gpuc_attrs *a = gpuc_attrs_ints(ctx, NULL, "begin", n, begin);
     a = gpuc_attrs_ints(ctx, gpuc_attrs_sizes(ctx, a, "sizes", n, sizes), "strides", n, strides);

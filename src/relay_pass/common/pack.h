@@ -8,8 +8,8 @@
 
 /* e with zeros behind the last elements of an axis, to a multiple of `to`. */
 gpuc_rexpr *gpuc_relay_pass_filled_up(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t to);
-/* The first elements along the last axis. */
-gpuc_rexpr *gpuc_relay_pass_first_of_last(gpuc_ctx *ctx, gpuc_rexpr *e, int64_t count);
+/* The first elements along an axis. */
+gpuc_rexpr *gpuc_relay_pass_first(gpuc_ctx *ctx, gpuc_rexpr *e, int axis, int64_t count);
 /* [O, I, kernel] as [O/b, kernel, I, b]. */
 gpuc_rexpr *gpuc_relay_pass_pack_weights(gpuc_ctx *ctx, gpuc_rexpr *w, int64_t block);
 /* [O, I, kernel] as [O/b, kernel, I/s, b, s]. */
