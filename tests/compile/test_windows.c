@@ -186,7 +186,7 @@ static const window_case cases[] = {
     {"transpose", swap, 1 << 16, 1, GPUC_FLOAT32, {3}, {{37, 65, 70}}, {3}, NULL},
     {"reverse", backwards, 1 << 16, 1, GPUC_FLOAT32, {2}, {{1501, 101}}, {2}, NULL},
     {"pool", pool, 1 << 18, 1, GPUC_FLOAT32, {4}, {{3, 5, 101, 103}}, {4}, NULL},
-    {"conv", conv, 1 << 19, 2, GPUC_FLOAT32, {4, 4}, {{3, 4, 101, 103}, {8, 4, 3, 3}}, {1}, NULL},
+    {"conv", conv, 3 << 18, 2, GPUC_FLOAT32, {4, 4}, {{5, 4, 101, 103}, {8, 4, 3, 3}}, {1}, NULL},
     {"bytes", widened, 1 << 16, 1, GPUC_INT8, {1}, {{300007}}, {1}, NULL},
     {"gather",
      gather,
