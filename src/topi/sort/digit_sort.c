@@ -175,13 +175,17 @@ static gpuc_expr digit_count(const gpuc_scan *scan, gpuc_expr row, gpuc_expr i)
     return gpuc_tir_load1(scan->ctx, scan->arg, gpuc_add(scan->ctx, gpuc_mul(scan->ctx, row, scan->n), i));
 }
 
-static gpuc_stmt sort_by_digit(const sorter *s, const pass *p)
+/* A digit, where a lane has a whole row. */
+static gpuc_stmt sort_own(const sorter *s, const pass *p)
+{
+    gpuc_stmt all[] = {count_digits(s, p), scan_own(s), move(s, p)};
+    return gpuc_tir_seq(s->ctx, 3, all);
+}
+
+/* A digit, where lanes share a row. */
+static gpuc_stmt sort_shared(const sorter *s, const pass *p)
 {
     gpuc_ctx *ctx = s->ctx;
-    if (!s->counts) {
-        gpuc_stmt all[] = {count_digits(s, p), scan_own(s), move(s, p)};
-        return each_lane(s, gpuc_tir_alloc(ctx, s->digits, gpuc_tir_seq(ctx, 3, all)));
-    }
     gpuc_expr b = gpuc_var(ctx, "b", GPUC_INDEX), c = gpuc_var(ctx, "b", GPUC_INDEX);
     gpuc_stmt tell =
         gpuc_tir_store1(ctx, s->counts, count_at(s, b, s->part), gpuc_tir_load1(ctx, s->digits, b));
@@ -208,7 +212,8 @@ static gpuc_stmt sort_by_digit(const sorter *s, const pass *p)
     return gpuc_tir_seq(ctx, 3, all);
 }
 
-/* All digits; what is wanted goes to out, all that take part to out where it is [rows * n]. */
+/* All digits; what is wanted goes to out, all that take part to out where it is [rows * n]. Where a lane has a whole
+ * row, that is one kernel. */
 static gpuc_stmt sort_by_digits(sorter *s, const gpuc_tir_buffer *out, bool all_of_row)
 {
     gpuc_ctx *ctx = s->ctx;
@@ -233,9 +238,10 @@ static gpuc_stmt sort_by_digits(sorter *s, const gpuc_tir_buffer *out, bool all_
                   .from = d ? places[(d - 1) % 2] : NULL,
                   .to = last ? out : places[d % 2],
                   .last = last && !all_of_row};
-        gpuc_stmt one = sort_by_digit(s, &p);
+        gpuc_stmt one = alone ? sort_own(s, &p) : sort_shared(s, &p);
         body = body ? gpuc_tir_seq2(ctx, body, one) : one;
     }
+    if (alone) body = each_lane(s, gpuc_tir_alloc(ctx, s->digits, body));
     for (int i = 0; i < 2; i++)
         if (n > 1 + i) body = gpuc_tir_alloc(ctx, places[i], body);
     if (!few) body = gpuc_tir_alloc(ctx, offsets, body);
@@ -326,6 +332,12 @@ static gpuc_stmt sort_taken(sorter *s, const gate *g, const gpuc_tir_buffer *out
                                                      gpuc_mul(ctx, s->o->rows, s->parts));
     gpuc_stmt all[] = {take_all(s, g, took, taken), join_taken(s, took, taken), NULL, then};
     s->share = gpuc_var(ctx, "share", GPUC_INDEX);
+    int64_t n;
+    if (g->threshold && gpuc_expr_is_int(s->o->n, &n) && n <= GPUC_COMMON_digits_long) {
+        /* few are left: one kernel sorts them sooner than lanes together, in several */
+        s->parts = gpuc_int(ctx, 1);
+        s->width = s->o->n;
+    }
     all[2] = sort_by_digits(s, out, all_of_row);
     gpuc_stmt body = gpuc_tir_seq(ctx, then ? 4 : 3, all);
     const gpuc_tir_buffer *const spaces[] = {took, taken, s->list, s->totals};
