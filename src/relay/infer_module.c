@@ -166,12 +166,22 @@ static void set_joins(const gpuc_rcall *c, bool joins)
     }
 }
 
-/* The type of a parameter, with the sizes that arguments before it say. */
+/* The type of a parameter, with the sizes that arguments say. */
 static const gpuc_rtype *wanted_argument(gpuc_relay_solver *s, const gpuc_rtype *param, gpuc_map *sizes)
 {
     const gpuc_rtype *known = gpuc_relay_find(param);
     return sizes->count && known->symbolic && !known->open ? gpuc_relay_with_named_sizes(s, known, sizes)
                                                            : param;
+}
+
+static void check_argument(gpuc_relay_solver *s, const gpuc_rcall *c, int i, const gpuc_rtype *wanted,
+                           const char *name, const char *hint)
+{
+    const gpuc_rtype *t = type_of(s, c->args[i]);
+    if (gpuc_relay_unify(s, wanted, t)) return;
+    show_part(s, c->args[i]);
+    gpuc_relay_type_fail(s, "argument %d of %s is %s, it must be %s%s", i, name, gpuc_relay_type_text(s, t),
+                         gpuc_relay_type_text(s, wanted), hint);
 }
 
 static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
@@ -201,13 +211,12 @@ static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
     gpuc_map_init(&sizes, s->ctx);
     set_joins(c, true);
     for (int i = 0; i < c->n; i++) {
-        const gpuc_rtype *t = type_of(s, c->args[i]), *wanted = wanted_argument(s, f->at[i], &sizes);
-        if (!gpuc_relay_unify(s, wanted, t)) {
-            show_part(s, c->args[i]);
-            gpuc_relay_type_fail(s, "argument %d of %s is %s, it must be %s%s", i, name,
-                                 gpuc_relay_type_text(s, t), gpuc_relay_type_text(s, wanted), hint);
-        }
-        gpuc_relay_note_named_sizes(&sizes, f->at[i], t);
+        check_argument(s, c, i, wanted_argument(s, f->at[i], &sizes), name, hint);
+        gpuc_relay_note_named_sizes(&sizes, f->at[i], c->args[i]->type);
+    }
+    for (int i = 0; i < c->n; i++) { /* arguments behind one may say its sizes */
+        const gpuc_rtype *wanted = wanted_argument(s, f->at[i], &sizes);
+        if (wanted != f->at[i]) check_argument(s, c, i, wanted, name, hint);
     }
     set_joins(c, false);
     const gpuc_rtype *ret = gpuc_relay_with_named_sizes(s, gpuc_relay_resolve(s, f->ret), &sizes);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts the bodies of functions with the attribute inline=1 in the place of their calls, those that they call first. Calls
  * inside of a cycle of calls stay, and those of functions that call themselves, that have type parameters, or whose body
- * names their sizes. Functions that went are dropped, but not those that nothing called. */
+ * names sizes that no argument says. Functions that went are dropped, but not those that nothing called. */
 #include <string.h>
 
 #include "relay/infer.h"
+#include "relay/solve.h"
 #include "relay_pass/common/util.h"
 
 typedef struct inliner {
@@ -14,49 +15,104 @@ typedef struct inliner {
     gpuc_strmap ready;  /* name of a function whose calls go -> it, as it is now */
     gpuc_map args;      /* of the call that goes: parameter -> argument */
     gpuc_ptrs types,
-        own;        /* type parameters of functions in the body that takes its place, and new ones for it */
-    gpuc_map sizes; /* function that is ready -> number of its nodes */
-    size_t made;    /* nodes that took the places of calls */
-    gpuc_ptrs calls, bodies; /* calls that went, and what took their places */
+        own;          /* type parameters of functions in the body that takes its place, and new ones for it */
+    gpuc_map extents; /* of the call that goes: size that the body may name -> what it is there */
+    gpuc_map sizes;   /* function that is ready -> number of its nodes */
+    size_t made;      /* nodes that took the places of calls */
+    gpuc_map results; /* size that a call which went gave, and nothing knew -> what its body gives */
 } inliner;
 
-static bool names_sizes(const gpuc_rtype *t)
+/* ---- Sizes ---- */
+
+static const gpuc_rtype *type_of(const gpuc_rexpr *e)
 {
-    bool found = false;
-    for (int i = 0; t->kind == GPUC_RTYPE_TENSOR && i < t->tensor.ndim && !found; i++)
-        found = !t->tensor.dims[i] || t->tensor.dims[i]->kind != GPUC_EXPR_INT;
-    for (int i = 0; i < t->n && !found; i++) found = names_sizes(t->at[i]);
-    return found || (t->kind == GPUC_RTYPE_FUNC && names_sizes(t->ret));
+    return e->type ? e->type : e->type_before;
+}
+
+typedef struct sizes_in {
+    gpuc_ctx *ctx;
+    gpuc_map *known; /* size -> what it is */
+    bool adds;       /* makes each `?` known, which is a new one or itself; else looks for one that is not */
+    bool is_new, found;
+} sizes_in;
+
+static bool visit_size(gpuc_expr e, void *arg)
+{
+    sizes_in *in = arg;
+    if (e->kind != GPUC_EXPR_VAR || gpuc_map_has(in->known, e)) return true;
+    if (!in->adds)
+        in->found = true;
+    else if (gpuc_relay_is_any_dim(e))
+        gpuc_map_set(in->known, e, (void *)(uintptr_t)(in->is_new ? gpuc_relay_any_dim(in->ctx) : e));
+    return true;
+}
+
+static gpuc_expr visit_extent(gpuc_ctx *ctx, gpuc_expr size, void *arg)
+{
+    if (size) gpuc_tir_visit(ctx, size, visit_size, arg);
+    return size;
+}
+
+/* Sizes that tensors hold differ from call to call; a node that calls share has its own. */
+static void add_sizes(gpuc_ctx *ctx, gpuc_map *known, const gpuc_rtype *t, bool is_new)
+{
+    sizes_in in = {.ctx = ctx, .known = known, .adds = true, .is_new = is_new};
+    if (t && t->unknown) gpuc_relay_rtype_map_sizes(ctx, t, visit_extent, &in);
+}
+
+static bool all_known(gpuc_ctx *ctx, gpuc_map *known, const gpuc_attrs *attrs, const gpuc_rtype *written)
+{
+    sizes_in in = {.ctx = ctx, .known = known};
+    for (int i = 0; attrs && i < attrs->count; i++)
+        for (int k = 0; attrs->at[i].sizes && k < attrs->at[i].n; k++)
+            visit_extent(ctx, attrs->at[i].sizes[k], &in);
+    if (written) gpuc_relay_rtype_map_sizes(ctx, written, visit_extent, &in);
+    return !in.found;
 }
 
 static bool may_go(inliner *in, const char *name, const gpuc_rexpr *function)
 {
+    gpuc_ctx *ctx = in->p->ctx;
     const gpuc_rfunction *f = gpuc_as_rfunction(function);
     gpuc_ptrs order = {0};
+    gpuc_map known;
+    gpuc_map_init(&known, ctx);
     bool asked = gpuc_attrs_get_int(in->p->options, "all", 0) || gpuc_attrs_get_int(f->attrs, "inline", 0) ||
                  gpuc_attrs_get_int(f->attrs, "Inline", 0);
     if (!asked || f->num_type_params || gpuc_attrs_find(f->attrs, "compiler")) return false;
-    gpuc_relay_post_order(in->p->ctx, f->body, true, &order);
+    for (int i = 0; i < f->n; i++)
+        gpuc_relay_note_named_sizes(&known, f->params[i]->type, f->params[i]->type);
+    gpuc_relay_post_order(ctx, f->body, true, &order);
     for (size_t i = 0; i < order.count; i++) {
         const gpuc_rexpr *e = order.at[i];
-        const gpuc_rtype *written = gpuc_relay_get_annotation(e);
         bool is_param = false;
         for (int k = 0; e->kind == GPUC_REXPR_VAR && k < f->n; k++) is_param |= f->params[k] == e;
         if (e->kind == GPUC_REXPR_GLOBAL && strcmp(gpuc_as_rglobal(e)->name, name) == 0) return false;
-        if (gpuc_attrs_symbolic(gpuc_relay_get_attrs(e)) || (written && !is_param && names_sizes(written)))
-            return false;
+        if (is_param) continue;
+        const gpuc_rtype *written = gpuc_relay_get_annotation(e);
+        bool own = e->kind != GPUC_REXPR_VAR && e->kind != GPUC_REXPR_FUNCTION;
+        add_sizes(ctx, &known, own ? type_of(e) : written, true);
+        if (!all_known(ctx, &known, gpuc_relay_get_attrs(e), written)) return false;
     }
     return true;
 }
 
-static const gpuc_rtype *own_type(gpuc_ctx *ctx, const inliner *in, const gpuc_rtype *t)
+static gpuc_expr own_size(gpuc_ctx *ctx, gpuc_expr size, void *extents)
 {
-    if (!t || !in->types.count) return t;
-    return gpuc_relay_rtype_substitute(ctx, t, (int)in->types.count, (const gpuc_rtype *const *)in->types.at,
-                                       (const gpuc_rtype *const *)in->own.at);
+    return size ? gpuc_tir_substitute_map(ctx, size, extents) : NULL;
 }
 
-static gpuc_rexpr *own_function(gpuc_ctx *ctx, const inliner *in, gpuc_rexpr *e)
+/* ---- Bodies ---- */
+
+static const gpuc_rtype *own_type(gpuc_ctx *ctx, inliner *in, const gpuc_rtype *t)
+{
+    if (t && in->types.count)
+        t = gpuc_relay_rtype_substitute(ctx, t, (int)in->types.count, (const gpuc_rtype *const *)in->types.at,
+                                        (const gpuc_rtype *const *)in->own.at);
+    return t && in->extents.count ? gpuc_relay_rtype_map_sizes(ctx, t, own_size, &in->extents) : t;
+}
+
+static gpuc_rexpr *own_function(gpuc_ctx *ctx, inliner *in, gpuc_rexpr *e)
 {
     const gpuc_rfunction *f = gpuc_as_rfunction(e);
     if (!f->num_type_params && !f->ret) return e;
@@ -66,30 +122,37 @@ static gpuc_rexpr *own_function(gpuc_ctx *ctx, const inliner *in, gpuc_rexpr *e)
                                        own_type(ctx, in, f->ret), f->body, f->attrs);
 }
 
-static gpuc_rexpr *own_call(gpuc_ctx *ctx, const inliner *in, gpuc_rexpr *old, gpuc_rexpr *e)
+static gpuc_rexpr *own_call(gpuc_ctx *ctx, inliner *in, const gpuc_rexpr *old, gpuc_rexpr *e)
 {
     const gpuc_rcall *c = gpuc_as_rcall(e);
-    bool varies = old->type && old->type->varies;
-    if (!varies && !c->num_type_args) return e;
+    bool varies = in->types.count && old->type && old->type->varies;
+    const gpuc_attrs *attrs = gpuc_op_attrs_substitute(ctx, c->attrs, &in->extents);
+    if (!varies && !c->num_type_args && attrs == c->attrs) return e;
     const gpuc_rtype **types = gpuc_new_array(ctx, const gpuc_rtype *, c->num_type_args + 1);
     for (int i = 0; i < c->num_type_args; i++) types[i] = own_type(ctx, in, c->type_args[i]);
-    return gpuc_relay_call_of_types(ctx, c->callee, c->attrs, c->n, c->args, c->num_type_args, types);
+    gpuc_rexpr *own = gpuc_relay_call_of_types(ctx, c->callee, attrs, c->n, c->args, c->num_type_args, types);
+    own->span = e->span;
+    return own;
 }
 
-/* Parameters become arguments, other variables and type parameters new ones. Sizes that tensors hold differ from call to call:
- * nothing in the function names them. */
+/* Parameters become arguments, other variables, type parameters and sizes new ones. */
 static gpuc_rexpr *rename_names(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
-    const inliner *in = arg;
-    if (e != old) e->type_before = NULL;
+    inliner *in = arg;
+    gpuc_rexpr *given = old->kind == GPUC_REXPR_VAR ? gpuc_map_get(&in->args, old) : NULL;
+    if (given) return given;
     if (old->kind == GPUC_REXPR_VAR) {
-        gpuc_rexpr *given = gpuc_map_get(&in->args, old);
-        const gpuc_rvar *v = gpuc_as_rvar(old);
-        return given ? given : gpuc_relay_var(ctx, v->name, own_type(ctx, in, v->annotation));
+        const gpuc_rtype *written = gpuc_as_rvar(old)->annotation;
+        add_sizes(ctx, &in->extents, written, true);
+        return gpuc_relay_var(ctx, gpuc_as_rvar(old)->name, own_type(ctx, in, written));
     }
-    if (!in->types.count) return e;
-    if (old->kind == GPUC_REXPR_FUNCTION) return own_function(ctx, in, e);
-    return old->kind == GPUC_REXPR_CALL ? own_call(ctx, in, old, e) : e;
+    gpuc_rexpr *own = e;
+    if (old->kind == GPUC_REXPR_FUNCTION && in->types.count + in->extents.count)
+        own = own_function(ctx, in, e);
+    if (old->kind == GPUC_REXPR_CALL) own = own_call(ctx, in, old, e);
+    if (old->kind != GPUC_REXPR_FUNCTION) add_sizes(ctx, &in->extents, type_of(old), own != old);
+    if (own != old) own->type_before = own_type(ctx, in, type_of(old));
+    return own;
 }
 
 static void find_type_params(gpuc_ctx *ctx, inliner *in, gpuc_rexpr *body)
@@ -114,11 +177,11 @@ static bool is_said(const gpuc_rtype *written)
     return written && gpuc_relay_pass_is_generic(written);
 }
 
-static gpuc_rexpr *with_types(gpuc_ctx *ctx, const gpuc_rfunction *f, const gpuc_rcall *c,
+static gpuc_rexpr *with_types(gpuc_ctx *ctx, inliner *in, const gpuc_rfunction *f, const gpuc_rcall *c,
                               gpuc_rexpr *const *args, gpuc_rexpr *body)
 {
     if (is_said(f->ret)) {
-        gpuc_rexpr *var = gpuc_relay_var(ctx, "result", f->ret);
+        gpuc_rexpr *var = gpuc_relay_var(ctx, "result", own_type(ctx, in, f->ret));
         body = gpuc_relay_let(ctx, var, body, var);
     }
     for (int i = f->n; i-- > 0;)
@@ -141,27 +204,55 @@ static void count_made(inliner *in, gpuc_relay_span span, const gpuc_rexpr *call
     gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s", gpuc_relay_located(ctx, span, text));
 }
 
+static gpuc_rexpr *put_sizes(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *sizes)
+{
+    (void)old;
+    if (!gpuc_relay_call_op(e) || !gpuc_attrs_symbolic(gpuc_as_rcall(e)->attrs)) return e;
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_attrs *attrs = gpuc_op_attrs_substitute(ctx, c->attrs, sizes);
+    return attrs == c->attrs ? e : gpuc_relay_call(ctx, c->callee, attrs, c->n, c->args);
+}
+
+static const gpuc_rtype *with_results(gpuc_ctx *ctx, inliner *in, const gpuc_rtype *t)
+{
+    return t && in->results.count ? gpuc_relay_rtype_map_sizes(ctx, t, own_size, &in->results) : t;
+}
+
+/* A node that stays names what the calls before it gave as the bodies do. */
+static gpuc_rexpr *behind_calls(gpuc_ctx *ctx, inliner *in, gpuc_rexpr *old, gpuc_rexpr *e)
+{
+    gpuc_rexpr *own = put_sizes(ctx, old, e, &in->results);
+    if (own != old) own->type_before = with_results(ctx, in, type_of(old));
+    return own;
+}
+
 static gpuc_rexpr *inline_call(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
     inliner *in = arg;
     const gpuc_rcall *c = e->kind == GPUC_REXPR_CALL ? gpuc_as_rcall(e) : NULL;
-    if (!c || c->callee->kind != GPUC_REXPR_GLOBAL) return e;
-    const gpuc_rexpr *callee = gpuc_strmap_get(&in->ready, gpuc_as_rglobal(c->callee)->name);
-    if (!callee) return e;
+    bool is_global = c && c->callee->kind == GPUC_REXPR_GLOBAL;
+    const gpuc_rexpr *callee =
+        is_global ? gpuc_strmap_get(&in->ready, gpuc_as_rglobal(c->callee)->name) : NULL;
+    if (!callee) return behind_calls(ctx, in, old, e);
     const gpuc_rfunction *f = gpuc_as_rfunction(callee);
     count_made(in, old->span, callee, gpuc_as_rglobal(c->callee)->name);
     gpuc_map_init(&in->args, ctx);
+    gpuc_map_init(&in->extents, ctx);
+    for (int i = 0; i < f->n; i++)
+        gpuc_relay_note_named_sizes(&in->extents, f->params[i]->type,
+                                    with_results(ctx, in, type_of(gpuc_as_rcall(old)->args[i])));
+    find_type_params(ctx, in, f->body);
     gpuc_rexpr **args = gpuc_new_array(ctx, gpuc_rexpr *, f->n + 1);
     for (int i = 0; i < f->n; i++) {
         const gpuc_rvar *param = gpuc_as_rvar(f->params[i]);
-        args[i] =
-            is_said(param->annotation) ? gpuc_relay_var(ctx, param->name, param->annotation) : c->args[i];
+        args[i] = is_said(param->annotation)
+                      ? gpuc_relay_var(ctx, param->name, own_type(ctx, in, param->annotation))
+                      : c->args[i];
         gpuc_map_set(&in->args, f->params[i], args[i]);
     }
-    find_type_params(ctx, in, f->body);
-    gpuc_rexpr *body = with_types(ctx, f, c, args, gpuc_relay_mutate(ctx, f->body, rename_names, in));
-    gpuc_ptrs_push(ctx, &in->calls, old);
-    gpuc_ptrs_push(ctx, &in->bodies, body);
+    gpuc_rexpr *body = with_types(ctx, in, f, c, args, gpuc_relay_mutate(ctx, f->body, rename_names, in));
+    if (!type_of(body)) body->type_before = own_type(ctx, in, type_of(f->body));
+    gpuc_relay_note_sizes(&in->results, type_of(old), type_of(body));
     return body;
 }
 
@@ -220,38 +311,13 @@ static void visit_all(inliner *in, const char *name)
     }
 }
 
-static gpuc_rexpr *put_sizes(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *sizes)
-{
-    (void)old;
-    if (!gpuc_relay_call_op(e) || !gpuc_attrs_symbolic(gpuc_as_rcall(e)->attrs)) return e;
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    const gpuc_attrs *attrs = gpuc_op_attrs_substitute(ctx, c->attrs, sizes);
-    return attrs == c->attrs ? e : gpuc_relay_call(ctx, c->callee, attrs, c->n, c->args);
-}
-
-/* Nodes behind a call name sizes of its result, which are those of the body now. */
-static void rename_sizes(inliner *in)
-{
-    gpuc_ctx *ctx = in->p->ctx;
-    gpuc_map *functions = &in->p->module->functions.map;
-    gpuc_map sizes; /* symbol -> gpuc_expr */
-    gpuc_map_init(&sizes, ctx);
-    for (size_t i = 0; i < in->calls.count; i++) {
-        const gpuc_rexpr *call = in->calls.at[i], *body = in->bodies.at[i];
-        gpuc_relay_note_sizes(&sizes, call->type, body->type);
-    }
-    if (!sizes.count) return;
-    for (uint32_t i = 0; i < functions->count; i++)
-        functions->entries[i].value = gpuc_relay_mutate(ctx, functions->entries[i].value, put_sizes, &sizes);
-    gpuc_relay_infer_module(ctx, in->p->module);
-}
-
 void gpuc_relay_pass_inline(gpuc_relay_pass_ctx *p)
 {
     gpuc_ctx *ctx = p->ctx;
     inliner in = {.p = p};
     gpuc_strmap_init(&in.begun, ctx);
     gpuc_map_init(&in.sizes, ctx);
+    gpuc_map_init(&in.results, ctx);
     gpuc_strmap_init(&in.called, ctx);
     gpuc_strmap_init(&in.ready, ctx);
     gpuc_ptrs names = {0}, entries = {0};
@@ -259,7 +325,6 @@ void gpuc_relay_pass_inline(gpuc_relay_pass_ctx *p)
         gpuc_ptrs_push(ctx, &names, p->module->functions.map.entries[i].key);
     for (size_t i = 0; i < names.count; i++) visit_all(&in, names.at[i]);
     gpuc_relay_infer_module(ctx, p->module);
-    rename_sizes(&in);
     for (size_t i = 0; i < names.count; i++)
         if (!gpuc_strmap_has(&in.ready, names.at[i]) || !gpuc_strmap_has(&in.called, names.at[i]))
             gpuc_ptrs_push(ctx, &entries, names.at[i]);
