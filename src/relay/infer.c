@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Type inference: one node from its children, and whole expressions in post-order. */
 #include "relay/infer.h"
+#include "relay/solve.h"
 
 #include <string.h>
 
@@ -176,7 +177,11 @@ static const gpuc_rtype *callee_result(gpuc_ctx *ctx, gpuc_rmodule *m, const gpu
     if (t->n != c->n)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a function of %d parameters is called with %d arguments",
                    t->n, c->n);
-    return t->ret;
+    gpuc_map sizes;
+    gpuc_map_init(&sizes, ctx);
+    for (int i = 0; i < c->n; i++)
+        if (c->args[i]->type) gpuc_relay_note_named_sizes(&sizes, t->at[i], c->args[i]->type);
+    return gpuc_relay_with_named_sizes(ctx, t->ret, &sizes);
 }
 
 /* The type that both branches fit: where their dims differ, the dim is unknown; where one function has type parameters,

@@ -169,9 +169,8 @@ static void set_joins(const gpuc_rcall *c, bool joins)
 /* The type of a parameter, with the sizes that arguments say. */
 static const gpuc_rtype *wanted_argument(gpuc_relay_solver *s, const gpuc_rtype *param, gpuc_map *sizes)
 {
-    const gpuc_rtype *known = gpuc_relay_find(param);
-    return sizes->count && known->symbolic && !known->open ? gpuc_relay_with_named_sizes(s, known, sizes)
-                                                           : param;
+    bool named = sizes->count && param->symbolic && !param->open;
+    return named ? gpuc_relay_with_named_sizes(s->ctx, param, sizes) : param;
 }
 
 static void check_argument(gpuc_relay_solver *s, const gpuc_rcall *c, int i, const gpuc_rtype *wanted,
@@ -219,7 +218,7 @@ static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
         if (wanted != f->at[i]) check_argument(s, c, i, wanted, name, hint);
     }
     set_joins(c, false);
-    const gpuc_rtype *ret = gpuc_relay_with_named_sizes(s, gpuc_relay_resolve(s, f->ret), &sizes);
+    const gpuc_rtype *ret = gpuc_relay_with_named_sizes(s->ctx, gpuc_relay_resolve(s, f->ret), &sizes);
     set_type(s, e, gpuc_relay_rtype_keep_any(s->ctx, ret, e->type_before));
 }
 

@@ -113,7 +113,7 @@ const gpuc_rtype *gpuc_relay_instantiate(gpuc_relay_solver *s, const gpuc_rtype 
 
 void gpuc_relay_note_named_sizes(gpuc_map *sizes, const gpuc_rtype *param, const gpuc_rtype *arg)
 {
-    param = gpuc_relay_find(param);
+    if (param->kind == GPUC_RTYPE_HOLE) return; /* a type parameter, which is what the argument is */
     arg = gpuc_relay_find(arg);
     if (!param->symbolic || param->kind != arg->kind || param->n != arg->n || param->adt != arg->adt ||
         param->kind == GPUC_RTYPE_FUNC)
@@ -132,9 +132,9 @@ static gpuc_expr named_size(gpuc_ctx *ctx, gpuc_expr size, void *sizes)
     return by == size && gpuc_relay_is_any_dim(size) ? gpuc_relay_any_dim(ctx) : by;
 }
 
-const gpuc_rtype *gpuc_relay_with_named_sizes(gpuc_relay_solver *s, const gpuc_rtype *t, gpuc_map *sizes)
+const gpuc_rtype *gpuc_relay_with_named_sizes(gpuc_ctx *ctx, const gpuc_rtype *t, gpuc_map *sizes)
 {
-    return gpuc_relay_rtype_map_sizes(s->ctx, t, named_size, sizes);
+    return gpuc_relay_rtype_map_sizes(ctx, t, named_size, sizes);
 }
 
 /* ---- Unification ---- */
@@ -143,8 +143,9 @@ const gpuc_rtype *gpuc_relay_with_named_sizes(gpuc_relay_solver *s, const gpuc_r
  * is wanted. JOIN: the result is what both can be used as. MEET: it can be used as both. */
 typedef enum fit { GIVEN, JOIN, MEET } fit;
 
-/* Sizes that the build does not know may be equal when the program runs. false: they never are. */
-static bool unify_dim(gpuc_expr a, gpuc_expr b, gpuc_expr *out)
+/* Sizes that the build does not know may be equal when the program runs. false: they never are. Where it may be either of
+ * them it is `?`. */
+static bool unify_dim(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b, bool either, gpuc_expr *out)
 {
     int64_t x, y;
     *out = a;
@@ -153,17 +154,20 @@ static bool unify_dim(gpuc_expr a, gpuc_expr b, gpuc_expr *out)
         *out = b;
         return true;
     }
-    return !gpuc_expr_is_int(a, &x) || !gpuc_expr_is_int(b, &y);
+    if (gpuc_expr_is_int(a, &x) && gpuc_expr_is_int(b, &y)) return false;
+    if (either) *out = gpuc_relay_any_dim(ctx);
+    return true;
 }
 
-static const gpuc_rtype *unify_tensors(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b)
+static const gpuc_rtype *unify_tensors(gpuc_relay_solver *s, const gpuc_rtype *a, const gpuc_rtype *b,
+                                       bool either)
 {
     const gpuc_tensor_type *x = &a->tensor, *y = &b->tensor;
     bool is_a = true, is_b = true;
     if (!gpuc_dtype_equal(x->dtype, y->dtype) || x->ndim != y->ndim) return NULL;
     gpuc_expr *dims = gpuc_new_array(s->ctx, gpuc_expr, x->ndim + 1);
     for (int i = 0; i < x->ndim; i++) {
-        if (!unify_dim(x->dims[i], y->dims[i], &dims[i])) return NULL;
+        if (!unify_dim(s->ctx, x->dims[i], y->dims[i], either, &dims[i])) return NULL;
         is_a &= dims[i] == x->dims[i];
         is_b &= dims[i] == y->dims[i];
     }
@@ -271,7 +275,7 @@ static const gpuc_rtype *unify(gpuc_relay_solver *s, const gpuc_rtype *a, const 
     if (a->kind != b->kind) return NULL;
     const fit inside = how == GIVEN && hole_a && hole_a->hole->joins ? JOIN : how;
     switch (a->kind) {
-    case GPUC_RTYPE_TENSOR: out = unify_tensors(s, a, b); break;
+    case GPUC_RTYPE_TENSOR: out = unify_tensors(s, a, b, how == JOIN || (how == GIVEN && hole_a)); break;
     case GPUC_RTYPE_FUNC: out = unify_functions(s, a, b, inside, depth); break;
     case GPUC_RTYPE_TUPLE:
     case GPUC_RTYPE_ADT: out = unify_parts(s, a, b, inside, depth); break;

@@ -532,6 +532,25 @@ static void extents_of_calls(gpuc_ctx *ctx, void *arg)
         "fn (Tensor[(3), int32]) -> (Tensor[(?), int32], Tensor[(3), int32])");
 }
 
+/* What may be of either of two sizes is of none that is known. */
+static void extents_of_either(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    expect_type(ctx,
+                "def @main(%c: bool, %x: Tensor[(n, m), int32], %y: Tensor[(3, m), int32]) {\n"
+                "  (if (%c) { %x } else { concatenate((%x, %x)) }, if (%c) { %x } else { %y },\n"
+                "   if (%c) { (%x, %c) } else { (%x, %c) }) }",
+                "fn (bool, Tensor[(n, m), int32], Tensor[(3, m), int32]) -> (Tensor[(?, m), int32], "
+                "Tensor[(?, m), int32], (Tensor[(n, m), int32], bool))");
+    expect_type(ctx,
+                "def @last[A](%x: A, %y: A) -> A { %y }\n"
+                "def @main(%x: Tensor[(n), int32], %y: Tensor[(m), int32]) {\n"
+                "  (@last(%x, %y), @last(%x, %x), Cons(%x, Cons(%y, Nil)),\n"
+                "   match (Cons(%x, Nil)) { Cons(%v, _) => %v, Nil => %y }) }",
+                "fn (Tensor[(n), int32], Tensor[(m), int32]) -> (Tensor[(?), int32], Tensor[(n), int32], "
+                "List[Tensor[(?), int32]], Tensor[(?), int32])");
+}
+
 /* TVM's own texts, in the folder that GPUC_TVM_SOURCE names: a copy of TVM 0.13. */
 static void texts_of_tvm(void **state)
 {
@@ -671,6 +690,7 @@ int main(void)
         fx_test(arguments_of_functions),
         fx_test(extents_of_variables),
         fx_test(extents_of_calls),
+        fx_test(extents_of_either),
         fx_test(types_of_all_sorts),
         fx_test(types_of_inputs),
         fx_test(functions_as_values),
