@@ -157,21 +157,14 @@ void gpuc_relay_infer_call(gpuc_ctx *ctx, gpuc_rexpr *e)
     e->type = gpuc_relay_rtype_tuple(ctx, call.num_out, fields);
 }
 
-/* The type of a call's callee, with the call's type arguments in the place of type parameters; NULL: it is not known. */
-static const gpuc_rtype *callee_type(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_rcall *c)
-{
-    const gpuc_rexpr *callee = c->callee;
-    if (callee->kind == GPUC_REXPR_GLOBAL && m) callee = gpuc_rmodule_get(m, gpuc_as_rglobal(callee)->name);
-    const gpuc_rtype *t = callee->type;
-    if (!t || t->kind != GPUC_RTYPE_FUNC || !t->num_params || t->num_params != c->num_type_args) return t;
-    const gpuc_rtype *f = gpuc_relay_rtype_func(ctx, t->n, t->at, t->ret);
-    return gpuc_relay_rtype_substitute(ctx, f, t->num_params, t->params, c->type_args);
-}
-
+/* NULL: a recursive global, and the caller's annotation decides. */
 static const gpuc_rtype *callee_result(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_rcall *c)
 {
-    const gpuc_rtype *t = callee_type(ctx, m, c);
-    if (!t) return NULL; /* a recursive global: the caller's annotation decides */
+    const gpuc_rexpr *callee = c->callee;
+    bool is_global = callee->kind == GPUC_REXPR_GLOBAL;
+    if (is_global && m) callee = gpuc_rmodule_get(m, gpuc_as_rglobal(callee)->name);
+    const gpuc_rtype *t = callee->type;
+    if (!t) return NULL;
     if (t->kind != GPUC_RTYPE_FUNC)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "a call's callee is not a function");
     if (t->n != c->n)
@@ -181,7 +174,9 @@ static const gpuc_rtype *callee_result(gpuc_ctx *ctx, gpuc_rmodule *m, const gpu
     gpuc_map_init(&sizes, ctx);
     for (int i = 0; i < c->n; i++)
         if (c->args[i]->type) gpuc_relay_note_named_sizes(&sizes, t->at[i], c->args[i]->type);
-    return gpuc_relay_with_named_sizes(ctx, t->ret, &sizes);
+    const gpuc_rtype *ret = gpuc_relay_with_named_sizes(ctx, t->ret, &sizes, is_global);
+    if (t->num_params != c->num_type_args) return ret;
+    return gpuc_relay_rtype_substitute(ctx, ret, t->num_params, t->params, c->type_args);
 }
 
 /* The type that both branches fit: where their dims differ, the dim is unknown; where one function has type parameters,

@@ -170,7 +170,7 @@ static void set_joins(const gpuc_rcall *c, bool joins)
 static const gpuc_rtype *wanted_argument(gpuc_relay_solver *s, const gpuc_rtype *param, gpuc_map *sizes)
 {
     bool named = sizes->count && param->symbolic && !param->open;
-    return named ? gpuc_relay_with_named_sizes(s->ctx, param, sizes) : param;
+    return named ? gpuc_relay_with_named_sizes(s->ctx, param, sizes, false) : param;
 }
 
 static void check_argument(gpuc_relay_solver *s, const gpuc_rcall *c, int i, const gpuc_rtype *wanted,
@@ -218,7 +218,10 @@ static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
         if (wanted != f->at[i]) check_argument(s, c, i, wanted, name, hint);
     }
     set_joins(c, false);
-    const gpuc_rtype *ret = gpuc_relay_with_named_sizes(s->ctx, gpuc_relay_resolve(s, f->ret), &sizes);
+    /* what stands for type parameters has the sizes of the caller */
+    const gpuc_rtype *ret = c->num_type_args ? f->ret : gpuc_relay_resolve(s, f->ret);
+    ret = gpuc_relay_with_named_sizes(s->ctx, ret, &sizes, c->callee->kind == GPUC_REXPR_GLOBAL);
+    ret = gpuc_relay_resolve(s, ret);
     set_type(s, e, gpuc_relay_rtype_keep_any(s->ctx, ret, e->type_before));
 }
 

@@ -126,15 +126,27 @@ void gpuc_relay_note_named_sizes(gpuc_map *sizes, const gpuc_rtype *param, const
     }
 }
 
-static gpuc_expr named_size(gpuc_ctx *ctx, gpuc_expr size, void *sizes)
+typedef struct named {
+    gpuc_map *sizes;
+    bool all; /* names, too, are those of the function */
+} named;
+
+static bool is_said(gpuc_expr e, void *arg)
 {
-    gpuc_expr by = size ? gpuc_tir_substitute_map(ctx, size, sizes) : NULL;
-    return by == size && gpuc_relay_is_any_dim(size) ? gpuc_relay_any_dim(ctx) : by;
+    const named *n = arg;
+    return e->kind != GPUC_EXPR_VAR || gpuc_map_has(n->sizes, e) || !(n->all || gpuc_relay_is_any_dim(e));
 }
 
-const gpuc_rtype *gpuc_relay_with_named_sizes(gpuc_ctx *ctx, const gpuc_rtype *t, gpuc_map *sizes)
+static gpuc_expr named_size(gpuc_ctx *ctx, gpuc_expr size, void *arg)
 {
-    return gpuc_relay_rtype_map_sizes(ctx, t, named_size, sizes);
+    const named *n = arg;
+    bool said = size && gpuc_tir_visit(ctx, size, is_said, arg);
+    return said ? gpuc_tir_substitute_map(ctx, size, n->sizes) : gpuc_relay_any_dim(ctx);
+}
+
+const gpuc_rtype *gpuc_relay_with_named_sizes(gpuc_ctx *ctx, const gpuc_rtype *t, gpuc_map *sizes, bool all)
+{
+    return gpuc_relay_rtype_map_sizes(ctx, t, named_size, &(named){sizes, all});
 }
 
 /* ---- Unification ---- */

@@ -36,8 +36,8 @@ const gpuc_rtype *gpuc_relay_join(gpuc_relay_solver *s, const gpuc_rtype *a, con
 const gpuc_rtype *gpuc_relay_instantiate(gpuc_relay_solver *s, const gpuc_rtype *t, gpuc_ptrs *args);
 /* What an argument says of the sizes that the type of its parameter names: symbol -> extent. The first to say it counts. */
 void gpuc_relay_note_named_sizes(gpuc_map *sizes, const gpuc_rtype *param, const gpuc_rtype *arg);
-/* The type with these sizes; each other `?` is a new symbol. */
-const gpuc_rtype *gpuc_relay_with_named_sizes(gpuc_ctx *ctx, const gpuc_rtype *t, gpuc_map *sizes);
+/* The type with these sizes; an extent that has another `?` is a new symbol. all: also one that has another name. */
+const gpuc_rtype *gpuc_relay_with_named_sizes(gpuc_ctx *ctx, const gpuc_rtype *t, gpuc_map *sizes, bool all);
 /* The expression is visited again when the hole is known. */
 void gpuc_relay_wait(gpuc_relay_solver *s, const gpuc_rtype *hole, gpuc_rexpr *e);
 const char *gpuc_relay_type_text(gpuc_relay_solver *s, const gpuc_rtype *t);

@@ -32,7 +32,7 @@ static const gpuc_rtype *type_of(const gpuc_rexpr *e)
 typedef struct sizes_in {
     gpuc_ctx *ctx;
     gpuc_map *known; /* size -> what it is */
-    bool adds;       /* makes each `?` known, which is a new one or itself; else looks for one that is not */
+    bool adds; /* makes others known, which are new ones or themselves; else looks for one that is not */
     bool is_new, found;
 } sizes_in;
 
@@ -40,10 +40,14 @@ static bool visit_size(gpuc_expr e, void *arg)
 {
     sizes_in *in = arg;
     if (e->kind != GPUC_EXPR_VAR || gpuc_map_has(in->known, e)) return true;
-    if (!in->adds)
+    gpuc_expr own = e;
+    if (in->is_new)
+        own = gpuc_relay_is_any_dim(e) ? gpuc_relay_any_dim(in->ctx)
+                                       : gpuc_var(in->ctx, gpuc_as_var(e)->name, e->dtype);
+    if (in->adds)
+        gpuc_map_set(in->known, e, (void *)(uintptr_t)own);
+    else
         in->found = true;
-    else if (gpuc_relay_is_any_dim(e))
-        gpuc_map_set(in->known, e, (void *)(uintptr_t)(in->is_new ? gpuc_relay_any_dim(in->ctx) : e));
     return true;
 }
 
@@ -53,11 +57,21 @@ static gpuc_expr visit_extent(gpuc_ctx *ctx, gpuc_expr size, void *arg)
     return size;
 }
 
-/* Sizes that tensors hold differ from call to call; a node that calls share has its own. */
-static void add_sizes(gpuc_ctx *ctx, gpuc_map *known, const gpuc_rtype *t, bool is_new)
+/* Only what a node's tensors hold. */
+static gpuc_expr visit_unknown(gpuc_ctx *ctx, gpuc_expr size, void *arg)
+{
+    return gpuc_relay_is_any_dim(size) ? visit_extent(ctx, size, arg) : size;
+}
+
+/* Sizes that a variable's type names, or that a node's tensors hold, differ from call to call; a node that calls share has
+ * its own. */
+static void add_sizes(gpuc_ctx *ctx, gpuc_map *known, const gpuc_rexpr *e, bool is_new)
 {
     sizes_in in = {.ctx = ctx, .known = known, .adds = true, .is_new = is_new};
-    if (t && t->unknown) gpuc_relay_rtype_map_sizes(ctx, t, visit_extent, &in);
+    bool is_var = e->kind == GPUC_REXPR_VAR;
+    const gpuc_rtype *t = is_var ? gpuc_as_rvar(e)->annotation : type_of(e);
+    if (t && e->kind != GPUC_REXPR_FUNCTION)
+        gpuc_relay_rtype_map_sizes(ctx, t, is_var ? visit_extent : visit_unknown, &in);
 }
 
 static bool all_known(gpuc_ctx *ctx, gpuc_map *known, const gpuc_attrs *attrs, const gpuc_rtype *written)
@@ -90,8 +104,7 @@ static bool may_go(inliner *in, const char *name, const gpuc_rexpr *function)
         if (e->kind == GPUC_REXPR_GLOBAL && strcmp(gpuc_as_rglobal(e)->name, name) == 0) return false;
         if (is_param) continue;
         const gpuc_rtype *written = gpuc_relay_get_annotation(e);
-        bool own = e->kind != GPUC_REXPR_VAR && e->kind != GPUC_REXPR_FUNCTION;
-        add_sizes(ctx, &known, own ? type_of(e) : written, true);
+        add_sizes(ctx, &known, e, true);
         if (!all_known(ctx, &known, gpuc_relay_get_attrs(e), written)) return false;
     }
     return true;
@@ -142,15 +155,14 @@ static gpuc_rexpr *rename_names(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, v
     gpuc_rexpr *given = old->kind == GPUC_REXPR_VAR ? gpuc_map_get(&in->args, old) : NULL;
     if (given) return given;
     if (old->kind == GPUC_REXPR_VAR) {
-        const gpuc_rtype *written = gpuc_as_rvar(old)->annotation;
-        add_sizes(ctx, &in->extents, written, true);
-        return gpuc_relay_var(ctx, gpuc_as_rvar(old)->name, own_type(ctx, in, written));
+        add_sizes(ctx, &in->extents, old, true);
+        return gpuc_relay_var(ctx, gpuc_as_rvar(old)->name, own_type(ctx, in, gpuc_as_rvar(old)->annotation));
     }
     gpuc_rexpr *own = e;
     if (old->kind == GPUC_REXPR_FUNCTION && in->types.count + in->extents.count)
         own = own_function(ctx, in, e);
     if (old->kind == GPUC_REXPR_CALL) own = own_call(ctx, in, old, e);
-    if (old->kind != GPUC_REXPR_FUNCTION) add_sizes(ctx, &in->extents, type_of(old), own != old);
+    add_sizes(ctx, &in->extents, old, own != old);
     if (own != old) own->type_before = own_type(ctx, in, type_of(old));
     return own;
 }
@@ -204,15 +216,6 @@ static void count_made(inliner *in, gpuc_relay_span span, const gpuc_rexpr *call
     gpuc_raise(ctx, GPUC_UNSUPPORTED, "%s", gpuc_relay_located(ctx, span, text));
 }
 
-static gpuc_rexpr *put_sizes(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *sizes)
-{
-    (void)old;
-    if (!gpuc_relay_call_op(e) || !gpuc_attrs_symbolic(gpuc_as_rcall(e)->attrs)) return e;
-    const gpuc_rcall *c = gpuc_as_rcall(e);
-    const gpuc_attrs *attrs = gpuc_op_attrs_substitute(ctx, c->attrs, sizes);
-    return attrs == c->attrs ? e : gpuc_relay_call(ctx, c->callee, attrs, c->n, c->args);
-}
-
 static const gpuc_rtype *with_results(gpuc_ctx *ctx, inliner *in, const gpuc_rtype *t)
 {
     return t && in->results.count ? gpuc_relay_rtype_map_sizes(ctx, t, own_size, &in->results) : t;
@@ -221,7 +224,7 @@ static const gpuc_rtype *with_results(gpuc_ctx *ctx, inliner *in, const gpuc_rty
 /* A node that stays names what the calls before it gave as the bodies do. */
 static gpuc_rexpr *behind_calls(gpuc_ctx *ctx, inliner *in, gpuc_rexpr *old, gpuc_rexpr *e)
 {
-    gpuc_rexpr *own = put_sizes(ctx, old, e, &in->results);
+    gpuc_rexpr *own = gpuc_relay_pass_put_sizes(ctx, e, &in->results);
     if (own != old) own->type_before = with_results(ctx, in, type_of(old));
     return own;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Puts values in the place of the variables of lets, so that a program without branches is a graph. */
+#include "relay/solve.h"
 #include "relay_pass/common/util.h"
 
 typedef struct graph {
     gpuc_map value_of; /* variable of a let -> its value before */
     gpuc_map made;     /* value of a let, before -> what it became; NULL: it was not come to */
+    gpuc_map sizes;    /* size that the type of a variable that goes names -> what it is in the value */
 } graph;
 
 /* What stands for a variable; NULL: it stays. */
@@ -19,9 +21,17 @@ static gpuc_rexpr *made_of(const graph *g, const gpuc_rexpr *var)
 static gpuc_rexpr *rewrite(gpuc_ctx *ctx, gpuc_rexpr *old, gpuc_rexpr *e, void *arg)
 {
     graph *g = arg;
-    (void)ctx;
     gpuc_rexpr *stands = made_of(g, old->kind == GPUC_REXPR_LET ? gpuc_as_rlet(old)->var : old);
-    if (stands && old->kind == GPUC_REXPR_VAR) e = stands;
+    if (stands && old->kind == GPUC_REXPR_VAR) {
+        e = stands;
+        gpuc_relay_note_named_sizes(&g->sizes, old->type, e->type);
+    }
+    gpuc_rexpr *named = e;
+    e = gpuc_relay_pass_put_sizes(ctx, named, &g->sizes);
+    if (e != named) {
+        e->type_before = named->type;
+        gpuc_relay_infer_node(ctx, NULL, e);
+    }
     /* gpuc_relay_rewrite keeps a let whose variable became another variable */
     if (stands && old->kind == GPUC_REXPR_LET && stands->kind == GPUC_REXPR_VAR) e = gpuc_as_rlet(e)->body;
     if (gpuc_map_has(&g->made, old)) gpuc_map_set(&g->made, old, e);
@@ -36,6 +46,7 @@ void gpuc_relay_pass_to_graph_normal_form(gpuc_relay_pass_ctx *p)
         graph g;
         gpuc_map_init(&g.value_of, p->ctx);
         gpuc_map_init(&g.made, p->ctx);
+        gpuc_map_init(&g.sizes, p->ctx);
         gpuc_relay_post_order(p->ctx, functions->entries[i].value, true, &order);
         for (size_t k = 0; k < order.count; k++) {
             const gpuc_rexpr *e = order.at[k];

@@ -246,6 +246,29 @@ PROGRAM_OF(
        "let %b = nn.relu(tile(%x, reps=[1, 5])) + 1f;\n"
        "(%a, strided_slice(%b, begin=[1, 1], end=[3, 30]), strided_slice(%a, begin=[0, 0], end=[9, 4]))"))
 
+/* A body names sizes of its arguments, those that tensors hold, and those that the type of a variable says. */
+PROGRAM_OF(
+    named_sizes,
+    "def @turn(%x: Tensor[(n, ?), float32], %s: Tensor[(2), int32]) {\n"
+    "  let %y: Tensor[(p, q), float32] = dyn.tile(%x, %s);\n"
+    "  concatenate((reshape(%x, newshape=[-3]), reshape(reshape(%y, newshape=[q, p]), newshape=[-3])))\n}\n"
+    "def @both(%x: Tensor[(n, m), float32], %s: Tensor[(2), int32]) {\n"
+    "  reshape(concatenate((@turn(%x, %s), @turn(transpose(%x), %s))), newshape=[-2, 1])\n}\n",
+    "%x: Tensor[(n, 3), float32], %s: Tensor[(2), int32]",
+    "let %v: Tensor[(p, q), float32] = dyn.tile(%x, %s);\n"
+    "(@both(%x, %s), @both(concatenate((%x, %x)), %s), reshape(%v, newshape=[q, p]))",
+    0,
+    IS("n=2 s=1,2",
+       "let %a = reshape(%x, newshape=[-1]);\nlet %b = reshape(transpose(%x), newshape=[-1]);\n"
+       "let %c = concatenate((%x, %x));\nlet %d = transpose(%c);\n"
+       "(reshape(concatenate((%a, reshape(tile(%x, reps=[1, 2]), newshape=[-1]), %b,\n"
+       "                      reshape(tile(transpose(%x), reps=[1, 2]), newshape=[-1]))), newshape=[-1, "
+       "1]),\n"
+       " reshape(concatenate((reshape(%c, newshape=[-1]), reshape(tile(%c, reps=[1, 2]), newshape=[-1]),\n"
+       "                      reshape(%d, newshape=[-1]), reshape(tile(%d, reps=[1, 2]), newshape=[-1]))),\n"
+       "         newshape=[-1, 1]),\n"
+       " reshape(tile(%x, reps=[1, 2]), newshape=[6, 2]))"))
+
 PROGRAM(tile,
         "%x: Tensor[(2, 3), float32], %s: Tensor[(2), int64], %t: Tensor[(3), int64], %u: Tensor[(1), int32]",
         "(dyn.tile(%x, %s), dyn.tile(%x, %t), dyn.tile(%x, %u))", 0,
@@ -493,6 +516,7 @@ int main(int argc, char **argv)
                                        fx_test(axes_of_shapes),
                                        fx_test(scales_of_shapes),
                                        fx_test(chain),
+                                       fx_test(named_sizes),
                                        fx_test(functions),
                                        fx_test(tile),
                                        fx_test(broadcast_to),

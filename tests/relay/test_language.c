@@ -549,6 +549,12 @@ static void extents_of_either(gpuc_ctx *ctx, void *arg)
                 "   match (Cons(%x, Nil)) { Cons(%v, _) => %v, Nil => %y }) }",
                 "fn (Tensor[(n), int32], Tensor[(m), int32]) -> (Tensor[(?), int32], Tensor[(n), int32], "
                 "List[Tensor[(?), int32]], Tensor[(?), int32])");
+    /* Other names of a function are its own in each call. */
+    expect_type(ctx,
+                "def @tile(%x: Tensor[(n), int32], %s: Tensor[(1), int32]) {\n"
+                "  let %y: Tensor[(m), int32] = dyn.tile(%x, %s);\n  (%x, concatenate((%x, %y))) }\n"
+                "def @main(%x: Tensor[(m), int32], %s: Tensor[(1), int32]) { @tile(%x, %s) }",
+                "fn (Tensor[(m), int32], Tensor[(1), int32]) -> (Tensor[(m), int32], Tensor[(?), int32])");
 }
 
 /* TVM's own texts, in the folder that GPUC_TVM_SOURCE names: a copy of TVM 0.13. */

@@ -10,6 +10,14 @@ bool gpuc_relay_pass_is_generic(const gpuc_rtype *t)
     return found || (t->kind == GPUC_RTYPE_FUNC && gpuc_relay_pass_is_generic(t->ret));
 }
 
+gpuc_rexpr *gpuc_relay_pass_put_sizes(gpuc_ctx *ctx, gpuc_rexpr *e, const gpuc_map *sizes)
+{
+    if (!gpuc_relay_call_op(e) || !gpuc_attrs_symbolic(gpuc_as_rcall(e)->attrs)) return e;
+    const gpuc_rcall *c = gpuc_as_rcall(e);
+    const gpuc_attrs *attrs = gpuc_op_attrs_substitute(ctx, c->attrs, sizes);
+    return attrs == c->attrs ? e : gpuc_relay_call(ctx, c->callee, attrs, c->n, c->args);
+}
+
 void gpuc_relay_pass_rewrite_module(gpuc_relay_pass_ctx *p, gpuc_relay_rewrite_fn fn, void *arg)
 {
     gpuc_map *functions = &p->module->functions.map;

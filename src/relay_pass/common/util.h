@@ -9,6 +9,8 @@
 void gpuc_relay_pass_rewrite_module(gpuc_relay_pass_ctx *p, gpuc_relay_rewrite_fn fn, void *arg);
 /* Whether a type has arguments or parameters inside: in text it follows from nodes around it, unless it is written. */
 bool gpuc_relay_pass_is_generic(const gpuc_rtype *t);
+/* A call of an operator with other sizes in its attributes, symbol -> gpuc_expr; others stay as they are. */
+gpuc_rexpr *gpuc_relay_pass_put_sizes(gpuc_ctx *ctx, gpuc_rexpr *e, const gpuc_map *sizes);
 /* Whether e is a function that was made of a group of operators, or for another compiler: passes leave it whole. */
 bool gpuc_relay_pass_is_kernel(const gpuc_rexpr *e);
 /* Drops functions that nothing reaches from these names. */
