@@ -189,15 +189,23 @@ static bool is_said(const gpuc_rtype *written)
     return written && gpuc_relay_pass_is_generic(written);
 }
 
+static gpuc_rexpr *let_at(gpuc_ctx *ctx, const gpuc_rcall *c, gpuc_rexpr *var, gpuc_rexpr *value,
+                          gpuc_rexpr *body)
+{
+    gpuc_rexpr *let = gpuc_relay_let(ctx, var, value, body);
+    let->span = c->base.span;
+    return let;
+}
+
 static gpuc_rexpr *with_types(gpuc_ctx *ctx, inliner *in, const gpuc_rfunction *f, const gpuc_rcall *c,
                               gpuc_rexpr *const *args, gpuc_rexpr *body)
 {
     if (is_said(f->ret)) {
         gpuc_rexpr *var = gpuc_relay_var(ctx, "result", own_type(ctx, in, f->ret));
-        body = gpuc_relay_let(ctx, var, body, var);
+        body = let_at(ctx, c, var, body, var);
     }
     for (int i = f->n; i-- > 0;)
-        if (args[i] != c->args[i]) body = gpuc_relay_let(ctx, args[i], c->args[i], body);
+        if (args[i] != c->args[i]) body = let_at(ctx, c, args[i], c->args[i], body);
     return body;
 }
 
