@@ -176,7 +176,8 @@ void gpuc_rules_copy_rows(const gpuc_rules *r, gpuc_stage *st)
         whole_vectors(r, st, lanes, phases);
         return;
     }
-    bool aligned = n > 1 && lanes > 1;
+    /* rows that fill less than half of a vector, such as the channels of a pixel, lie together */
+    bool aligned = n > 1 && lanes > 1 && 2 * gpuc_rules_extent(gpuc_stage_axis(st, n - 1)) >= lanes;
     if (aligned) gpuc_stage_storage_align(st, n - 2, lanes, 0);
     if (!moved) in_step(r, st, aligned && r->kind != GPUC_CLASS_GPU ? 1 : INT_MAX);
 }
