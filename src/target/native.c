@@ -37,21 +37,40 @@ static int host_cores(void)
     return 1;
 }
 
-/* Of the kernel's files: sysconf counts a cache once for each thread on some processors. */
+/* What a file of the kernel says of a cache of the first CPU: its size in KiB, its level; 0: there is none. sysconf counts a cache
+ * once for each thread on some processors. */
+static int64_t cache_entry(int index, const char *name)
+{
+    char path[80];
+    long long value = 0;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/%s", index, name);
+    FILE *f = fopen(path, "re");
+    if (!f) return 0;
+    if (fscanf(f, "%lld", &value) != 1 || value < 0 || value >= INT32_MAX) value = 0;
+    fclose(f);
+    return value;
+}
+
+/* Bytes of the largest cache of these levels. */
+static int64_t host_cache(int first, int last)
+{
+    int64_t max = 0;
+    for (int index = 0; index < 8; index++) {
+        int64_t size = cache_entry(index, "size") * 1024, level = cache_entry(index, "level");
+        if (level >= first && level <= last && size > max) max = size;
+    }
+    return max;
+}
+
 int64_t gpuc_target_host_cache(void)
 {
-    int64_t last = 0;
-    for (int index = 0; index < 8; index++) {
-        char path[80];
-        long long size;
-        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", index);
-        FILE *f = fopen(path, "re");
-        if (!f) break;
-        if (fscanf(f, "%lldK", &size) == 1 && size > 0 && size < INT32_MAX && size * 1024 > last)
-            last = size * 1024;
-        fclose(f);
-    }
-    return last;
+    return host_cache(1, 4);
+}
+
+/* The second level, if there is one behind it: the last one serves all cores. */
+static int64_t host_core_cache(void)
+{
+    return host_cache(3, 4) ? host_cache(2, 2) : 0;
 }
 
 void gpuc_target_fill_native(gpuc_target_draft *d)
@@ -61,6 +80,7 @@ void gpuc_target_fill_native(gpuc_target_draft *d)
     gpuc_target_derive(d, GPUC_TARGET_ATTR_vector_registers, s.registers);
     if (d->t.simd_lanes && s.bits) gpuc_target_derive(d, GPUC_TARGET_ATTR_simd_lanes, s.bits / 32);
     gpuc_target_derive(d, GPUC_TARGET_ATTR_num_cores, host_cores());
+    gpuc_target_derive(d, GPUC_TARGET_ATTR_core_cache, host_core_cache());
     gpuc_target_derive(d, GPUC_TARGET_ATTR_last_level_cache, gpuc_target_host_cache());
 }
 

@@ -76,7 +76,7 @@ bool *gpuc_target_printed(gpuc_ctx *ctx, const gpuc_target *t);
 
 /* ---- Kinds that are built in ---- */
 
-/* What this machine's CPU has: vector_bits, vector_registers, simd_lanes, num_cores, last_level_cache. */
+/* What this machine's CPU has: vector_bits, vector_registers, simd_lanes, num_cores, core_cache, last_level_cache. */
 void gpuc_target_fill_native(gpuc_target_draft *d);
 int64_t gpuc_target_host_cache(void); /* bytes of its last level; 0: not known */
 gpuc_status gpuc_target_vulkan_from_device(gpuc_target_draft *d, gpuc_device *device);

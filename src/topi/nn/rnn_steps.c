@@ -287,15 +287,26 @@ static gpuc_stmt sequences(const layer *shape, gpuc_expr first, gpuc_expr count)
     return gpuc_tir_for_(ctx, block, gpuc_int(ctx, 0), blocks, GPUC_LOOP_THREAD, GPUC_BLOCK_X, body);
 }
 
-/* Sequences from `first` on, each by itself: on a core, or spread over all, where steps are then a meeting of
- * the cores, and must take half the time at most. */
+/* The sequences, all directions counted, that are spread over all cores, one after the other: each step is then a meeting of
+ * the cores, and must take half the time at most. That is more than a share of the cores where only a part of the weights
+ * fits the cache that a core has for itself. */
+static int64_t max_spread(const layer *l)
+{
+    int64_t weights = l->gates * l->units * l->units, tasks = weights / TASK, cores = l->cpu->num_cores,
+            bytes = weights * gpuc_dtype_bytes(l->call->in[GPUC_RNN_RECURRENT].dtype),
+            near = GPUC_COMMON_rnn_near * cores;
+    if (bytes > l->cpu->core_cache && bytes / cores <= l->cpu->core_cache)
+        return near * tasks / (near + tasks);
+    return (tasks < cores ? tasks : cores) / 2;
+}
+
+/* Sequences from `first` on, each by itself: on a core, or spread over all. */
 static gpuc_stmt alone(const layer *shape, gpuc_expr first, gpuc_expr count)
 {
     gpuc_ctx *ctx = shape->ctx;
     layer spread = *shape;
     if (!shape->cpu || shape->cpu->language->work_groups) return sequences(shape, first, count);
-    int64_t tasks = spread.gates * spread.units * spread.units / TASK, cores = spread.cpu->num_cores,
-            max = (tasks < cores ? tasks : cores) / 2 / spread.directions;
+    int64_t max = max_spread(&spread) / spread.directions;
     spread.spread = true;
     if (max == 0) return sequences(shape, first, count);
     return gpuc_tir_if_(ctx, gpuc_le(ctx, count, gpuc_int(ctx, max)), sequences(&spread, first, count),

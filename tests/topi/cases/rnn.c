@@ -42,6 +42,9 @@ const op_case op_cases_rnn[] = {
     {"nn.lstm", LSTM3,
      "float32[2, 1, 524] float32[1, 131, 524] float32[1, 1, 131] float32[1, 1, 131] float32[1, 393]", -0.1,
      0.1, .tolerance = 1e-4},
+    {"nn.lstm", LSTM6,
+     "float32[2, 1, 1048] float32[2, 131, 524] float32[2, 1, 131] float32[2, 1, 131] float32[2, 393]", -0.1,
+     0.1, .tolerance = 1e-4},
     /* packed weights: whole blocks, a part of one, one that is larger than the layer */
     {"nn.rnn", TANH, "float32[3, 2, 11] float32[1, 3, 11, 1, 4] float32[1, 2, 11] int32[2]", -0.5, 4,
      .tolerance = 1e-4},
