@@ -1,23 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sums of products of small integers: some of them at a time, where the target has an instruction for that. */
+#include "arith/arith.h"
 #include "autoschedule/rules.h"
 
 typedef struct find_operands {
-    gpuc_ctx *ctx;
+    const gpuc_rules *r;
+    gpuc_analyzer *a;
     gpuc_expr along; /* the axis that is summed */
-    bool apart;      /* some operand's elements do not lie side by side along it */
+    bool apart;      /* some operand is computed here, or its elements do not lie in a row along the axis */
     int n;
     gpuc_dtype type[2];
 } find_operands;
 
+static bool is_in_row(const find_operands *f, const gpuc_tir_read_node *read)
+{
+    gpuc_expr step, rest;
+    if (read->n == 0 || !gpuc_tir_uses_var(f->r->ctx, read->index[read->n - 1], f->along)) return false;
+    for (int i = 0; i < read->n; i++)
+        if (!gpuc_arith_linear(f->a, read->index[i], 1, &f->along, &step, &rest)) return false;
+    return true;
+}
+
+/* What is inlined is in the place of the read. */
 static bool note_operand(gpuc_expr e, void *arg)
 {
     find_operands *f = arg;
     if (e->kind != GPUC_EXPR_READ) return true;
-    const gpuc_tir_read_node *r = gpuc_as_read(e);
-    if (f->n < 2) f->type[f->n] = r->tensor->dtype;
+    const gpuc_tir_read_node *read = gpuc_as_read(e);
+    gpuc_stage *from = gpuc_schedule_stage(f->r->s, (gpuc_tensor *)read->tensor);
+    if (gpuc_stage_get(from).attach == GPUC_ATTACH_INLINE) {
+        e = gpuc_te_inlined(f->r->ctx, read->tensor->op, read);
+        if (e->kind == GPUC_EXPR_READ) return note_operand(e, arg);
+        f->apart = true;
+        return false;
+    }
+    if (f->n < 2) f->type[f->n] = read->tensor->dtype;
     f->n++;
-    if (r->n == 0 || !gpuc_tir_uses_var(f->ctx, r->index[r->n - 1], f->along)) f->apart = true;
+    if (!is_in_row(f, read)) f->apart = true;
     return true;
 }
 
@@ -44,7 +63,8 @@ const gpuc_tensor_intrin *gpuc_rules_dot(const gpuc_rules *r, gpuc_stage *sum, g
                                          gpuc_iter **inside)
 {
     const gpuc_te_op *op = gpuc_stage_tensor(sum, 0)->op;
-    find_operands f = {.ctx = r->ctx, .along = op->reduce[op->num_reduce - 1]->var};
+    find_operands f = {
+        .r = r, .a = gpuc_arith_analyzer_create(r->ctx), .along = op->reduce[op->num_reduce - 1]->var};
     gpuc_tir_visit(r->ctx, op->bodies[0], note_operand, &f);
     if (f.n != 2 || f.apart || !gpuc_dtype_equal(gpuc_te_dtype(op->outputs[0]), GPUC_INT32)) return NULL;
     const char *name = intrinsic_for(f.type);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Tiles on CPUs as loops: tails are shifted back instead of guarded, rounded-up copies are left out, and the lines of a
- * window's column are unrolled, so that lines of the tile share what is loaded. Sums are in vectors. */
+ * window's column are unrolled, so that lines of the tile share what is loaded. Sums are in vectors. What of a window is in
+ * instructions and in registers. */
 #include "../te/protect.h"
 
 #include <string.h>
@@ -95,6 +96,46 @@ static gpuc_tensor *depthwise(gpuc_ctx *ctx, int64_t moved, gpuc_tensor **args)
     return args[2];
 }
 
+/* What the windows of a convolution read: an operand along its rows, or with each second column apart, or what is
+ * computed of it in their place. */
+typedef enum columns { IN_ROWS, APART, COMPUTED } columns;
+
+/* Sums of windows of 2 x taps, of two channels. */
+static gpuc_tensor *convolution(gpuc_ctx *ctx, gpuc_dtype type, gpuc_dtype sums, columns way, int64_t taps,
+                                gpuc_tensor **args)
+{
+    const int64_t out[] = {1, 8, 12, 32}, weight[] = {8, 2, 2, taps};
+    gpuc_expr data[] = {gpuc_int(ctx, 1), gpuc_int(ctx, 2), gpuc_int(ctx, 13), gpuc_int(ctx, 96),
+                        gpuc_int(ctx, 2)},
+              weights[4], at_w[4];
+    gpuc_iter *axes[4], *over[3];
+    for (int i = 0; i < 4; i++) {
+        weights[i] = gpuc_int(ctx, weight[i]);
+        axes[i] = gpuc_te_axis(ctx, gpuc_int(ctx, out[i]), "i");
+        if (i) over[i - 1] = gpuc_te_reduce_axis(ctx, weights[i], i == 3 ? "kx" : "k");
+        if (i) at_w[i] = gpuc_iter_var(over[i - 1]);
+    }
+    at_w[0] = gpuc_iter_var(axes[1]);
+    args[0] = gpuc_te_placeholder(ctx, "A", way == APART ? 5 : 4, data, type);
+    args[1] = gpuc_te_placeholder(ctx, "W", 4, weights, type);
+    gpuc_expr kx = at_w[3], two = data[4], x = gpuc_iter_var(axes[3]);
+    gpuc_expr at[] = {gpuc_iter_var(axes[0]), at_w[1], gpuc_add(ctx, gpuc_iter_var(axes[2]), at_w[2]),
+                      gpuc_add(ctx, x, way == APART ? gpuc_floordiv_(ctx, kx, two) : kx),
+                      gpuc_floormod_(ctx, kx, two)};
+    gpuc_tensor *from = args[0];
+    if (way == COMPUTED) {
+        gpuc_iter *all[4];
+        for (int i = 0; i < 4; i++) all[i] = gpuc_te_axis(ctx, data[i], "p");
+        from = gpuc_te_compute(ctx, "more", 4, all,
+                               gpuc_add(ctx, element(ctx, args[0], all), gpuc_imm(ctx, type, 1)));
+    }
+    gpuc_expr value = gpuc_mul(ctx, gpuc_cast(ctx, sums, gpuc_te_read(ctx, from, way == APART ? 5 : 4, at)),
+                               gpuc_cast(ctx, sums, gpuc_te_read(ctx, args[1], 4, at_w)));
+    args[2] = gpuc_te_compute(ctx, "C", 4, axes, gpuc_te_reduce(ctx, "sum", value, 3, over));
+    gpuc_te_set_attr(ctx, args[2], "tag", "conv");
+    return args[2];
+}
+
 static const char *const cpus[] = {"c -vector_bits=512 -vector_registers=32",
                                    "c -vector_bits=256 -vector_registers=16", "opencl/pocl"};
 
@@ -175,6 +216,31 @@ static void check_sums(gpuc_ctx *ctx)
     if (!strstr(some, "vectorize") || strstr(some, "//")) fail_msg("rows of a sum are fused:\n%s", some);
 }
 
+/* Instructions for sums of products are for operands that lie in rows of memory. */
+static void check_dots(gpuc_ctx *ctx)
+{
+    static const columns ways[] = {IN_ROWS, APART, COMPUTED};
+    gpuc_tensor *args[3];
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        const char *text =
+            loops_of(ctx, "opencl/pocl", convolution(ctx, GPUC_INT8, GPUC_INT32, ways[i], 4, args), 3, args);
+        if ((strstr(text, "dot") != NULL) != (ways[i] == IN_ROWS)) fail_msg("way %d:\n%s", (int)i, text);
+    }
+}
+
+/* Weights are loaded as vectors at each tap of a window that is cut into parts. */
+static void check_long_windows(gpuc_ctx *ctx)
+{
+    static const int64_t taps[] = {3, 17, 33};
+    gpuc_tensor *args[3];
+    for (size_t i = 0; i < sizeof taps / sizeof *taps; i++) {
+        const char *text =
+            loops_of(ctx, "vulkan/llvmpipe",
+                     convolution(ctx, GPUC_FLOAT32, GPUC_FLOAT32, IN_ROWS, taps[i], args), 3, args);
+        if (!strstr(text, "W.local")) fail_msg("%d taps:\n%s", (int)taps[i], text);
+    }
+}
+
 static void tails_are_shifted_back(void **state)
 {
     (void)state;
@@ -205,12 +271,25 @@ static void sums_are_in_vectors(void **state)
     run_ok(check_sums);
 }
 
+static void dots_are_of_rows(void **state)
+{
+    (void)state;
+    run_ok(check_dots);
+}
+
+static void long_windows_are_cut(void **state)
+{
+    (void)state;
+    run_ok(check_long_windows);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tails_are_shifted_back), cmocka_unit_test(rounded_copies_are_left_out),
         cmocka_unit_test(lines_share_loads),      cmocka_unit_test(lines_are_few_beyond_caches),
-        cmocka_unit_test(sums_are_in_vectors),
+        cmocka_unit_test(sums_are_in_vectors),    cmocka_unit_test(dots_are_of_rows),
+        cmocka_unit_test(long_windows_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

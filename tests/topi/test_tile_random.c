@@ -51,20 +51,25 @@ static op_case convolution(gpuc_ctx *ctx, fx_rng *r)
     if (way == 1) groups = in = out; /* depthwise */
     if (way == 2) groups = 1 + fx_below(r, 4), in *= groups, out *= groups;
     if (way == 0 && rank < 3 && fx_below(r, 4) == 0) in += fx_below(r, 62), out += fx_below(r, 51);
-    const char *type = random_type(r), *window = "", *pads = fx_below(r, 2) ? "0" : NULL;
+    const char *type = random_type(r), *window = "", *pads = fx_below(r, 2) ? "0" : NULL, *of = type,
+               *sum = "";
+    if (fx_below(r, 4) == 0) { /* some targets have instructions for sums of these */
+        static const char *const bytes[] = {"int8", "uint8"};
+        type = bytes[fx_below(r, 2)], of = bytes[fx_below(r, 2)], sum = " out_dtype=int32";
+    }
     bool wide = way == 1 && fx_below(r, 3) == 0; /* of one channel: up to 40 taps along a row */
     for (int i = 0; i < rank; i++) {
         int most = wide && i == rank - 1 ? 40 : rank == 1 ? 7 : 4;
         window = gpuc_ctx_printf(ctx, "%s, %d", window, 1 + fx_below(r, most));
     }
     return (op_case){.op = gpuc_ctx_printf(ctx, "nn.conv%dd", rank),
-                     .attrs = gpuc_ctx_printf(ctx, "strides=%s padding=%s dilation=%s groups=%d",
+                     .attrs = gpuc_ctx_printf(ctx, "strides=%s padding=%s dilation=%s groups=%d%s",
                                               numbers(ctx, r, rank, 1, fx_below(r, 2) ? 1 : 3, false),
                                               numbers(ctx, r, 2 * rank, 0, pads ? 1 : 4, false),
-                                              numbers(ctx, r, rank, 1, 2, false), groups),
+                                              numbers(ctx, r, rank, 1, 2, false), groups, sum),
                      .in = gpuc_ctx_printf(ctx, "%s[%d, %d%s] %s[%d, %d%s]", type, 1 + fx_below(r, 2), in,
-                                           space(ctx, r, rank, wide ? 79 : 9, rank == 1 ? 200 : 70), type,
-                                           out, in / groups, window)};
+                                           space(ctx, r, rank, wide ? 79 : 9, rank == 1 ? 200 : 70), of, out,
+                                           in / groups, window)};
 }
 
 static op_case transposed(gpuc_ctx *ctx, fx_rng *r)

@@ -5,11 +5,11 @@
 #include "autoschedule/tile/tile.h"
 
 /* Sums along a window are unrolled and share what is loaded into registers, in parts where it is long. Gives the loop in
- * which that is loaded. */
-static gpuc_iter *share_window(const gpuc_rules *r, gpuc_stage *sum, int lanes)
+ * which that is loaded, and in tap the one along the window. */
+static gpuc_iter *share_window(const gpuc_rules *r, gpuc_stage *sum, int lanes, gpuc_iter **tap)
 {
     int n = gpuc_stage_num_reduce(sum);
-    gpuc_iter *last = gpuc_stage_reduce_axis(sum, n - 1), *part;
+    gpuc_iter *last = *tap = gpuc_stage_reduce_axis(sum, n - 1);
     int64_t extent = gpuc_rules_extent(last), max = r->constants->tile_shared_window;
     if (n < 2 || extent < 2) return last;
     if (extent <= max) {
@@ -17,8 +17,8 @@ static gpuc_iter *share_window(const gpuc_rules *r, gpuc_stage *sum, int lanes)
         return gpuc_stage_reduce_axis(sum, n - 2);
     }
     int64_t parts = gpuc_tile_ceil_div(extent, max), each = gpuc_tile_ceil_div(extent, parts);
-    gpuc_stage_split(sum, last, gpuc_tile_ceil_div(each, lanes) * lanes, &last, &part);
-    gpuc_stage_unroll(sum, part);
+    gpuc_stage_split(sum, last, gpuc_tile_ceil_div(each, lanes) * lanes, &last, tap);
+    gpuc_stage_unroll(sum, *tap);
     return last;
 }
 
@@ -27,17 +27,16 @@ static void window_operands(const gpuc_rules *r, gpuc_stage *sum, const gpuc_til
 {
     const gpuc_te_op *op = gpuc_stage_tensor(sum, 0)->op;
     gpuc_tensor *data = op->inputs[0], *weight = op->num_inputs > 1 ? op->inputs[1] : NULL;
-    gpuc_iter *last = gpuc_stage_reduce_axis(sum, gpuc_stage_num_reduce(sum) - 1);
     if (!gpuc_rules_starts_rows_at_vectors(data, t->lanes)) {
         data = gpuc_cache_read(r->s, data, "global", 1, &sum);
         gpuc_rules_copy_rows(r, gpuc_schedule_stage(r->s, data));
     }
-    gpuc_iter *at = share_window(r, sum, t->lanes);
+    gpuc_iter *tap, *at = share_window(r, sum, t->lanes, &tap);
     if (s->pads)
         gpuc_rules_compute_in_registers(gpuc_schedule_stage(r->s, data), sum, at, t->lanes);
     else
         gpuc_rules_load_to_registers(r, sum, data, sum, at, t->lanes);
-    if (weight && t->rows % t->lanes == 0) gpuc_rules_load_to_registers(r, sum, weight, sum, last, t->lanes);
+    if (weight && t->rows % t->lanes == 0) gpuc_rules_load_to_registers(r, sum, weight, sum, tap, t->lanes);
 }
 
 /* Vectors of both operands run along memory: those of one along the reduction, which goes in steps of a
