@@ -31,6 +31,16 @@ static const gpuc_helper_row rows[] = {
     CIRCULAR("cos"),
     CIRCULAR("tan"),
 #undef CIRCULAR
+    /* PoCL's is wrong for other lanes where one is subnormal or no number. */
+    {.name = "pow",
+     .to = "f",
+     .sig = "TTT",
+     .vector = true,
+     .body = "    if (all((isnormal(a) | (a == ($E)0)) & isfinite(b))) return pow(a, b);\n    $T r;\n"
+             "    for (int i = 0; i < $N; i++)\n"
+             "        ((__private $E *)&r)[i] =\n"
+             "            pow(((const __private $E *)&a)[i], ((const __private $E *)&b)[i]);\n"
+             "    return r;\n"},
     {.name = "select", .to = "iuf", .sig = "TMTT", .vector = true, .body = "    return a ? b : c;\n"},
     /* -- Types that are not held as they are -- */
     {.name = "roundhalf",

@@ -137,9 +137,9 @@ void gpuc_opencl_memory_type(gpuc_clike *p, gpuc_dtype t)
 static const char *math(const gpuc_clike *p, gpuc_tir_op op, gpuc_dtype t)
 {
     (void)p;
-    bool circular = op == GPUC_TIR_SIN || op == GPUC_TIR_COS || op == GPUC_TIR_TAN;
-    if (circular && t.lanes > 1) return NULL; /* helpers.c */
     bool is_float = gpuc_is_float(t);
+    bool mixes = op == GPUC_TIR_SIN || op == GPUC_TIR_COS || op == GPUC_TIR_TAN || op == GPUC_TIR_POW;
+    if (mixes && is_float && t.lanes > 1) return NULL;         /* helpers.c */
     if (!is_float && t.bits < 32 && t.lanes == 1) return NULL; /* promoted to int: an ambiguous overload */
     const char *name = is_float ? gpuc_clike_ops[op].function : gpuc_clike_ops[op].int_function;
     return *name ? name : NULL;

@@ -253,6 +253,24 @@ static void binary(gpuc_ctx *ctx, void *arg)
     }
 }
 
+/* A subnormal number changes nothing for those beside it in a vector. */
+static void lanes(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    if (!gpuc_target_computes(run_target(ctx), GPUC_FLOAT64)) return;
+    program p = {.ctx = ctx};
+    gpuc_tensor *x = input(&p, 0, 0.25, DIMS(16)), *wide = gpuc_topi_cast(ctx, x, GPUC_FLOAT64);
+    for (int i = 0; i < 16; i++) p.values[0][i] = i == 5 ? 0 : 1 + (float)i / 4;
+    gpuc_tensor *none = gpuc_topi_less(ctx, x, gpuc_te_const(ctx, GPUC_FLOAT32, 0.5)),
+                *least = gpuc_te_const(ctx, GPUC_FLOAT64, 1e-310);
+    gpuc_tensor *power =
+        gpuc_topi_power(ctx, gpuc_topi_where(ctx, none, least, wide), gpuc_te_const(ctx, GPUC_FLOAT64, 2.5));
+    p.out = gpuc_topi_cast(ctx, power, GPUC_FLOAT32);
+    run(&p, NULL);
+    assert_int_equal(p.count, 16);
+    for (int i = 0; i < 16; i++) same("power", p.got[i], pow(p.values[0][i], 2.5), i);
+}
+
 static void choices(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
@@ -581,6 +599,7 @@ static void far_slices(gpuc_ctx *ctx, void *arg)
     }
 TEST(unary)
 TEST(binary)
+TEST(lanes)
 TEST(choices)
 TEST(reductions)
 TEST(shapes)
@@ -596,10 +615,11 @@ int main(int argc, char **argv)
 {
     if (!run_begin(argc > 1 ? argv[1] : "c")) return 77;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_unary),      cmocka_unit_test(test_binary),  cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_reductions), cmocka_unit_test(test_shapes),  cmocka_unit_test(test_networks),
-        cmocka_unit_test(test_names),      cmocka_unit_test(test_results), cmocka_unit_test(test_symbols),
-        cmocka_unit_test(test_mistakes),   cmocka_unit_test(test_foreign), cmocka_unit_test(test_far_slices),
+        cmocka_unit_test(test_unary),      cmocka_unit_test(test_binary),     cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_lanes),      cmocka_unit_test(test_reductions), cmocka_unit_test(test_shapes),
+        cmocka_unit_test(test_networks),   cmocka_unit_test(test_names),      cmocka_unit_test(test_results),
+        cmocka_unit_test(test_symbols),    cmocka_unit_test(test_mistakes),   cmocka_unit_test(test_foreign),
+        cmocka_unit_test(test_far_slices),
     };
     return run_end(cmocka_run_group_tests(tests, NULL, NULL));
 }
