@@ -12,12 +12,20 @@ typedef struct find_operands {
     gpuc_dtype type[2];
 } find_operands;
 
+/* Of the elements that go together. */
 static bool is_in_row(const find_operands *f, const gpuc_tir_read_node *read)
 {
-    gpuc_expr step, rest;
-    if (read->n == 0 || !gpuc_tir_uses_var(f->r->ctx, read->index[read->n - 1], f->along)) return false;
-    for (int i = 0; i < read->n; i++)
-        if (!gpuc_arith_linear(f->a, read->index[i], 1, &f->along, &step, &rest)) return false;
+    gpuc_ctx *ctx = f->r->ctx;
+    int side = 32 / read->tensor->dtype.bits;
+    if (side < 2 || read->n == 0 || !gpuc_tir_uses_var(ctx, read->index[read->n - 1], f->along)) return false;
+    gpuc_expr first = gpuc_var(ctx, "first", GPUC_INDEX), one = gpuc_var(ctx, "one", GPUC_INDEX), step, rest;
+    gpuc_expr at = gpuc_add(ctx, gpuc_mul(ctx, first, gpuc_int(ctx, side)), one);
+    gpuc_arith_analyzer_bind(f->a, one, gpuc_int(ctx, 0), gpuc_int(ctx, side));
+    for (int i = 0; i < read->n; i++) {
+        gpuc_expr index =
+            gpuc_arith_simplify(f->a, gpuc_tir_substitute(ctx, read->index[i], 1, &f->along, &at));
+        if (!gpuc_arith_linear(f->a, index, 1, &one, &step, &rest)) return false;
+    }
     return true;
 }
 
