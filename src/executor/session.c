@@ -214,7 +214,8 @@ gpuc_status gpuc_session_run_segment(gpuc_session *s, gpuc_segment *segment)
     gpuc_session_note_work(s);
     if (!segment->plan) return gpuc_session_transfer(s, segment);
     const gpuc_device_api *api = s->model->devices[segment->device].code.dev->api;
-    const gpuc_bindings bindings = {.slots = s->bindings, .count = s->model->exec->num_slots};
+    const gpuc_bindings bindings = {
+        .slots = s->bindings, .count = s->model->exec->num_slots, .version = s->bound ? s->version : 0};
     gpuc_session_set_loops(s, segment);
     return api->plan_run(segment->plan, &bindings, NULL);
 }
@@ -330,13 +331,17 @@ gpuc_status gpuc_session_prepare(gpuc_session *s)
     s->has_run = false;
     gpuc_session_end_inference(s);
     for (uint32_t i = 0; i < e->num_outputs; i++) s->outputs[i].computed = false;
+    bool chosen = !s->shapes_changed && s->states && !is_outdated(s, s->states);
+    if (chosen && s->bound) return NULL;
+    s->bound = false;
     GPUC_TRY(check_inputs(s));
-    if (s->shapes_changed || !s->states || is_outdated(s, s->states)) {
-        GPUC_TRY(choose_state(s));
-        s->shapes_changed = false;
-    }
+    if (!chosen) GPUC_TRY(choose_state(s));
+    s->shapes_changed = false;
     GPUC_TRY(gpuc_session_bind_all(s));
-    return check_outputs(s);
+    GPUC_TRY(check_outputs(s));
+    s->version++;
+    s->bound = s->states->num_parts == 1; /* else slots are bound as it runs */
+    return NULL;
 }
 
 gpuc_status gpuc_session_begin(gpuc_session *s)

@@ -121,6 +121,8 @@ struct gpuc_session {
     gpuc_shape_state *states;    /* most recently used first */
     uint32_t num_states;
     bool shapes_changed; /* since the first state was chosen */
+    bool bound;          /* bindings are those of the first state, and nothing was set since */
+    uint64_t version;    /* of bindings */
     bool has_run;
     bool stepped;                     /* plans end where a node does */
     uint32_t next_part, next_segment; /* what runs next */

@@ -80,6 +80,7 @@ static gpuc_status replace(gpuc_session *s, gpuc_session_array *at, gpuc_ndarray
 {
     gpuc_ndarray *old = at->array;
     gpuc_session_end_inference(s);
+    s->bound = false;
     *at = (gpuc_session_array){.array = array, .bound = bound};
     return gpuc_session_retire(s, old);
 }
@@ -164,6 +165,7 @@ gpuc_status gpuc_session_bind_workspace(gpuc_session *s, gpuc_ndarray *memory)
         return gpuc_fail(GPUC_INVALID_ARGUMENT,
                          "the workspace begins at byte %llu of its buffer, no multiple of %d",
                          (unsigned long long)b.offset, GPUC_SLOT_ALIGN);
+    s->bound = false;
     if (memory) GPUC_TRY(gpuc_session_drop_memory(s, 0));
     gpuc_ndarray *old = s->workspace;
     s->workspace = gpuc_ndarray_retain(memory);

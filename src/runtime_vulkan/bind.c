@@ -494,8 +494,12 @@ static gpuc_status find_or_create(gpuc_vk_plan *plan, const gpuc_vk_slot *slots,
 
 gpuc_status gpuc_vk_bind(gpuc_vk_plan *plan, const gpuc_bindings *bindings, gpuc_vk_bound **out)
 {
+    *out = plan->bounds;
+    if (bindings->version && *out && (*out)->version == bindings->version) return NULL;
     *out = NULL;
     for (uint32_t i = 0; i < plan->num_slots; i++)
         GPUC_TRY(resolve_slot(plan, bindings, i, &plan->scratch[i]));
-    return find_or_create(plan, plan->scratch, out);
+    GPUC_TRY(find_or_create(plan, plan->scratch, out));
+    (*out)->version = bindings->version;
+    return NULL;
 }

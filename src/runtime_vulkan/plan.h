@@ -51,6 +51,7 @@ typedef struct gpuc_vk_bound {
     struct gpuc_vk_bound *next; /* most recently used first */
     gpuc_arena arena;
     gpuc_vk_slot *slots;
+    uint64_t version; /* of the bindings that it was last found for; 0: they have none */
     gpuc_vk_bound_step *steps;
     uint32_t *views; /* numbers in plan->views, one reference each */
     uint32_t num_views;

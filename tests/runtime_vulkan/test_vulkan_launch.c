@@ -36,7 +36,8 @@ static void round_trip(vk_fixture *f, gpuc_code_module *m, gpuc_stream *s, gpuc_
                                {NULL, 0, 2, 0, copy, NULL, {0}, NULL},
                                {m, 2, 3, 1, third, &n, {0, 1, 1}, NULL}};
     gpuc_binding slots[] = {{x, 0, 4 * N}, {fixed, 0, 4 * N}, {y, 0, 4 * N}};
-    for (int i = 0; i < 5; i++) vk_ok(f->api->launch(f->dev, s, &steps[i], &(gpuc_bindings){slots, 3}));
+    for (int i = 0; i < 5; i++)
+        vk_ok(f->api->launch(f->dev, s, &steps[i], &(gpuc_bindings){.slots = slots, .count = 3}));
 }
 
 static void launch_all(vk_fixture *f, bool push, double cut_cost)
@@ -105,7 +106,7 @@ static void test_bad_launches(void **state)
     int64_t n = INT64_C(1) << 40;
     gpuc_step step = {m, 0, 3, 1, tensors, &n, {16, 1, 1}, NULL};
     gpuc_binding slot = {x, 0, 4 * N};
-    const gpuc_bindings bindings = {&slot, 1};
+    const gpuc_bindings bindings = {.slots = &slot, .count = 1};
     vk_fails(f.api->launch(f.dev, NULL, &step, &bindings), GPUC_INVALID_ARGUMENT,
              "launch: kernel vadd: scalar 0 is 1099511627776");
     step.launch[1] = 1 << 30;

@@ -144,7 +144,7 @@ static gpuc_status use_all(gpuc_device *dev, const void *blob, size_t size, pass
                          {o->module, 1, 2, 1, copy, &n, {1, 1, 1}, NULL}};
     GPUC_TRY(api->plan_create(dev, steps, 2, GPUC_PLAN_PROFILING, &o->plan));
     gpuc_binding slots[] = {{o->in, 0, sizeof values}, {o->out, 0, sizeof values}};
-    const gpuc_bindings bindings = {slots, 2};
+    const gpuc_bindings bindings = {.slots = slots, .count = 2};
     GPUC_TRY(api->plan_run(o->plan, &bindings, NULL));
     GPUC_TRY(api->create_stream(dev, &o->stream));
     for (int i = 0; i < 2; i++) GPUC_TRY(api->launch(dev, o->stream, &steps[i], &bindings));

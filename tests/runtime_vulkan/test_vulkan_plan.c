@@ -33,7 +33,7 @@ static gpuc_plan *make_plan(vk_fixture *f, const gpuc_step *steps, uint32_t coun
 
 static void run(vk_fixture *f, gpuc_plan *plan, const gpuc_binding *slots, uint32_t count)
 {
-    vk_ok(f->api->plan_run(plan, &(gpuc_bindings){slots, count}, NULL));
+    vk_ok(f->api->plan_run(plan, &(gpuc_bindings){.slots = slots, .count = count}, NULL));
 }
 
 static gpuc_buffer *ramp(vk_fixture *f, size_t count, float scale)
@@ -111,7 +111,7 @@ static void test_scalars(void **state)
 
     scalars[0] = INT64_C(1) << 40;
     plan = make_plan(&f, &step, 1);
-    vk_fails(f.api->plan_run(plan, &(gpuc_bindings){&slot, 1}, NULL), GPUC_INVALID_ARGUMENT,
+    vk_fails(f.api->plan_run(plan, &(gpuc_bindings){.slots = &slot, .count = 1}, NULL), GPUC_INVALID_ARGUMENT,
              "step 0: kernel scalars: scalar 0 is 1099511627776");
     f.api->plan_destroy(plan);
     f.api->free_data_space(f.dev, out);
@@ -351,7 +351,7 @@ static void test_shared_binding(void **state)
         assert_true(out[3 * N + i] == (float)(i + 1));
     }
     gpuc_binding apart[] = {{arena, 0, 12 * N}, {other, 0, 4 * N}};
-    vk_fails(f.api->plan_run(plan, &(gpuc_bindings){apart, 2}, NULL), GPUC_INVALID_ARGUMENT,
+    vk_fails(f.api->plan_run(plan, &(gpuc_bindings){.slots = apart, .count = 2}, NULL), GPUC_INVALID_ARGUMENT,
              "plan: step 0: kernel shift: tensor 1 shares binding 0 with one of another buffer");
     f.api->plan_destroy(plan);
     f.api->free_data_space(f.dev, arena);
@@ -384,8 +384,8 @@ static void test_texels(void **state)
 
         tensors[0].offset = 20; /* no texel starts there */
         plan = make_plan(&f, &step, 1);
-        vk_fails(f.api->plan_run(plan, &(gpuc_bindings){slots, 2}, NULL), GPUC_INVALID_ARGUMENT,
-                 "tensor 0 is at byte 20 of its buffer, no multiple of 16");
+        vk_fails(f.api->plan_run(plan, &(gpuc_bindings){.slots = slots, .count = 2}, NULL),
+                 GPUC_INVALID_ARGUMENT, "tensor 0 is at byte 20 of its buffer, no multiple of 16");
         f.api->plan_destroy(plan);
         f.api->free_data_space(f.dev, in);
         f.api->free_data_space(f.dev, out);
@@ -505,14 +505,19 @@ static void test_bad_plans(void **state)
 
     plan = make_plan(&f, &step, 1);
     gpuc_buffer *x = ramp(&f, N, 1), *small = ramp(&f, N / 2, 1);
-    vk_fails(f.api->plan_run(plan, &(gpuc_bindings){(gpuc_binding[]){whole(x)}, 1}, NULL),
+    vk_fails(f.api->plan_run(plan, &(gpuc_bindings){.slots = (gpuc_binding[]){whole(x)}, .count = 1}, NULL),
              GPUC_INVALID_ARGUMENT, "slot 1 is not bound");
-    vk_fails(f.api->plan_run(plan, &(gpuc_bindings){(gpuc_binding[]){whole(x), whole(small)}, 2}, NULL),
+    vk_fails(f.api->plan_run(
+                 plan, &(gpuc_bindings){.slots = (gpuc_binding[]){whole(x), whole(small)}, .count = 2}, NULL),
              GPUC_INVALID_ARGUMENT, "slot 1: 4000 bytes at 0 exceed the 2000 bytes that are bound");
-    vk_fails(f.api->plan_run(plan, &(gpuc_bindings){(gpuc_binding[]){whole(x), {small, 0, 4 * N}}, 2}, NULL),
-             GPUC_INVALID_ARGUMENT, "slot 1: the binding exceeds its buffer of 2000 bytes");
-    vk_fails(f.api->plan_run(plan, &(gpuc_bindings){(gpuc_binding[]){{x, 2, 4 * N - 2}, whole(x)}, 2}, NULL),
-             GPUC_INVALID_ARGUMENT, "slot 0");
+    vk_fails(
+        f.api->plan_run(
+            plan, &(gpuc_bindings){.slots = (gpuc_binding[]){whole(x), {small, 0, 4 * N}}, .count = 2}, NULL),
+        GPUC_INVALID_ARGUMENT, "slot 1: the binding exceeds its buffer of 2000 bytes");
+    vk_fails(
+        f.api->plan_run(
+            plan, &(gpuc_bindings){.slots = (gpuc_binding[]){{x, 2, 4 * N - 2}, whole(x)}, .count = 2}, NULL),
+        GPUC_INVALID_ARGUMENT, "slot 0");
     f.api->plan_destroy(plan);
     f.api->free_data_space(f.dev, x);
     f.api->free_data_space(f.dev, small);
@@ -540,7 +545,8 @@ static void test_large_range(void **state)
         gpuc_step step = {m, 0, 2, 2, tensors, scalars, {16, 1, 1}, NULL};
         gpuc_binding slots[] = {whole(big), whole(y)};
         gpuc_plan *plan = make_plan(&f, &step, 1);
-        vk_fails(f.api->plan_run(plan, &(gpuc_bindings){slots, 2}, NULL), GPUC_UNSUPPORTED, "'big') covers");
+        vk_fails(f.api->plan_run(plan, &(gpuc_bindings){.slots = slots, .count = 2}, NULL), GPUC_UNSUPPORTED,
+                 "'big') covers");
         f.api->plan_destroy(plan);
         float values[N];
         for (int i = 0; i < N; i++) values[i] = (float)i;
@@ -551,7 +557,8 @@ static void test_large_range(void **state)
             run(&f, plan, slots, 2);
             check_ramp(&f, y, 0);
         } else {
-            vk_fails(f.api->plan_run(plan, &(gpuc_bindings){slots, 2}, NULL), GPUC_UNSUPPORTED, "texels");
+            vk_fails(f.api->plan_run(plan, &(gpuc_bindings){.slots = slots, .count = 2}, NULL),
+                     GPUC_UNSUPPORTED, "texels");
         }
         f.api->plan_destroy(plan);
         f.api->free_data_space(f.dev, big);
@@ -576,7 +583,7 @@ static void lose(strict_options options)
     gpuc_buffer *x = ramp(&f, N, 1), *y = ramp(&f, N, 1);
     gpuc_plan *plan = chain_plan(&f, m, true, 0);
     gpuc_binding slots[] = {whole(x), whole(y)};
-    gpuc_bindings bindings = {slots, 2};
+    gpuc_bindings bindings = {.slots = slots, .count = 2};
     gpuc_status s = f.api->plan_run(plan, &bindings, NULL);
     if (!s) s = f.api->stream_sync(f.dev, NULL);
     vk_fails(s, GPUC_DEVICE_LOST, "VK_ERROR_DEVICE_LOST");

@@ -102,7 +102,7 @@ static void record(bool push)
     vk_write(&f, x, 0, values, sizeof values);
     vk_ok(f.api->stream_sync(f.dev, NULL));
     gpuc_binding slots[] = {{x, 0, 4 * N}, {y, 0, 4 * N}, {z, 0, 4 * N}};
-    gpuc_bindings bindings = {slots, 3};
+    gpuc_bindings bindings = {.slots = slots, .count = 3};
 
     app a;
     app_init(&a, f.dev);

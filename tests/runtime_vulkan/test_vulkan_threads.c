@@ -31,7 +31,8 @@ static gpuc_status round_of(worker *w, gpuc_plan *plan, int round)
         s = api->copy_data_from_to(dev, (gpuc_copy_end){.host = values}, (gpuc_copy_end){.buffer = x},
                                    sizeof values, NULL);
     gpuc_binding slots[] = {{x, 0, sizeof values}, {y, 0, sizeof values}};
-    for (int i = 0; i < 3 && !s; i++) s = api->plan_run(plan, &(gpuc_bindings){slots, 2}, NULL);
+    for (int i = 0; i < 3 && !s; i++)
+        s = api->plan_run(plan, &(gpuc_bindings){.slots = slots, .count = 2}, NULL);
     if (!s && round % 3 == 0) s = api->stream_sync(dev, NULL);
     if (!s)
         s = api->copy_data_from_to(dev, (gpuc_copy_end){.buffer = y}, (gpuc_copy_end){.host = values},
