@@ -41,6 +41,22 @@ static const gpuc_helper_row rows[] = {
              "        ((__private $E *)&r)[i] =\n"
              "            pow(((const __private $E *)&a)[i], ((const __private $E *)&b)[i]);\n"
              "    return r;\n"},
+    /* PoCL's divides in steps, lane by lane. The quotient of float64 is off by one at most, and its products with b are
+     * exact. */
+    {.name = "fmod",
+     .to = "f32",
+     .sig = "TTT",
+     .vector = true,
+     .body = "#ifdef cl_khr_fp64\n"
+             "    const double$N p = fabs(convert_double$N(a)), q = fabs(convert_double$N(b));\n"
+             "    if (all(p < q * 0x1p28 & q < (double$N)INFINITY)) {\n"
+             "        double$N r = p - convert_double$N(convert_int$N(p / q)) * q;\n"
+             "        r = r < 0.0 ? r + q : r;\n"
+             "        r = r >= q ? r - q : r;\n"
+             "        return copysign(convert_float$N(r), a);\n"
+             "    }\n"
+             "#endif\n"
+             "    return fmod(a, b);\n"},
     {.name = "select", .to = "iuf", .sig = "TMTT", .vector = true, .body = "    return a ? b : c;\n"},
     /* -- Types that are not held as they are -- */
     {.name = "roundhalf",

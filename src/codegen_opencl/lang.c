@@ -134,12 +134,17 @@ void gpuc_opencl_memory_type(gpuc_clike *p, gpuc_dtype t)
         gpuc_opencl_element(p, t);
 }
 
+/* Of vectors (helpers.c). */
+static bool by_helper(const gpuc_clike *p, gpuc_tir_op op, gpuc_dtype t)
+{
+    bool mixes = op == GPUC_TIR_SIN || op == GPUC_TIR_COS || op == GPUC_TIR_TAN || op == GPUC_TIR_POW;
+    return mixes || (op == GPUC_TIR_MOD && t.bits == 32 && gpuc_target_is_cpu(p->target));
+}
+
 static const char *math(const gpuc_clike *p, gpuc_tir_op op, gpuc_dtype t)
 {
-    (void)p;
     bool is_float = gpuc_is_float(t);
-    bool mixes = op == GPUC_TIR_SIN || op == GPUC_TIR_COS || op == GPUC_TIR_TAN || op == GPUC_TIR_POW;
-    if (mixes && is_float && t.lanes > 1) return NULL;         /* helpers.c */
+    if (is_float && t.lanes > 1 && by_helper(p, op, t)) return NULL;
     if (!is_float && t.bits < 32 && t.lanes == 1) return NULL; /* promoted to int: an ambiguous overload */
     const char *name = is_float ? gpuc_clike_ops[op].function : gpuc_clike_ops[op].int_function;
     return *name ? name : NULL;

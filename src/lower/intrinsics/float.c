@@ -311,8 +311,9 @@ static bool is_slow(const gpuc_intrin *x, gpuc_tir_op op, gpuc_dtype t)
 {
     const gpuc_target *target = x->target;
     if (t.lanes == 1) return false;
-    if (op == GPUC_TIR_MOD) return !target->language->vector_mod;
-    return op == GPUC_TIR_ERF && t.bits < 64 && gpuc_target_classify(target) == GPUC_CLASS_SIMD_CPU;
+    bool simd = gpuc_target_classify(target) == GPUC_CLASS_SIMD_CPU;
+    if (op == GPUC_TIR_MOD) return !target->language->vector_mod && !(simd && t.bits == 32);
+    return op == GPUC_TIR_ERF && t.bits < 64 && simd;
 }
 
 gpuc_expr gpuc_lower_intrin_float(gpuc_intrin *x, gpuc_tir_op op, gpuc_expr a, gpuc_expr b)
