@@ -157,6 +157,22 @@ void gpuc_relay_infer_call(gpuc_ctx *ctx, gpuc_rexpr *e)
     e->type = gpuc_relay_rtype_tuple(ctx, call.num_out, fields);
 }
 
+/* A call of a local function: what functions around it name, inference of the whole program tells from its own sizes. */
+static const gpuc_rtype *stay_unknown(gpuc_ctx *ctx, const gpuc_rtype *t, const gpuc_rtype *before)
+{
+    if (!before || !before->unknown || t->kind != before->kind || t->n != before->n) return t;
+    if (t->kind == GPUC_RTYPE_TENSOR && t->tensor.ndim == before->tensor.ndim) {
+        gpuc_expr *dims = gpuc_new_array(ctx, gpuc_expr, t->tensor.ndim + 1);
+        for (int i = 0; i < t->tensor.ndim; i++)
+            dims[i] = (gpuc_relay_is_any_dim(before->tensor.dims[i]) ? before : t)->tensor.dims[i];
+        return gpuc_relay_rtype_tensor(ctx, t->tensor.dtype, t->tensor.ndim, dims);
+    }
+    if (t->kind != GPUC_RTYPE_TUPLE) return t;
+    const gpuc_rtype **at = gpuc_new_array(ctx, const gpuc_rtype *, t->n + 1);
+    for (int i = 0; i < t->n; i++) at[i] = stay_unknown(ctx, t->at[i], before->at[i]);
+    return gpuc_relay_rtype_tuple(ctx, t->n, at);
+}
+
 /* NULL: a recursive global, and the caller's annotation decides. */
 static const gpuc_rtype *callee_result(gpuc_ctx *ctx, gpuc_rmodule *m, const gpuc_rcall *c)
 {
@@ -175,6 +191,7 @@ static const gpuc_rtype *callee_result(gpuc_ctx *ctx, gpuc_rmodule *m, const gpu
     for (int i = 0; i < c->n; i++)
         if (c->args[i]->type) gpuc_relay_note_named_sizes(&sizes, t->at[i], c->args[i]->type);
     const gpuc_rtype *ret = gpuc_relay_with_named_sizes(ctx, t->ret, &sizes, is_global);
+    if (!is_global) ret = stay_unknown(ctx, ret, c->base.type_before);
     if (t->num_params != c->num_type_args) return ret;
     return gpuc_relay_rtype_substitute(ctx, ret, t->num_params, t->params, c->type_args);
 }

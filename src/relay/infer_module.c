@@ -183,6 +183,33 @@ static void check_argument(gpuc_relay_solver *s, const gpuc_rcall *c, int i, con
                          gpuc_relay_type_text(s, wanted), hint);
 }
 
+/* How often dimensions of the type are that size. */
+static uintptr_t count_said(const gpuc_rtype *t, gpuc_expr size)
+{
+    uintptr_t n = 0;
+    if (!t || !t->symbolic || t->kind == GPUC_RTYPE_FUNC) return 0;
+    for (int i = 0; i < t->n; i++) n += count_said(t->at[i], size);
+    for (int i = 0; i < t->tensor.ndim; i++) n += t->tensor.dims[i] == size;
+    return n;
+}
+
+/* What functions around a local one name is the same size in each of its calls: where an argument has another, or may have,
+ * a size of the result is not known. */
+static void forget_sizes_around(gpuc_relay_solver *s, const gpuc_rexpr *callee, gpuc_map *sizes)
+{
+    const gpuc_rexpr *self =
+        gpuc_map_get(&s->selves, callee); /* its own sizes are in scope where it calls itself */
+    for (uint32_t i = 0; i < sizes->count; i++) {
+        gpuc_expr size = sizes->entries[i].key, is = sizes->entries[i].value;
+        uintptr_t own = 0;
+        if (size == is || !gpuc_map_get(&s->around, size)) continue;
+        for (int k = 0; self && k < gpuc_as_rfunction(self)->n; k++)
+            own += count_said(gpuc_relay_get_annotation(gpuc_as_rfunction(self)->params[k]), size);
+        if ((uintptr_t)gpuc_map_get(&s->around, size) > own)
+            gpuc_map_set(sizes, size, (void *)(uintptr_t)gpuc_relay_any_dim(s->ctx));
+    }
+}
+
 static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
 {
     gpuc_rcall *c = (gpuc_rcall *)e;
@@ -211,16 +238,19 @@ static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
     set_joins(c, true);
     for (int i = 0; i < c->n; i++) {
         check_argument(s, c, i, wanted_argument(s, f->at[i], &sizes), name, hint);
-        gpuc_relay_note_named_sizes(&sizes, f->at[i], c->args[i]->type);
+        const gpuc_rtype *param = c->num_type_args ? f->at[i] : gpuc_relay_resolve(s, f->at[i]);
+        gpuc_relay_note_named_sizes(&sizes, param, c->args[i]->type);
     }
     for (int i = 0; i < c->n; i++) { /* arguments behind one may say its sizes */
         const gpuc_rtype *wanted = wanted_argument(s, f->at[i], &sizes);
         if (wanted != f->at[i]) check_argument(s, c, i, wanted, name, hint);
     }
     set_joins(c, false);
+    bool is_global = c->callee->kind == GPUC_REXPR_GLOBAL;
+    if (!is_global) forget_sizes_around(s, c->callee, &sizes);
     /* what stands for type parameters has the sizes of the caller */
     const gpuc_rtype *ret = c->num_type_args ? f->ret : gpuc_relay_resolve(s, f->ret);
-    ret = gpuc_relay_with_named_sizes(s->ctx, ret, &sizes, c->callee->kind == GPUC_REXPR_GLOBAL);
+    ret = gpuc_relay_with_named_sizes(s->ctx, ret, &sizes, is_global);
     ret = gpuc_relay_resolve(s, ret);
     set_type(s, e, gpuc_relay_rtype_keep_any(s->ctx, ret, e->type_before));
 }
@@ -390,27 +420,56 @@ static void declare(gpuc_relay_solver *s, gpuc_rexpr *e)
                                       f->ret ? f->ret : gpuc_relay_rtype_hole(s->ctx));
 }
 
-/* A function with type parameters that calls itself has them before its body is known. */
+/* A function that calls itself has its type parameters before its body is known, and so it has types of parameters, whose
+ * sizes differ from call to call. */
 static void declare_let(gpuc_relay_solver *s, const gpuc_rlet *l)
 {
-    if (l->var->type || l->value->kind != GPUC_REXPR_FUNCTION ||
-        !gpuc_as_rfunction(l->value)->num_type_params)
-        return;
+    if (l->var->type || l->value->kind != GPUC_REXPR_FUNCTION) return;
+    const gpuc_rfunction *f = gpuc_as_rfunction(l->value);
+    bool written = true;
+    for (int i = 0; i < f->n; i++) written &= gpuc_relay_get_annotation(f->params[i]) != NULL;
+    if (!f->num_type_params && !written) return;
     declare(s, l->value);
     l->var->type = l->value->type;
+}
+
+/* A variable whose type is written comes into scope, or leaves it. */
+static void say_sizes(gpuc_relay_solver *s, const gpuc_rtype *t, bool in)
+{
+    if (!t || !t->symbolic || t->kind == GPUC_RTYPE_FUNC) return;
+    for (int i = 0; i < t->n; i++) say_sizes(s, t->at[i], in);
+    for (int i = 0; i < t->tensor.ndim; i++) {
+        gpuc_expr size = t->tensor.dims[i];
+        if (!size || size->kind != GPUC_EXPR_VAR) continue;
+        uintptr_t n = (uintptr_t)gpuc_map_get(&s->around, size);
+        gpuc_map_set(&s->around, size, (void *)(in ? n + 1 : n - 1));
+    }
+}
+
+static void say_all(gpuc_relay_solver *s, int n, gpuc_rexpr *const *vars, bool in)
+{
+    for (int i = 0; i < n; i++) say_sizes(s, gpuc_as_rvar(vars[i])->annotation, in);
 }
 
 /* What happens between the operands of a node. */
 static void between(gpuc_relay_solver *s, gpuc_rexpr *e, int next)
 {
-    if (next == 0 && e->kind == GPUC_REXPR_LET) declare_let(s, gpuc_as_rlet(e));
+    if (next == 0 && e->kind == GPUC_REXPR_LET) {
+        const gpuc_rlet *l = gpuc_as_rlet(e);
+        declare_let(s, l);
+        if (l->value->kind == GPUC_REXPR_FUNCTION) gpuc_map_set(&s->selves, l->var, l->value);
+    }
     if (next != 1 || (e->kind != GPUC_REXPR_LET && e->kind != GPUC_REXPR_MATCH)) return;
     s->at = e;
     s->place = (gpuc_relay_span){0};
-    if (e->kind == GPUC_REXPR_LET)
+    if (e->kind == GPUC_REXPR_LET) {
         bind_let(s, gpuc_as_rlet(e));
-    else
+        gpuc_map_set(&s->selves, gpuc_as_rlet(e)->var, NULL);
+        say_all(s, 1, &gpuc_as_rlet(e)->var, true);
+    } else {
         gpuc_relay_infer_patterns(s, gpuc_as_rmatch(e));
+        say_all(s, gpuc_as_rmatch(e)->num_vars, gpuc_as_rmatch(e)->vars, true);
+    }
 }
 
 static void run_ready(gpuc_relay_solver *s)
@@ -422,12 +481,16 @@ static void run_ready(gpuc_relay_solver *s)
     }
 }
 
-/* The walk goes into a function, or comes out of it. */
+/* The walk goes into a node, or comes out of it. */
 static void enter(gpuc_relay_solver *s, const gpuc_rexpr *e, bool in)
 {
+    if (e->kind == GPUC_REXPR_LET && !in) say_all(s, 1, &gpuc_as_rlet(e)->var, false);
+    if (e->kind == GPUC_REXPR_MATCH && !in)
+        say_all(s, gpuc_as_rmatch(e)->num_vars, gpuc_as_rmatch(e)->vars, false);
     if (e->kind != GPUC_REXPR_FUNCTION) return;
     const gpuc_rfunction *f = gpuc_as_rfunction(e);
     for (int i = 0; i < f->num_type_params; i++) gpuc_map_set(&s->inside, f->type_params[i], in ? s : NULL);
+    say_all(s, f->n, f->params, in);
 }
 
 static void walk(gpuc_relay_solver *s, gpuc_rexpr *root)
@@ -540,6 +603,8 @@ static void infer_all(gpuc_ctx *ctx, void *arg)
     gpuc_map_init(&s->waiting, ctx);
     gpuc_map_init(&s->done, ctx);
     gpuc_map_init(&s->inside, ctx);
+    gpuc_map_init(&s->around, ctx);
+    gpuc_map_init(&s->selves, ctx);
     gpuc_map_init(&s->sizes, ctx);
     for (uint32_t i = s->first; i < all->count; i++) declare(s, all->entries[i].value);
     for (uint32_t i = s->first; i < all->count; i++) walk_function(s, all->entries[i].value, &begun);

@@ -169,10 +169,43 @@ static bool has_symbols(const gpuc_rtype *t)
     return false;
 }
 
-/* Variables of the function around that f uses, itself or in attributes that depend on their extents. */
+static bool is_dim(const gpuc_rtype *t, gpuc_expr size)
+{
+    bool is = false;
+    for (int i = 0; t->kind == GPUC_RTYPE_TENSOR && i < t->tensor.ndim; i++) is |= t->tensor.dims[i] == size;
+    for (int i = 0; t->kind == GPUC_RTYPE_TUPLE && i < t->n; i++) is |= is_dim(t->at[i], size);
+    return is;
+}
+
+typedef struct said_by {
+    const gpuc_rtype *type;
+    bool is;
+} said_by;
+
+static bool visit_size(gpuc_expr e, void *arg)
+{
+    said_by *said = arg;
+    said->is |= e->kind == GPUC_EXPR_VAR && is_dim(said->type, e);
+    return true;
+}
+
+/* Whether a variable of the second type says a size that the first one names. */
+static bool is_said(gpuc_ctx *ctx, const gpuc_rtype *named, const gpuc_rtype *type)
+{
+    said_by said = {.type = type};
+    if (!type || !type->symbolic) return false;
+    for (int i = 0; named->kind == GPUC_RTYPE_TENSOR && i < named->tensor.ndim; i++)
+        gpuc_tir_visit(ctx, named->tensor.dims[i], visit_size, &said);
+    for (int i = 0; named->kind == GPUC_RTYPE_TUPLE && i < named->n; i++)
+        said.is |= is_said(ctx, named->at[i], type);
+    return said.is;
+}
+
+/* Variables of the function around that f uses, itself, in attributes that depend on their extents, or because they say
+ * sizes that parameters name. */
 static void find_held(compiler *c, gpuc_rexpr *f, gpuc_relay_eval_code *inner)
 {
-    gpuc_ptrs order = {0};
+    gpuc_ptrs order = {0}, named = {0}; /* types that name sizes */
     gpuc_map bound;
     bool symbolic = false;
     gpuc_map_init(&bound, c->ctx);
@@ -180,8 +213,12 @@ static void find_held(compiler *c, gpuc_rexpr *f, gpuc_relay_eval_code *inner)
     for (size_t i = 0; i < order.count; i++) {
         const gpuc_rexpr *e = order.at[i];
         if (e->kind == GPUC_REXPR_LET) gpuc_map_set(&bound, gpuc_as_rlet(e)->var, f);
-        for (int k = 0; e->kind == GPUC_REXPR_FUNCTION && k < gpuc_as_rfunction(e)->n; k++)
-            gpuc_map_set(&bound, gpuc_as_rfunction(e)->params[k], f);
+        for (int k = 0; e->kind == GPUC_REXPR_FUNCTION && k < gpuc_as_rfunction(e)->n; k++) {
+            gpuc_rexpr *param = gpuc_as_rfunction(e)->params[k];
+            gpuc_map_set(&bound, param, f);
+            const gpuc_rtype *t = gpuc_relay_get_annotation(param);
+            if (t && t->symbolic) gpuc_ptrs_push(c->ctx, &named, (void *)(uintptr_t)t);
+        }
         for (int k = 0; e->kind == GPUC_REXPR_MATCH && k < gpuc_as_rmatch(e)->num_vars; k++)
             gpuc_map_set(&bound, gpuc_as_rmatch(e)->vars[k], f);
         symbolic |= gpuc_relay_call_op(e) && gpuc_attrs_symbolic(gpuc_as_rcall(e)->attrs);
@@ -193,10 +230,13 @@ static void find_held(compiler *c, gpuc_rexpr *f, gpuc_relay_eval_code *inner)
         gpuc_ptrs_push(c->ctx, &inner->held, e);
     }
     const gpuc_relay_eval_code *outer = c->code;
-    for (uint32_t i = 0; symbolic && i < outer->regs.count; i++) {
+    for (uint32_t i = 0; i < outer->regs.count; i++) {
         const gpuc_rexpr *e = outer->regs.entries[i].key;
-        bool is_set = find_reg(outer, e) < outer->num_params + outer->num_held;
+        bool is_set = find_reg(outer, e) < outer->num_params + outer->num_held, says = symbolic;
         if (!is_set || gpuc_map_has(&bound, e) || !has_symbols(e->type)) continue;
+        for (size_t k = 0; !says && k < named.count; k++)
+            says = is_said(c->ctx, named.at[k], gpuc_relay_get_annotation(e));
+        if (!says) continue;
         gpuc_map_set(&bound, e, f);
         gpuc_ptrs_push(c->ctx, &inner->held, e);
     }
@@ -470,10 +510,18 @@ static bool has_extents(const gpuc_rtype *t)
 
 static void list_checked(compiler *c, const gpuc_rfunction *f)
 {
-    c->code->checked = gpuc_new_array(c->ctx, gpuc_relay_eval_param, f->n + 1);
+    gpuc_relay_eval_code *code = c->code;
+    code->checked = gpuc_new_array(c->ctx, gpuc_relay_eval_param, f->n + 1);
     for (int i = 0; i < f->n; i++)
         if (f->params[i]->type && has_extents(f->params[i]->type))
-            c->code->checked[c->code->num_checked++] = (gpuc_relay_eval_param){i, f->params[i]->type};
+            code->checked[code->num_checked++] =
+                (gpuc_relay_eval_param){i, f->params[i]->type, gpuc_relay_get_annotation(f->params[i])};
+    code->around = gpuc_new_array(c->ctx, gpuc_relay_eval_param, code->num_held + 1);
+    for (int i = 0; i < code->num_held; i++) {
+        const gpuc_rtype *t = gpuc_relay_get_annotation(code->held.at[i]);
+        if (t && has_symbols(t))
+            code->around[code->num_around++] = (gpuc_relay_eval_param){f->n + i, t, true};
+    }
 }
 
 void gpuc_relay_eval_compile(gpuc_relay_interpreter *i, gpuc_relay_eval_code *code)
@@ -489,7 +537,7 @@ void gpuc_relay_eval_compile(gpuc_relay_interpreter *i, gpuc_relay_eval_code *co
     code->num_held = (int)code->held.count;
     code->num_regs = 0;
     code->num_ins = 0;
-    code->num_checked = 0;
+    code->num_checked = code->num_around = 0;
     for (int k = 0; k < f->n; k++) set_reg(code, f->params[k], new_reg(&c));
     for (int k = 0; k < code->num_held; k++) set_reg(code, code->held.at[k], new_reg(&c));
     code->self = code->self_var ? new_reg(&c) : -1;

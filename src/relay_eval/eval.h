@@ -119,8 +119,9 @@ typedef struct gpuc_relay_eval_ins {
 
 /* A parameter whose extents a call has to check, or that says what symbols stand for. */
 typedef struct gpuc_relay_eval_param {
-    int index;
+    int index; /* its register */
     const gpuc_rtype *type;
+    bool written; /* the type is in the program: it names sizes of functions around */
 } gpuc_relay_eval_param;
 
 struct gpuc_relay_eval_code {
@@ -136,6 +137,8 @@ struct gpuc_relay_eval_code {
     gpuc_map regs; /* variable -> register + 1 */
     int num_checked;
     gpuc_relay_eval_param *checked;
+    int num_around;
+    gpuc_relay_eval_param *around; /* of those that it holds, which say sizes of functions around */
 };
 
 /* ---- The machine ---- */
@@ -204,7 +207,7 @@ void gpuc_relay_eval_scalar_destroy(gpuc_allocator allocator, gpuc_relay_eval_sc
 
 /* What the symbol is in a value of type t; -1: it is not there. */
 int64_t gpuc_relay_eval_symbol_in(const gpuc_relay_value *v, const gpuc_rtype *t, gpuc_expr symbol);
-/* NULL: the extents of argument checked[k] fit, with those before it. Else what is wrong, in the context. */
+/* NULL: the extents of argument checked[k] fit, with those before it and with functions around. Else what is wrong, in the context. */
 const char *gpuc_relay_eval_wrong_extent(gpuc_relay_interpreter *i, const gpuc_relay_eval_code *code,
                                          gpuc_relay_value *const *regs, int k);
 bool gpuc_relay_eval_tensor_fits(const gpuc_relay_value *v, const gpuc_tensor_type *t);

@@ -20,19 +20,30 @@ int64_t gpuc_relay_eval_symbol_in(const gpuc_relay_value *v, const gpuc_rtype *t
 typedef struct extents {
     const gpuc_relay_eval_code *code;
     gpuc_relay_value *const *regs;
+    bool written;
+    bool is_around; /* out: functions around say the size */
 } extents;
 
+static bool find_symbol(const extents *x, int n, const gpuc_relay_eval_param *among, gpuc_expr symbol,
+                        int64_t *out)
+{
+    for (int k = 0; k < n; k++) {
+        *out = gpuc_relay_eval_symbol_in(x->regs[among[k].index], among[k].type, symbol);
+        if (*out >= 0) return true;
+    }
+    return false;
+}
+
 /* What an extent must be; false: a symbol of it stands alone in no parameter. */
-static bool extent_value(const extents *x, gpuc_expr e, int64_t *out)
+static bool extent_value(extents *x, gpuc_expr e, int64_t *out)
 {
     if (gpuc_expr_is_int(e, out)) return true;
     if (e->kind == GPUC_EXPR_CAST) return extent_value(x, gpuc_as_cast(e)->a, out);
-    if (e->kind == GPUC_EXPR_VAR)
-        for (int k = 0; k < x->code->num_checked; k++) {
-            const gpuc_relay_eval_param *p = &x->code->checked[k];
-            *out = gpuc_relay_eval_symbol_in(x->regs[p->index], p->type, e);
-            if (*out >= 0) return true;
-        }
+    if (e->kind == GPUC_EXPR_VAR) {
+        const gpuc_relay_eval_code *c = x->code;
+        if (x->written && find_symbol(x, c->num_around, c->around, e, out)) return x->is_around = true;
+        return find_symbol(x, c->num_checked, c->checked, e, out);
+    }
     if (e->kind != GPUC_EXPR_OP) return false;
     const gpuc_tir_opexpr_node *n = (const gpuc_tir_opexpr_node *)e;
     int arity = gpuc_tir_ops[n->op].arity;
@@ -43,18 +54,19 @@ static bool extent_value(const extents *x, gpuc_expr e, int64_t *out)
     return true;
 }
 
-static const char *wrong_extent(gpuc_relay_interpreter *i, const extents *x, const gpuc_relay_value *v,
+static const char *wrong_extent(gpuc_relay_interpreter *i, extents *x, const gpuc_relay_value *v,
                                 const gpuc_rtype *t)
 {
     for (int d = 0; t->kind == GPUC_RTYPE_TENSOR && d < t->tensor.ndim; d++) {
         gpuc_expr dim = t->tensor.dims[d];
         int64_t must, is = v->at.dims[d];
+        x->is_around = false;
         if (gpuc_relay_is_any_dim(dim) || !extent_value(x, dim, &must) || must == is) continue;
-        const char *why = gpuc_expr_is_int(dim, &must) ? ""
-                          : dim->kind == GPUC_EXPR_VAR ? ", as before for "
-                                                       : ", which is ";
-        return gpuc_ctx_printf(i->ctx, "dimension %d is %lld, it must be %lld%s%s", d, (long long)is,
-                               (long long)must, why, *why ? gpuc_expr_text(i->ctx, dim) : "");
+        bool before = dim->kind == GPUC_EXPR_VAR && !x->is_around;
+        const char *why = gpuc_expr_is_int(dim, &must) ? "" : before ? ", as before for " : ", which is ";
+        return gpuc_ctx_printf(i->ctx, "dimension %d is %lld, it must be %lld%s%s%s", d, (long long)is,
+                               (long long)must, why, *why ? gpuc_expr_text(i->ctx, dim) : "",
+                               x->is_around ? " of a function around" : "");
     }
     const char *wrong = NULL;
     for (int k = 0; t->kind == GPUC_RTYPE_TUPLE && k < t->n && !wrong; k++)
@@ -66,7 +78,7 @@ const char *gpuc_relay_eval_wrong_extent(gpuc_relay_interpreter *i, const gpuc_r
                                          gpuc_relay_value *const *regs, int k)
 {
     const gpuc_relay_eval_param *p = &code->checked[k];
-    const extents x = {code, regs};
+    extents x = {.code = code, .regs = regs, .written = p->written};
     return wrong_extent(i, &x, regs[p->index], p->type);
 }
 

@@ -157,6 +157,17 @@ static gpuc_rexpr *new_param(gpuc_ctx *ctx, const gpuc_rexpr *old)
     return gpuc_relay_var(ctx, gpuc_as_rvar(old)->name, old->type);
 }
 
+/* A type that was found, not written, does not bind what the function is given to sizes of what it holds. */
+static gpuc_rexpr *own_param(const inner *in, const gpuc_rexpr *old)
+{
+    gpuc_rexpr *var = new_param(in->ctx, old);
+    if (in->held.count && old->type->symbolic && !gpuc_relay_get_annotation(old)) {
+        var = gpuc_relay_var(in->ctx, gpuc_as_rvar(old)->name, NULL);
+        var->type = old->type;
+    }
+    return var;
+}
+
 /* The body with other variables. */
 static gpuc_rexpr *renamed(gpuc_ctx *ctx, gpuc_rexpr *body, gpuc_map *done)
 {
@@ -286,8 +297,7 @@ static gpuc_rexpr *lift(lifter *l, inner *in, const gpuc_rexpr *old)
     gpuc_map now;
     gpuc_map_init(&now, l->ctx);
     gpuc_rexpr **params = gpuc_new_array(l->ctx, gpuc_rexpr *, f->n + 1);
-    for (int i = 0; i < f->n; i++)
-        gpuc_map_set(&now, f->params[i], params[i] = new_param(l->ctx, f->params[i]));
+    for (int i = 0; i < f->n; i++) gpuc_map_set(&now, f->params[i], params[i] = own_param(in, f->params[i]));
     gpuc_rexpr *out =
         in->held.count ? lift_holding(l, in, name, params, &now) : lift_closed(l, in, name, params, &now);
     if (is_decided(in)) return out;

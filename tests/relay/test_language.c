@@ -532,6 +532,41 @@ static void extents_of_calls(gpuc_ctx *ctx, void *arg)
         "fn (Tensor[(3), int32]) -> (Tensor[(?), int32], Tensor[(3), int32])");
 }
 
+/* A local function has its own sizes in each call, and one size for each name of those around it. */
+static void extents_of_local_calls(gpuc_ctx *ctx, void *arg)
+{
+    (void)arg;
+    expect_type(
+        ctx,
+        "def @main(%a: Tensor[(n), int32], %b: Tensor[(m), int32]) {\n"
+        "  let %g = fn (%x: Tensor[(n), int32], %y: Tensor[(k), int32]) { concatenate((%x, %a, %y)) };\n"
+        "  (%g(%a, %b), %g(%b, %a), %g(ones(shape=[4], dtype=\"int32\"), %a)) }",
+        "fn (Tensor[(n), int32], Tensor[(m), int32]) -> "
+        "(Tensor[(n*2 + m), int32], Tensor[(?), int32], Tensor[(?), int32])");
+    /* Types that are found, and those of functions that others give. */
+    expect_type(ctx,
+                "def @two(%a: Tensor[(n), int32]) { fn (%x: Tensor[(n), int32]) { concatenate((%x, %a)) } }\n"
+                "def @main(%a: Tensor[(n), int32], %b: Tensor[(m), int32]) {\n"
+                "  let %d = fn (%v) { concatenate((%v, %a)) };\n  let %g = @two(%b);\n"
+                "  (%d(%a), %d(%b), %g(%b), %g(%a)) }",
+                "fn (Tensor[(n), int32], Tensor[(m), int32]) -> "
+                "(Tensor[(n*2), int32], Tensor[(?), int32], Tensor[(m*2), int32], Tensor[(?), int32])");
+    /* What calls itself is inside of its own sizes. */
+    expect_type(
+        ctx,
+        "def @main(%b: bool, %a: Tensor[(n), int32]) {\n"
+        "  let %f = fn (%x: Tensor[(k), int32]) -> Tensor[(k + 1), int32] {\n"
+        "    let %y = if (%b) { %f(concatenate((%x, %x))) } else { %f(%x) };\n"
+        "    concatenate((%x, 1 + zeros(shape=[1], dtype=\"int32\"))) };\n  %f(concatenate((%a, %a))) }",
+        "fn (bool, Tensor[(n), int32]) -> Tensor[(n*2 + 1), int32]");
+    expect_type(
+        ctx,
+        "def @main(%a: Tensor[(n), int32]) {\n"
+        "  let %f = fn (%x: Tensor[(k), int32]) { fn (%y: Tensor[(k), int32], %z: Tensor[(n), int32]) { "
+        "(%y, %z) } };\n  let %g = %f(%a);\n  %g(%a, ones(shape=[3], dtype=\"int32\")) }",
+        "fn (Tensor[(n), int32]) -> (Tensor[(n), int32], Tensor[(n), int32])");
+}
+
 /* What may be of either of two sizes is of none that is known. */
 static void extents_of_either(gpuc_ctx *ctx, void *arg)
 {
@@ -696,6 +731,7 @@ int main(void)
         fx_test(arguments_of_functions),
         fx_test(extents_of_variables),
         fx_test(extents_of_calls),
+        fx_test(extents_of_local_calls),
         fx_test(extents_of_either),
         fx_test(types_of_all_sorts),
         fx_test(types_of_inputs),

@@ -585,6 +585,23 @@ static void wrong_values(gpuc_ctx *ctx, void *arg)
                            "[1, 2]"};
     fx_expect(ctx, GPUC_INVALID_ARGUMENT,
               "text:3:|argument 1 of @f: dimension 0 is 1, it must be 2, as before for n", call_with, names);
+    /* A function inside names sizes of those around it, whatever it holds. */
+    const char *around[] = {
+        "def @main(%a: Tensor[(n), int32]) {\n"
+        "  let %two = fn (%b: Tensor[(m), int32]) { fn (%x: Tensor[(n + m), int32]) { %x } };\n"
+        "  let %f = %two(%a);\n"
+        "  (%f(concatenate((%a, %a))), %f(concatenate((%a, %a, %a)))) }",
+        "[1, 2]"};
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT,
+              "text:4:|argument 0 of fn: dimension 0 is 6, it must be 4, which is n + m of a function around",
+              call_with, around);
+    const char *held[] = {"def @main(%a: Tensor[(n), int32]) {\n"
+                          "  let %f = fn (%x: Tensor[(n), int32]) { concatenate((%x, %a)) };\n"
+                          "  (%f(%a), %f(ones(shape=[4], dtype=\"int32\"))) }",
+                          "[1, 2, 3]"};
+    fx_expect(ctx, GPUC_INVALID_ARGUMENT,
+              "text:3:|argument 0 of fn: dimension 0 is 4, it must be 3, which is n of a function around",
+              call_with, held);
     const char *expressions[] = {
         "def @f(%x: Tensor[(2 * n + 1, n), int32], %y: Tensor[(m - 1), int32]) { 1 }\n"
         "def @main(%x: Tensor[(?, ?), int32]) {\n"
