@@ -45,6 +45,19 @@ void gpuc_rmodule_copy_interface(gpuc_rmodule *to, const gpuc_rmodule *from)
         gpuc_ptrs_push(to->ctx, &to->conditions, from->conditions.at[i]);
 }
 
+static void check_written(gpuc_ctx *ctx, gpuc_rmodule *m)
+{
+    for (size_t i = 0; i < m->written.count; i++) {
+        const gpuc_relay_written *w = m->written.at[i];
+        if (gpuc_relay_fits(ctx, w->type, w->e->type)) continue;
+        const char *text =
+            gpuc_ctx_printf(ctx, "this is %s, it must be %s", gpuc_relay_rtype_text(ctx, w->e->type),
+                            gpuc_relay_rtype_text(ctx, w->type));
+        gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "%s", gpuc_relay_located(ctx, w->span, text));
+    }
+    m->written.count = 0;
+}
+
 gpuc_rmodule *gpuc_relay_parse(gpuc_ctx *ctx, const char *text, const char *origin, const gpuc_rmodule *with)
 {
     gpuc_relay_need(ctx, "parsing a Relay program", "text", text);
@@ -56,6 +69,7 @@ gpuc_rmodule *gpuc_relay_parse(gpuc_ctx *ctx, const char *text, const char *orig
     }
     gpuc_relay_parse_text(ctx, m, text, origin, NULL);
     gpuc_relay_infer_functions(ctx, m, with ? with->functions.map.count : 0);
+    check_written(ctx, m);
     return m;
 }
 

@@ -23,8 +23,9 @@ static void type_pattern(gpuc_relay_solver *s, const gpuc_rpattern *p, const gpu
 {
     if (p->var) {
         if (!p->var->type) p->var->type = gpuc_relay_rtype_hole(s->ctx);
-        const gpuc_rtype *fresh = gpuc_relay_rtype_fresh(s->ctx, gpuc_relay_resolve(s, t));
-        if (!gpuc_relay_unify(s, p->var->type, fresh)) wrong(s, p, gpuc_relay_type_text(s, p->var->type), t);
+        const gpuc_rtype *own =
+            gpuc_relay_rtype_keep_any(s->ctx, gpuc_relay_resolve(s, t), p->var->type_before);
+        if (!gpuc_relay_unify(s, p->var->type, own)) wrong(s, p, gpuc_relay_type_text(s, p->var->type), t);
     } else if (p->constructor) {
         const gpuc_adt *adt = p->constructor->adt;
         const gpuc_rtype **args = gpuc_new_array(s->ctx, const gpuc_rtype *, adt->num_params + 1);
@@ -33,8 +34,9 @@ static void type_pattern(gpuc_relay_solver *s, const gpuc_rpattern *p, const gpu
         if (!gpuc_relay_unify(s, t, own)) wrong(s, p, gpuc_relay_type_text(s, own), t);
         const gpuc_rtype **fields = gpuc_new_array(s->ctx, const gpuc_rtype *, p->n + 1);
         for (int i = 0; i < p->n; i++)
-            fields[i] = gpuc_relay_rtype_substitute(s->ctx, p->constructor->fields[i], adt->num_params,
-                                                    adt->params, args);
+            fields[i] = gpuc_relay_rtype_substitute(
+                s->ctx, gpuc_relay_rtype_fresh(s->ctx, p->constructor->fields[i]), adt->num_params,
+                adt->params, args);
         type_fields(s, p, fields);
     } else if (p->tuple) {
         const gpuc_rtype **fields = gpuc_new_array(s->ctx, const gpuc_rtype *, p->n + 1);

@@ -119,12 +119,16 @@ static void infer_op(gpuc_relay_solver *s, gpuc_rexpr *e)
     }
     if (any && !is_row) take_tuples_apart(s, c);
     const gpuc_expr *values = e->values;
-    bool rebuilt = is_row && e->type_before && !s->check;
-    if (rebuilt) c->attrs = gpuc_op_attrs_substitute(s->ctx, c->attrs, &s->sizes);
+    bool rebuilt = !is_row || e->type_before; /* what is named before in the text may be known by now */
+    if (rebuilt && !s->check) c->attrs = gpuc_op_attrs_substitute(s->ctx, c->attrs, &s->sizes);
     if (is_row)
         gpuc_relay_infer_call(s->ctx, e);
     else
         gpuc_relay_complete_call(s->ctx, e);
+    if (!is_row && e->type_before) { /* the text names its sizes */
+        e->type = NULL;
+        gpuc_relay_infer_call(s->ctx, e);
+    }
     if (s->check) e->values = values;
     const gpuc_rtype *t = e->type;
     e->type = expected;
@@ -183,6 +187,13 @@ static void check_argument(gpuc_relay_solver *s, const gpuc_rcall *c, int i, con
                          gpuc_relay_type_text(s, wanted), hint);
 }
 
+/* The type that says sizes of a variable. */
+static const gpuc_rtype *type_that_says(const gpuc_rexpr *var)
+{
+    const gpuc_rtype *written = gpuc_relay_get_annotation(var);
+    return written ? written : var->type ? gpuc_relay_find(var->type) : NULL;
+}
+
 /* How often dimensions of the type are that size. */
 static uintptr_t count_said(const gpuc_rtype *t, gpuc_expr size)
 {
@@ -193,21 +204,36 @@ static uintptr_t count_said(const gpuc_rtype *t, gpuc_expr size)
     return n;
 }
 
-/* What functions around a local one name is the same size in each of its calls: where an argument has another, or may have,
- * a size of the result is not known. */
-static void forget_sizes_around(gpuc_relay_solver *s, const gpuc_rexpr *callee, gpuc_map *sizes)
+/* Sizes of a local function's result. What is in scope around it is the same size in each of its calls: where an argument has
+ * another, or may have, the size is not known. */
+static void add_sizes_around(gpuc_relay_solver *s, const gpuc_rexpr *callee, gpuc_map *sizes)
 {
     const gpuc_rexpr *self =
-        gpuc_map_get(&s->selves, callee); /* its own sizes are in scope where it calls itself */
+        gpuc_map_get(&s->selves, callee); /* its own are in scope where it calls itself */
     for (uint32_t i = 0; i < sizes->count; i++) {
         gpuc_expr size = sizes->entries[i].key, is = sizes->entries[i].value;
         uintptr_t own = 0;
         if (size == is || !gpuc_map_get(&s->around, size)) continue;
         for (int k = 0; self && k < gpuc_as_rfunction(self)->n; k++)
-            own += count_said(gpuc_relay_get_annotation(gpuc_as_rfunction(self)->params[k]), size);
-        if ((uintptr_t)gpuc_map_get(&s->around, size) > own)
-            gpuc_map_set(sizes, size, (void *)(uintptr_t)gpuc_relay_any_dim(s->ctx));
+            own += count_said(type_that_says(gpuc_as_rfunction(self)->params[k]), size);
+        if ((uintptr_t)gpuc_map_get(&s->around, size) > own) gpuc_map_set(sizes, size, NULL);
     }
+    for (uint32_t i = 0; i < s->around.count; i++) {
+        const gpuc_map_entry *e = &s->around.entries[i];
+        if (e->value && !gpuc_map_has(sizes, e->key)) gpuc_map_set(sizes, e->key, (void *)(uintptr_t)e->key);
+    }
+}
+
+static void run_ready(gpuc_relay_solver *s);
+
+/* What waited for holes that are known now. */
+static void infer_waiting(gpuc_relay_solver *s)
+{
+    const gpuc_rexpr *at = s->at;
+    const gpuc_relay_span place = s->place;
+    run_ready(s);
+    s->at = at;
+    s->place = place;
 }
 
 static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
@@ -246,11 +272,11 @@ static void infer_call(gpuc_relay_solver *s, gpuc_rexpr *e)
         if (wanted != f->at[i]) check_argument(s, c, i, wanted, name, hint);
     }
     set_joins(c, false);
-    bool is_global = c->callee->kind == GPUC_REXPR_GLOBAL;
-    if (!is_global) forget_sizes_around(s, c->callee, &sizes);
+    if (gpuc_relay_find(f->ret)->kind == GPUC_RTYPE_HOLE) infer_waiting(s); /* for types of parameters */
     /* what stands for type parameters has the sizes of the caller */
     const gpuc_rtype *ret = c->num_type_args ? f->ret : gpuc_relay_resolve(s, f->ret);
-    ret = gpuc_relay_with_named_sizes(s->ctx, ret, &sizes, is_global);
+    if (c->callee->kind != GPUC_REXPR_GLOBAL && ret->symbolic) add_sizes_around(s, c->callee, &sizes);
+    ret = gpuc_relay_with_named_sizes(s->ctx, ret, &sizes, true);
     ret = gpuc_relay_resolve(s, ret);
     set_type(s, e, gpuc_relay_rtype_keep_any(s->ctx, ret, e->type_before));
 }
@@ -320,7 +346,7 @@ static void infer_if(gpuc_relay_solver *s, gpuc_rexpr *e)
     if (!t)
         gpuc_relay_type_fail(s, "the branches have different types: %s and %s", gpuc_relay_type_text(s, a),
                              gpuc_relay_type_text(s, b));
-    set_type(s, e, gpuc_relay_rtype_keep_any(s->ctx, gpuc_relay_rtype_fresh(s->ctx, t), e->type_before));
+    set_type(s, e, gpuc_relay_rtype_keep_any(s->ctx, t, e->type_before));
 }
 
 static void infer_match(gpuc_relay_solver *s, gpuc_rexpr *e)
@@ -338,7 +364,7 @@ static void infer_match(gpuc_relay_solver *s, gpuc_rexpr *e)
         t = both;
     }
     gpuc_relay_check_exhaustive(s, m);
-    t = t ? gpuc_relay_rtype_fresh(s->ctx, t) : gpuc_relay_rtype_hole(s->ctx);
+    if (!t) t = gpuc_relay_rtype_hole(s->ctx);
     set_type(s, e, gpuc_relay_rtype_keep_any(s->ctx, t, e->type_before));
 }
 
@@ -404,6 +430,7 @@ static void infer(gpuc_relay_solver *s, gpuc_rexpr *e)
 typedef struct frame {
     gpuc_rexpr *e;
     int next;
+    size_t said; /* how many sizes were in scope */
 } frame;
 
 /* The type of a function before its body is known. */
@@ -433,22 +460,32 @@ static void declare_let(gpuc_relay_solver *s, const gpuc_rlet *l)
     l->var->type = l->value->type;
 }
 
-/* A variable whose type is written comes into scope, or leaves it. */
-static void say_sizes(gpuc_relay_solver *s, const gpuc_rtype *t, bool in)
+static void say_sizes(gpuc_relay_solver *s, const gpuc_rtype *t)
 {
     if (!t || !t->symbolic || t->kind == GPUC_RTYPE_FUNC) return;
-    for (int i = 0; i < t->n; i++) say_sizes(s, t->at[i], in);
+    for (int i = 0; i < t->n; i++) say_sizes(s, gpuc_relay_find(t->at[i]));
     for (int i = 0; i < t->tensor.ndim; i++) {
         gpuc_expr size = t->tensor.dims[i];
         if (!size || size->kind != GPUC_EXPR_VAR) continue;
         uintptr_t n = (uintptr_t)gpuc_map_get(&s->around, size);
-        gpuc_map_set(&s->around, size, (void *)(in ? n + 1 : n - 1));
+        gpuc_map_set(&s->around, size, (void *)(n + 1));
+        gpuc_ptrs_push(s->ctx, &s->said, (void *)(uintptr_t)size);
     }
 }
 
-static void say_all(gpuc_relay_solver *s, int n, gpuc_rexpr *const *vars, bool in)
+/* Variables come into scope. */
+static void say_all(gpuc_relay_solver *s, int n, gpuc_rexpr *const *vars)
 {
-    for (int i = 0; i < n; i++) say_sizes(s, gpuc_as_rvar(vars[i])->annotation, in);
+    for (int i = 0; i < n; i++) say_sizes(s, type_that_says(vars[i]));
+}
+
+/* Those that came since then leave it. */
+static void unsay(gpuc_relay_solver *s, size_t since)
+{
+    while (s->said.count > since) {
+        const void *size = s->said.at[--s->said.count];
+        gpuc_map_set(&s->around, size, (void *)((uintptr_t)gpuc_map_get(&s->around, size) - 1));
+    }
 }
 
 /* What happens between the operands of a node. */
@@ -465,10 +502,10 @@ static void between(gpuc_relay_solver *s, gpuc_rexpr *e, int next)
     if (e->kind == GPUC_REXPR_LET) {
         bind_let(s, gpuc_as_rlet(e));
         gpuc_map_set(&s->selves, gpuc_as_rlet(e)->var, NULL);
-        say_all(s, 1, &gpuc_as_rlet(e)->var, true);
+        say_all(s, 1, &gpuc_as_rlet(e)->var);
     } else {
         gpuc_relay_infer_patterns(s, gpuc_as_rmatch(e));
-        say_all(s, gpuc_as_rmatch(e)->num_vars, gpuc_as_rmatch(e)->vars, true);
+        say_all(s, gpuc_as_rmatch(e)->num_vars, gpuc_as_rmatch(e)->vars);
     }
 }
 
@@ -481,16 +518,13 @@ static void run_ready(gpuc_relay_solver *s)
     }
 }
 
-/* The walk goes into a node, or comes out of it. */
+/* The walk goes into a function, or comes out of it. */
 static void enter(gpuc_relay_solver *s, const gpuc_rexpr *e, bool in)
 {
-    if (e->kind == GPUC_REXPR_LET && !in) say_all(s, 1, &gpuc_as_rlet(e)->var, false);
-    if (e->kind == GPUC_REXPR_MATCH && !in)
-        say_all(s, gpuc_as_rmatch(e)->num_vars, gpuc_as_rmatch(e)->vars, false);
     if (e->kind != GPUC_REXPR_FUNCTION) return;
     const gpuc_rfunction *f = gpuc_as_rfunction(e);
     for (int i = 0; i < f->num_type_params; i++) gpuc_map_set(&s->inside, f->type_params[i], in ? s : NULL);
-    say_all(s, f->n, f->params, in);
+    if (in) say_all(s, f->n, f->params);
 }
 
 static void walk(gpuc_relay_solver *s, gpuc_rexpr *root)
@@ -498,7 +532,7 @@ static void walk(gpuc_relay_solver *s, gpuc_rexpr *root)
     size_t capacity = 0, depth = 0;
     frame *stack = gpuc_ctx_grow(s->ctx, NULL, 0, &capacity, sizeof *stack);
     gpuc_map_set(&s->done, root, root);
-    stack[depth++] = (frame){root, 0};
+    stack[depth++] = (frame){root, 0, s->said.count};
     while (depth) {
         frame *top = &stack[depth - 1];
         if (top->next == 0) enter(s, top->e, true);
@@ -507,6 +541,7 @@ static void walk(gpuc_relay_solver *s, gpuc_rexpr *root)
         if (!c) {
             infer(s, top->e);
             enter(s, top->e, false);
+            unsay(s, top->said);
             run_ready(s);
             gpuc_ptrs_push(s->ctx, &s->visited, top->e);
             depth--;
@@ -516,7 +551,7 @@ static void walk(gpuc_relay_solver *s, gpuc_rexpr *root)
         if (gpuc_map_has(&s->done, c)) continue;
         gpuc_map_set(&s->done, c, c);
         stack = gpuc_ctx_grow(s->ctx, stack, depth, &capacity, sizeof *stack);
-        stack[depth++] = (frame){c, 0};
+        stack[depth++] = (frame){c, 0, s->said.count};
     }
 }
 

@@ -16,6 +16,14 @@ typedef struct gpuc_relay_binding {
     struct gpuc_relay_binding *outer;
 } gpuc_relay_binding;
 
+/* What an extent does with names of sizes: the type of what has a value says them, an attribute uses them. */
+typedef enum gpuc_relay_names {
+    GPUC_RELAY_SAYS,     /* of a variable */
+    GPUC_RELAY_NODE,     /* of %1 */
+    GPUC_RELAY_MENTIONS, /* a type that has no value, as that of a result */
+    GPUC_RELAY_USES
+} gpuc_relay_names;
+
 typedef struct gpuc_relay_parser {
     gpuc_ctx *ctx;
     gpuc_rmodule *module;
@@ -26,6 +34,10 @@ typedef struct gpuc_relay_parser {
     gpuc_ptrs scope;         /* bindings in the order in which they end */
     gpuc_map graph;          /* number + 1 -> gpuc_relay_binding; NULL when its scope has ended */
     gpuc_strmap symbols;     /* name -> gpuc_expr, of named dims */
+    gpuc_strmap said;        /* names among them that stand in the type of what has a value */
+    gpuc_ptrs named;         /* all names of sizes that are in scope, as they came */
+    gpuc_ptrs sizes;         /* gpuc_relay_named: names in attributes */
+    gpuc_relay_names names;  /* what the extents at hand do with them */
     gpuc_ptrs named_types;   /* gpuc_adt that are used before they are defined */
     gpuc_ptrs *constants;    /* of meta[relay.Constant] */
     size_t num_given;        /* constants that were there before the text's own */
@@ -45,6 +57,12 @@ typedef struct gpuc_relay_promise {
     gpuc_relay_token at;
 } gpuc_relay_promise;
 
+/* A name of a size in an attribute. */
+typedef struct gpuc_relay_named {
+    const char *name;
+    gpuc_relay_token at;
+} gpuc_relay_named;
+
 /* Raises "origin:line:column: text", the line, and a caret. */
 GPUC_NORETURN void gpuc_relay_parse_fail(gpuc_relay_parser *p, const gpuc_relay_token *at, const char *fmt,
                                          ...) GPUC_PRINTF(3, 4);
@@ -61,6 +79,9 @@ char *gpuc_relay_parse_word(gpuc_relay_parser *p, const char *what); /* a NAME *
 char *gpuc_relay_parse_string(gpuc_relay_parser *p);
 /* Counts one level more; raises beyond max. The caller counts down again. */
 void gpuc_relay_parse_deeper(gpuc_relay_parser *p, int *depth, int max);
+
+/* Sizes that a local function names first are its own: ends those named and used since it began. */
+void gpuc_relay_parse_end_sizes(gpuc_relay_parser *p, size_t named, size_t used);
 
 /* Scopes: what is bound after a mark ends when the scope is left. */
 size_t gpuc_relay_parse_mark(const gpuc_relay_parser *p);

@@ -193,7 +193,7 @@ static gpuc_rexpr *parse_match(gpuc_relay_parser *p)
 
 gpuc_rexpr *gpuc_relay_parse_function(gpuc_relay_parser *p)
 {
-    size_t mark = gpuc_relay_parse_mark(p);
+    size_t mark = gpuc_relay_parse_mark(p), named = p->named.count, used = p->sizes.count;
     gpuc_ptrs type_params = {0}, params = {0};
     const gpuc_attrs *attrs = NULL;
     gpuc_relay_parse_type_params(p, &type_params);
@@ -214,9 +214,12 @@ gpuc_rexpr *gpuc_relay_parse_function(gpuc_relay_parser *p)
         if (!gpuc_relay_parse_at(p, ")")) gpuc_relay_parse_expect(p, ",");
     }
     gpuc_relay_parse_expect(p, ")");
+    p->names = GPUC_RELAY_MENTIONS;
     const gpuc_rtype *ret = gpuc_relay_parse_accept(p, "->") ? gpuc_relay_parse_type(p) : NULL;
+    p->names = GPUC_RELAY_SAYS;
     gpuc_rexpr *body = parse_block(p);
     gpuc_relay_parse_leave(p, mark);
+    gpuc_relay_parse_end_sizes(p, named, used);
     return gpuc_relay_generic_function(p->ctx, (int)type_params.count,
                                        (const gpuc_rtype *const *)type_params.at, (int)params.count,
                                        (gpuc_rexpr *const *)params.at, ret, body, attrs);
@@ -378,16 +381,47 @@ static gpuc_rexpr *parse_binary(gpuc_relay_parser *p)
 
 /* ---- Bindings ---- */
 
-/* One "%1 = e;", "let %x = e;" or "e;" of a block; false: it was the last expression. A let that is open waits in
+/* Only a name replaces what inference finds. */
+static gpuc_expr named_size(gpuc_ctx *ctx, gpuc_expr size, void *arg)
+{
+    const gpuc_map *symbols = &((gpuc_relay_parser *)arg)->symbols.map;
+    bool named = size->kind != GPUC_EXPR_VAR;
+    for (uint32_t i = 0; i < symbols->count && !named; i++) named = symbols->entries[i].value == size;
+    return named ? size : gpuc_int(ctx, 0);
+}
+
+/* "%1: T = e;": names in T are those of the sizes that nobody knows before e is computed. */
+static void parse_written(gpuc_relay_parser *p, uintptr_t number)
+{
+    gpuc_relay_token at = p->token;
+    p->names = GPUC_RELAY_NODE;
+    const gpuc_rtype *t = gpuc_relay_parse_type(p);
+    p->names = GPUC_RELAY_SAYS;
+    gpuc_relay_parse_expect(p, "=");
+    gpuc_rexpr *e = parse_binary(p), *result = gpuc_relay_result_of(e);
+    if (!result) gpuc_relay_parse_fail(p, &at, "a type is written of a call, an if or a match");
+    if (result->type_before) gpuc_relay_parse_fail(p, &at, "the type is written before");
+    result->type_before = gpuc_relay_rtype_map_sizes(p->ctx, t, named_size, p);
+    gpuc_relay_written *w = gpuc_new(p->ctx, gpuc_relay_written);
+    *w = (gpuc_relay_written){result, t, gpuc_relay_parse_span(p, &at)};
+    gpuc_ptrs_push(p->ctx, &p->module->written, w);
+    gpuc_relay_parse_bind_graph(p, number, e);
+}
+
+/* One "%1 = e;", "%1: T = e;", "let %x = e;" or "e;" of a block; false: it was the last expression. A let that is open waits in
  * lets. */
 static bool parse_binding(gpuc_relay_parser *p, gpuc_ptrs *lets, gpuc_rexpr **last)
 {
     gpuc_relay_token at = p->token, next = gpuc_relay_parse_peek(p);
-    if (at.kind == GPUC_RELAY_TOKEN_GRAPH && gpuc_relay_token_is(&next, "=")) {
+    bool typed = gpuc_relay_token_is(&next, ":");
+    if (at.kind == GPUC_RELAY_TOKEN_GRAPH && (typed || gpuc_relay_token_is(&next, "="))) {
         uintptr_t number = graph_number(p, &at);
         gpuc_relay_parse_advance(p);
         gpuc_relay_parse_advance(p);
-        gpuc_relay_parse_bind_graph(p, number, parse_binary(p));
+        if (typed)
+            parse_written(p, number);
+        else
+            gpuc_relay_parse_bind_graph(p, number, parse_binary(p));
         gpuc_relay_parse_expect(p, ";");
         return true;
     }

@@ -259,6 +259,18 @@ static void parse_adt(gpuc_relay_parser *p, bool is_extern)
     gpuc_relay_parse_leave(p, mark);
 }
 
+/* Sizes in attributes are those that a value has when the program runs. */
+static void check_sizes(gpuc_relay_parser *p)
+{
+    const gpuc_relay_named *n = p->sizes.count ? p->sizes.at[0] : NULL;
+    if (n)
+        gpuc_relay_parse_fail(
+            p, &n->at,
+            "nothing says what the size %s is: name it where the type of a variable says it, "
+            "as in %%x: Tensor[(%s), float32]",
+            n->name, n->name);
+}
+
 static void parse_def(gpuc_relay_parser *p)
 {
     gpuc_relay_token at = p->token;
@@ -269,7 +281,10 @@ static void parse_def(gpuc_relay_parser *p)
     gpuc_relay_parse_advance(p);
     gpuc_map_init(&p->graph, p->ctx);
     gpuc_strmap_init(&p->symbols, p->ctx);
+    gpuc_strmap_init(&p->said, p->ctx);
+    p->named.count = p->sizes.count = 0;
     gpuc_rexpr *f = gpuc_relay_parse_function(p);
+    check_sizes(p);
     f->span = gpuc_relay_parse_span(p, &at);
     gpuc_strmap_set(&p->module->functions, name, f);
 }
@@ -358,6 +373,7 @@ void gpuc_relay_parse_text(gpuc_ctx *ctx, gpuc_rmodule *m, const char *text, con
     gpuc_strmap_init(&p.vars, ctx);
     gpuc_strmap_init(&p.types, ctx);
     gpuc_strmap_init(&p.symbols, ctx);
+    gpuc_strmap_init(&p.said, ctx);
     gpuc_map_init(&p.graph, ctx);
     gpuc_map_init(&p.promised, ctx);
     gpuc_status status = gpuc_ctx_protect(ctx, parse_all, &p);

@@ -9,7 +9,42 @@
 
 /* ---- Extents ---- */
 
-/* Names of the expression are symbols: each name stands for one symbol in the global function. */
+/* The symbol of a name, one in the global function. What the type of a node names first is what its `?` is. */
+static gpuc_expr symbol_of(gpuc_relay_parser *p, const char *name, const gpuc_tir_token *at)
+{
+    gpuc_expr symbol = gpuc_strmap_get(&p->symbols, name);
+    if (!symbol) {
+        symbol =
+            p->names == GPUC_RELAY_NODE ? gpuc_relay_any_dim(p->ctx) : gpuc_var(p->ctx, name, GPUC_INDEX);
+        gpuc_strmap_set(&p->symbols, name, (void *)symbol);
+        gpuc_ptrs_push(p->ctx, &p->named, (void *)(uintptr_t)name);
+    }
+    if (p->names == GPUC_RELAY_SAYS || p->names == GPUC_RELAY_NODE) gpuc_strmap_set(&p->said, name, p);
+    if (p->names != GPUC_RELAY_USES) return symbol;
+    gpuc_relay_named *used = gpuc_new(p->ctx, gpuc_relay_named);
+    *used = (gpuc_relay_named){name, p->token};
+    used->at.line += (uint32_t)at->line - 1;
+    used->at.column = (uint32_t)at->column + (at->line == 1 ? p->token.column - 1 : 0);
+    gpuc_ptrs_push(p->ctx, &p->sizes, used);
+    return symbol;
+}
+
+void gpuc_relay_parse_end_sizes(gpuc_relay_parser *p, size_t named, size_t used)
+{
+    size_t left = used;
+    for (size_t i = used; i < p->sizes.count; i++) {
+        const gpuc_relay_named *n = p->sizes.at[i];
+        if (!gpuc_strmap_get(&p->said, n->name)) p->sizes.at[left++] = p->sizes.at[i];
+    }
+    p->sizes.count = left;
+    for (; p->named.count > named; p->named.count--) {
+        const char *name = p->named.at[p->named.count - 1];
+        gpuc_strmap_set(&p->symbols, name, NULL);
+        gpuc_strmap_set(&p->said, name, NULL);
+    }
+}
+
+/* Names of the expression are symbols. */
 static void define_symbols(gpuc_relay_parser *p, gpuc_tir_parser *e)
 {
     gpuc_tir_lexer lexer;
@@ -25,13 +60,8 @@ static void define_symbols(gpuc_relay_parser *p, gpuc_tir_parser *e)
             gpuc_tir_is_reserved(gpuc_ctx_printf(p->ctx, "%.*s", (int)t.length, t.at)))
             continue;
         char *name = gpuc_ctx_printf(p->ctx, "%.*s", (int)t.length, t.at);
-        gpuc_expr symbol = gpuc_strmap_get(&p->symbols, name);
-        if (!symbol) {
-            symbol = gpuc_var(p->ctx, name, GPUC_INDEX);
-            gpuc_strmap_set(&p->symbols, name, (void *)symbol);
-        }
         gpuc_tir_symbol *entry = gpuc_new(p->ctx, gpuc_tir_symbol);
-        entry->var = symbol;
+        entry->var = symbol_of(p, name, &t);
         gpuc_strmap_set(&e->symbols, name, entry);
     }
 }
@@ -70,6 +100,10 @@ gpuc_expr gpuc_relay_parse_dim(gpuc_relay_parser *p)
 {
     gpuc_relay_token at = p->token;
     char *end;
+    if (gpuc_relay_parse_at(p, "?") && p->names == GPUC_RELAY_USES)
+        gpuc_relay_parse_fail(p, &at,
+                              "'?' is no size to compute with: name it where the type of a variable says it, "
+                              "as in %%x: Tensor[(n), float32]");
     if (gpuc_relay_parse_accept(p, "?")) return gpuc_relay_any_dim(p->ctx);
     if (at.kind == GPUC_RELAY_TOKEN_NUMBER) {
         errno = 0;
@@ -153,11 +187,14 @@ static const gpuc_rtype *parse_function_type(gpuc_relay_parser *p)
 {
     size_t mark = gpuc_relay_parse_mark(p);
     gpuc_ptrs params = {0}, args = {0};
+    const gpuc_relay_names names = p->names;
+    if (names == GPUC_RELAY_SAYS) p->names = GPUC_RELAY_MENTIONS;
     gpuc_relay_parse_type_params(p, &params);
     parse_list(p, "(", ")", &args);
     gpuc_relay_parse_expect(p, "->");
     const gpuc_rtype *ret = gpuc_relay_parse_type(p);
     gpuc_relay_parse_leave(p, mark);
+    p->names = names;
     return gpuc_relay_rtype_scheme(p->ctx, (int)params.count, (const gpuc_rtype *const *)params.at,
                                    (int)args.count, (const gpuc_rtype *const *)args.at, ret);
 }

@@ -150,7 +150,9 @@ static void parse_entries(gpuc_relay_parser *p, entries *list)
 static const gpuc_attrs *parse_list(gpuc_relay_parser *p, const gpuc_attrs *attrs, const char *name)
 {
     entries list = {0};
+    p->names = GPUC_RELAY_USES;
     parse_entries(p, &list);
+    p->names = GPUC_RELAY_SAYS;
     int n = (int)list.sizes.count;
     if (!list.any_float) return gpuc_attrs_sizes(p->ctx, attrs, name, n, (const gpuc_expr *)list.sizes.at);
     double *floats = gpuc_new_array(p->ctx, double, n);

@@ -16,26 +16,6 @@ static void indent(printer *p)
 
 /* ---- Types ---- */
 
-static bool name_symbol(gpuc_expr e, void *arg)
-{
-    printer *p = arg;
-    if (e->kind != GPUC_EXPR_VAR || gpuc_relay_is_any_dim(e) || gpuc_map_has(&p->sizes, e)) return true;
-    const char *own = gpuc_as_var(e)->name, *name = own;
-    for (int n = 1; gpuc_strmap_has(&p->size_names, name); n++)
-        name = gpuc_ctx_printf(p->ctx, "%s_%d", own, n);
-    gpuc_strmap_set(&p->size_names, name, p);
-    gpuc_map_set(&p->sizes, e, (void *)(name == own ? e : gpuc_var(p->ctx, name, e->dtype)));
-    p->renamed |= name != own;
-    return true;
-}
-
-gpuc_expr gpuc_relay_print_size(printer *p, gpuc_expr size)
-{
-    if (!size || !(size->flags & GPUC_TIR_HAS_VAR)) return size;
-    gpuc_tir_visit(p->ctx, size, name_symbol, p);
-    return p->renamed ? gpuc_tir_substitute_map(p->ctx, size, &p->sizes) : size;
-}
-
 static gpuc_expr shown_size(gpuc_ctx *ctx, gpuc_expr size, void *arg)
 {
     (void)ctx;
@@ -135,12 +115,14 @@ static char *unique_name(printer *p, const char *name)
 static void define_var(printer *p, gpuc_rexpr *var)
 {
     const gpuc_rvar *v = gpuc_as_rvar(var);
+    const gpuc_rtype *t = v->annotation ? v->annotation : var->type;
+    bool says = gpuc_relay_print_says(p, t);
     char *name = gpuc_ctx_printf(p->ctx, "%%%s", unique_name(p, v->name));
     gpuc_map_set(&p->names, var, name);
     gpuc_buf_str(p->out, name);
-    if (v->annotation) {
+    if (v->annotation || says) {
         gpuc_buf_str(p->out, ": ");
-        print_type(p, v->annotation);
+        print_type(p, t);
     }
 }
 
@@ -205,6 +187,7 @@ static void print_block(printer *p, gpuc_relay_block *block, gpuc_rexpr *body)
 
 static void print_function(printer *p, gpuc_relay_block *block, const gpuc_rfunction *f)
 {
+    size_t said = p->says.count;
     begin_type_params(p, f->num_type_params, f->type_params);
     print_types(p, f->num_type_params, f->type_params);
     gpuc_buf_str(p->out, "(");
@@ -221,6 +204,7 @@ static void print_function(printer *p, gpuc_relay_block *block, const gpuc_rfunc
     }
     print_block(p, block, f->body);
     end_type_params(p, f->num_type_params);
+    gpuc_relay_print_end_said(p, said);
 }
 
 static void print_pattern(printer *p, const gpuc_rpattern *pattern)
@@ -345,6 +329,15 @@ static void print_comment(printer *p, const gpuc_rexpr *e)
 
 /* ---- Blocks ---- */
 
+/* What a line says since then is not known where its value is computed. */
+static void print_computed(printer *p, size_t said, gpuc_rexpr *e, void (*print)(printer *, gpuc_rexpr *))
+{
+    size_t last = p->says.count;
+    gpuc_relay_print_set_said(p, said, last, false);
+    print(p, e);
+    gpuc_relay_print_set_said(p, said, last, true);
+}
+
 /* What e needs, each on a line of its own; and e, if it has one. */
 static void print_lines(printer *p, gpuc_relay_block *block, const gpuc_rexpr *e)
 {
@@ -354,8 +347,14 @@ static void print_lines(printer *p, gpuc_relay_block *block, const gpuc_rexpr *e
         if (((gpuc_relay_place *)gpuc_map_get(&p->places, line))->index > end->index) break;
         indent(p);
         char *name = gpuc_ctx_printf(p->ctx, "%%%d", p->next++);
-        gpuc_buf_printf(p->out, "%s = ", name);
-        print_node(p, line);
+        size_t said = p->says.count;
+        gpuc_buf_str(p->out, name);
+        if (gpuc_relay_result_of(line) && gpuc_relay_print_says(p, line->type)) {
+            gpuc_buf_str(p->out, ": ");
+            print_type(p, line->type);
+        }
+        gpuc_buf_str(p->out, " = ");
+        print_computed(p, said, line, print_node);
         gpuc_map_set(&p->names, line, name);
         gpuc_buf_str(p->out, ";");
         print_comment(p, line);
@@ -381,9 +380,10 @@ static void print_scope(printer *p, gpuc_relay_block *block, gpuc_rexpr *body)
         print_lines(p, block, l->value);
         indent(p);
         gpuc_buf_str(p->out, "let ");
+        size_t said = p->says.count;
         define_var(p, l->var);
         gpuc_buf_str(p->out, " = ");
-        print_value(p, l->value);
+        print_computed(p, said, l->value, print_value);
         gpuc_buf_str(p->out, ";\n");
     }
     print_lines(p, block, body);
@@ -413,12 +413,17 @@ static void print_adt(printer *p, const gpuc_adt *adt)
 }
 
 /* Names of variables and sizes are those of one global function. */
-static void start_names(printer *p)
+static void start_names(printer *p, gpuc_rexpr *root)
 {
     gpuc_strmap_init(&p->used, p->ctx);
     gpuc_strmap_init(&p->size_names, p->ctx);
+    gpuc_strmap_init(&p->taken, p->ctx);
     gpuc_map_init(&p->sizes, p->ctx);
+    gpuc_map_init(&p->unnamed, p->ctx);
+    gpuc_map_init(&p->said, p->ctx);
+    p->says.count = 0;
     p->renamed = false;
+    if (root) gpuc_relay_print_find_sizes(p, root);
 }
 
 static void start(printer *p, gpuc_ctx *ctx, gpuc_buf *out, int flags, gpuc_ptrs *constants)
@@ -426,7 +431,7 @@ static void start(printer *p, gpuc_ctx *ctx, gpuc_buf *out, int flags, gpuc_ptrs
     *p = (printer){.ctx = ctx, .out = out, .flags = flags, .constants = constants};
     gpuc_map_init(&p->names, ctx);
     gpuc_map_init(&p->numbers, ctx);
-    start_names(p);
+    start_names(p, NULL);
 }
 
 void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e, int flags)
@@ -434,6 +439,7 @@ void gpuc_relay_print_expr(gpuc_ctx *ctx, gpuc_buf *out, gpuc_rexpr *e, int flag
     printer p;
     gpuc_ptrs constants = {0};
     start(&p, ctx, out, flags, &constants);
+    gpuc_relay_print_find_sizes(&p, e);
     print_scope(&p, gpuc_relay_print_place(&p, e), e);
     if (flags & GPUC_RELAY_PRINT_CONSTANTS && constants.count) gpuc_relay_print_constants(&p);
 }
@@ -454,7 +460,7 @@ void gpuc_relay_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rmodule *m, int f
     for (uint32_t i = 0; i < m->functions.map.count; i++) {
         const gpuc_map_entry *entry = &m->functions.map.entries[i];
         p.next = 0;
-        start_names(&p);
+        start_names(&p, entry->value);
         gpuc_buf_printf(out, "%sdef @%s", between, (const char *)entry->key);
         const gpuc_rfunction *f = gpuc_as_rfunction(entry->value);
         print_function(&p, gpuc_relay_print_place(&p, f->body), f);

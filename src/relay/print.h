@@ -34,14 +34,18 @@ typedef struct gpuc_relay_printer {
     gpuc_strmap size_names;  /* names of sizes in the function */
     gpuc_map sizes;          /* symbol -> the one that stands for it, itself unless another has its name */
     bool renamed;            /* some symbol is not itself there */
-    gpuc_ptrs type_params;   /* of the functions around, and of types around in the type at hand */
-    gpuc_ptrs type_names;    /* what they are in text, where their names differ */
-    bool in_comment;         /* the type at hand is */
-    int next, indent;        /* number of the next line with a name; depth of blocks */
-    int deepest;             /* depth of the innermost block */
-    int flags;               /* gpuc_relay_print_flag */
-    gpuc_ptrs *constants;    /* those of the section */
-    gpuc_map numbers;        /* constant -> its number there + 1 */
+    gpuc_map unnamed;      /* `?` that attributes use and the type of some variable or node says -> itself */
+    gpuc_map said;         /* those that the text says by now -> itself; NULL: no longer here */
+    gpuc_ptrs says;        /* the same in the order in which it said them */
+    gpuc_strmap taken;     /* names of sizes anywhere in the function, where there are such `?` */
+    gpuc_ptrs type_params; /* of the functions around, and of types around in the type at hand */
+    gpuc_ptrs type_names;  /* what they are in text, where their names differ */
+    bool in_comment;       /* the type at hand is */
+    int next, indent;      /* number of the next line with a name; depth of blocks */
+    int deepest;           /* depth of the innermost block */
+    int flags;             /* gpuc_relay_print_flag */
+    gpuc_ptrs *constants;  /* those of the section */
+    gpuc_map numbers;      /* constant -> its number there + 1 */
 } gpuc_relay_printer;
 
 /* Fills places for what is below root, which the block gives. */
@@ -50,6 +54,14 @@ gpuc_relay_block *gpuc_relay_print_place(gpuc_relay_printer *p, gpuc_rexpr *root
 gpuc_rexpr *gpuc_relay_print_whole_tuple(const gpuc_rexpr *call);
 /* The size as the text has it: a name is one symbol there, so that a second symbol of that name gets another. */
 gpuc_expr gpuc_relay_print_size(gpuc_relay_printer *p, gpuc_expr size);
+/* Looks which `?` of root attributes use. */
+void gpuc_relay_print_find_sizes(gpuc_relay_printer *p, gpuc_rexpr *root);
+/* Whether the type says some of them that the text has not said: it says them then. */
+bool gpuc_relay_print_says(gpuc_relay_printer *p, const gpuc_rtype *t);
+/* A function ends: what it said since the first of these has its name no longer. */
+void gpuc_relay_print_end_said(gpuc_relay_printer *p, size_t first);
+/* What was said from the first to the last of these is, or is not, said where the text is now. */
+void gpuc_relay_print_set_said(gpuc_relay_printer *p, size_t first, size_t last, bool said);
 /* The number as a literal of the language; false: there is none for it. */
 bool gpuc_relay_print_scalar(gpuc_buf *out, gpuc_dtype t, const void *value);
 /* A double with as few digits as give it back. */

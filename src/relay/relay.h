@@ -267,8 +267,15 @@ struct gpuc_rmodule {
     gpuc_strmap
         defaults; /* parameter of main -> gpuc_rexpr * (CONSTANT): its value unless a run gives another */
     gpuc_strmap input_images, output_images; /* name -> gpuc_image_format, of those that are images */
-    gpuc_ptrs reads; /* gpuc_relay_read, in order: the last fields of main's result are their numbers */
+    gpuc_ptrs reads;   /* gpuc_relay_read, in order: the last fields of main's result are their numbers */
+    gpuc_ptrs written; /* gpuc_relay_written of a text, until types are inferred */
 };
+/* A type that a text writes of a node. */
+typedef struct gpuc_relay_written {
+    gpuc_rexpr *e;
+    const gpuc_rtype *type;
+    gpuc_relay_span span;
+} gpuc_relay_written;
 /* Makes main: a function of these parameters that gives n outputs, and the sizes that are read (the list is
  * taken; NULL: none). */
 void gpuc_rmodule_set_main(gpuc_rmodule *m, int num_params, gpuc_rexpr *const *params, int n,
@@ -284,6 +291,8 @@ void gpuc_rmodule_add_adt(gpuc_rmodule *m, gpuc_adt *adt);
 /* ---- Traversal: iterative over the DAG, so that depth does not matter ---- */
 /* Operand number i (the callee before the arguments), or NULL after the last. A function has none. */
 gpuc_rexpr *gpuc_relay_child(const gpuc_rexpr *e, int i);
+/* The call, if or match that gives the value of e, which may be lets before it; NULL: something else does. */
+gpuc_rexpr *gpuc_relay_result_of(gpuc_rexpr *e);
 /* A walk: child number i of e, or NULL after the last (NULL: gpuc_relay_scoped_operand); which children it enters (NULL:
  * all). */
 typedef struct gpuc_relay_walk {

@@ -203,6 +203,7 @@ static void rewrite_node(rewriter *r, gpuc_rexpr *old)
     if (!new)
         gpuc_raise(ctx, GPUC_INVALID_ARGUMENT, "the rewrite of %s gives NULL", gpuc_relay_describe(ctx, old));
     if (new != e) gpuc_relay_mark_source(ctx, new, first_id, e->source);
+    if (new != old && !new->type && !new->type_before) new->type_before = old->type;
     if (new != old) gpuc_map_set(&r->done, old, new);
     if (r->is_graph) gpuc_relay_note_sizes(&r->sizes, old->type, new->type);
 }

@@ -134,7 +134,7 @@ typedef struct named {
 static bool is_said(gpuc_expr e, void *arg)
 {
     const named *n = arg;
-    return e->kind != GPUC_EXPR_VAR || gpuc_map_has(n->sizes, e) || !(n->all || gpuc_relay_is_any_dim(e));
+    return e->kind != GPUC_EXPR_VAR || gpuc_map_get(n->sizes, e) || !(n->all || gpuc_relay_is_any_dim(e));
 }
 
 static gpuc_expr named_size(gpuc_ctx *ctx, gpuc_expr size, void *arg)
@@ -160,14 +160,14 @@ typedef enum fit { GIVEN, JOIN, MEET } fit;
 static bool unify_dim(gpuc_ctx *ctx, gpuc_expr a, gpuc_expr b, bool either, gpuc_expr *out)
 {
     int64_t x, y;
+    bool is_any = gpuc_relay_is_any_dim(a) || gpuc_relay_is_any_dim(b);
     *out = a;
-    if (a == b || gpuc_relay_is_any_dim(a)) return true;
-    if (gpuc_relay_is_any_dim(b)) {
+    if (a == b) return true;
+    if (!is_any && gpuc_expr_is_int(a, &x) && gpuc_expr_is_int(b, &y)) return false;
+    if (either)
+        *out = gpuc_relay_any_dim(ctx);
+    else if (gpuc_relay_is_any_dim(b) && !gpuc_relay_is_any_dim(a))
         *out = b;
-        return true;
-    }
-    if (gpuc_expr_is_int(a, &x) && gpuc_expr_is_int(b, &y)) return false;
-    if (either) *out = gpuc_relay_any_dim(ctx);
     return true;
 }
 

@@ -17,6 +17,7 @@ typedef struct gpuc_relay_solver {
     gpuc_map done;         /* expression -> itself, once it was visited */
     gpuc_map inside;       /* type parameters of the functions that the walk is inside of */
     gpuc_map around;       /* size -> how often variables that are in scope there say it */
+    gpuc_ptrs said;        /* those sizes, in the order in which variables came into scope */
     gpuc_map selves;   /* variable -> the function that a let binds to it, while the walk is inside of that */
     gpuc_map sizes;    /* of nodes that were rebuilt: symbol that nobody knew -> what it is by now */
     int64_t work;      /* parts of types that were looked at for this expression */

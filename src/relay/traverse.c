@@ -45,6 +45,12 @@ static gpuc_rexpr *child(const gpuc_rexpr *e, int i, bool into_functions)
     return NULL;
 }
 
+gpuc_rexpr *gpuc_relay_result_of(gpuc_rexpr *e)
+{
+    while (e->kind == GPUC_REXPR_LET) e = gpuc_as_rlet(e)->body;
+    return e->kind == GPUC_REXPR_CALL || e->kind == GPUC_REXPR_IF || e->kind == GPUC_REXPR_MATCH ? e : NULL;
+}
+
 gpuc_rexpr *gpuc_relay_operand(const gpuc_rexpr *e, int i)
 {
     return e && i >= 0 ? child(e, i, true) : NULL;

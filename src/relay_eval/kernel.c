@@ -136,15 +136,22 @@ static int64_t value_at(const gpuc_relay_value *v, int64_t k)
 
 /* ---- Symbols ---- */
 
+/* What a size, a name or what is computed of them, is where a dimension of an argument is that; -1: none is. */
+static int64_t size_in_args(const gpuc_relay_eval_site *s, gpuc_relay_value *const *args, gpuc_expr size)
+{
+    const gpuc_rcall *c = gpuc_as_rcall(s->e);
+    int64_t found = -1;
+    for (int k = 0; k < c->n && found < 0; k++)
+        found = gpuc_relay_eval_symbol_in(args[k], c->args[k]->type, size);
+    return found;
+}
+
 static int64_t symbol_value(gpuc_relay_interpreter *i, const gpuc_relay_eval_site *s,
                             gpuc_relay_value *const *args, gpuc_expr symbol)
 {
-    const gpuc_rcall *c = gpuc_as_rcall(s->e);
     const gpuc_relay_eval_frame *f = &i->frames[i->num_frames - 1];
     const gpuc_map *vars = &f->code->regs;
-    int64_t found = -1;
-    for (int k = 0; k < c->n && found < 0; k++)
-        found = gpuc_relay_eval_symbol_in(args[k], c->args[k]->type, symbol);
+    int64_t found = size_in_args(s, args, symbol);
     for (uint32_t k = 0; k < vars->count && found < 0; k++) {
         const gpuc_rexpr *e = vars->entries[k].key;
         size_t reg = (uintptr_t)vars->entries[k].value - 1;
@@ -152,7 +159,8 @@ static int64_t symbol_value(gpuc_relay_interpreter *i, const gpuc_relay_eval_sit
     }
     if (found < 0)
         gpuc_relay_eval_fail(i, GPUC_INVALID_ARGUMENT, s->e, "%s: nothing says what the size %s is",
-                             gpuc_relay_call_op(s->e)->name, gpuc_expr_text(i->ctx, symbol));
+                             gpuc_relay_call_op(s->e)->name,
+                             gpuc_relay_is_any_dim(symbol) ? "?" : gpuc_expr_text(i->ctx, symbol));
     return found;
 }
 
@@ -168,6 +176,7 @@ static int64_t size_value(gpuc_relay_interpreter *i, const gpuc_relay_eval_site 
         const gpuc_tir_opexpr_node *n = (const gpuc_tir_opexpr_node *)e;
         int arity = gpuc_tir_ops[n->op].arity;
         gpuc_tir_value a[3] = {{0}};
+        if ((v = size_in_args(s, args, e)) >= 0) return v;
         for (int k = 0; k < arity; k++) a[k].i = size_value(i, s, args, n->a[k]);
         return gpuc_tir_apply(n->op, n->a[arity - 1]->dtype, a).i;
     }

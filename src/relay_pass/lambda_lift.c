@@ -32,12 +32,16 @@ typedef struct inner {
 
 /* ---- Sizes and type parameters ---- */
 
-static bool need_size(gpuc_expr e, void *arg)
+static bool need_name(gpuc_expr e, void *arg)
 {
     inner *in = arg;
-    if (e->kind == GPUC_EXPR_VAR && !gpuc_relay_is_any_dim(e) && !gpuc_map_has(&in->decided, e))
-        in->open = true;
+    in->open |= e->kind == GPUC_EXPR_VAR && !gpuc_map_has(&in->decided, e);
     return true;
+}
+
+static bool need_size(gpuc_expr e, void *arg)
+{
+    return gpuc_relay_is_any_dim(e) || need_name(e, arg);
 }
 
 static void need_sizes(inner *in, const gpuc_rtype *t)
@@ -57,6 +61,17 @@ static void decide(inner *in, const gpuc_rtype *t, bool sizes)
     if (t->kind == GPUC_RTYPE_VAR) gpuc_map_set(&in->decided, t, in);
     for (int i = 0; i < t->n; i++) decide(in, t->at[i], sizes && t->kind == GPUC_RTYPE_TUPLE);
     if (t->ret) decide(in, t->ret, false);
+}
+
+/* What the tensors inside hold. */
+static void decide_unknown(inner *in, const gpuc_rtype *t)
+{
+    if (!t || !t->unknown) return;
+    for (int i = 0; t->kind == GPUC_RTYPE_TENSOR && i < t->tensor.ndim; i++)
+        if (t->tensor.dims[i] && t->tensor.dims[i]->kind == GPUC_EXPR_VAR &&
+            gpuc_relay_is_any_dim(t->tensor.dims[i]))
+            gpuc_map_set(&in->decided, t->tensor.dims[i], in);
+    for (int i = 0; t->kind == GPUC_RTYPE_TUPLE && i < t->n; i++) decide_unknown(in, t->at[i]);
 }
 
 /* Lists type parameters that nothing inside has. A type may have some of its own, which a function around may have, too. */
@@ -110,7 +125,7 @@ static void check_sizes(inner *in, const gpuc_rexpr *e)
     const gpuc_attrs *a = gpuc_relay_get_attrs(e);
     for (int i = 0; a && i < a->count; i++)
         for (int k = 0; a->at[i].sizes && k < a->at[i].n; k++)
-            gpuc_tir_visit(in->ctx, a->at[i].sizes[k], need_size, in);
+            gpuc_tir_visit(in->ctx, a->at[i].sizes[k], need_name, in);
     if (gpuc_relay_get_annotation(e)) need_sizes(in, gpuc_relay_get_annotation(e));
 }
 
@@ -128,6 +143,8 @@ static void look_into(inner *in, gpuc_rexpr *e)
     for (int i = 0; i < in->f->n; i++) decide(in, in->f->params[i]->type, true);
     decide(in, e->type, false);
     for (size_t i = 0; i < in->held.count; i++) need_sizes(in, ((const gpuc_rexpr *)in->held.at[i])->type);
+    for (size_t i = 0; i < in->order.count; i++)
+        decide_unknown(in, ((const gpuc_rexpr *)in->order.at[i])->type);
     for (size_t i = 0; i < in->order.count; i++) {
         const gpuc_rexpr *x = in->order.at[i];
         check_sizes(in, x);

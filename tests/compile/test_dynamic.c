@@ -269,6 +269,17 @@ PROGRAM_OF(
        "         newshape=[-1, 1]),\n"
        " reshape(tile(%x, reps=[1, 2]), newshape=[6, 2]))"))
 
+/* As it is printed: the type of a node names what its tensor holds. */
+PROGRAM(sizes_of_nodes, "%x: Tensor[(d0, d1), float32], %s: Tensor[(2), int32]",
+        "%0: Tensor[(d2, d3), float32] = dyn.tile(%x, %s);\n"
+        "(reshape(%x, newshape=[d0*d1]), reshape(%0, newshape=[d2*d3]), strided_slice(%0, begin=[0, min(d3, "
+        "1)],\n"
+        "  sizes=[d2, max(d3 - 1, 0)], strides=[1, 1]))",
+        0,
+        IS("d0=2 d1=3 s=1,2",
+           "let %t = tile(%x, reps=[1, 2]);\n(reshape(%x, newshape=[-1]), reshape(%t, newshape=[-1]),\n"
+           " strided_slice(%t, begin=[0, 1], end=[2, 6]))"))
+
 PROGRAM(tile,
         "%x: Tensor[(2, 3), float32], %s: Tensor[(2), int64], %t: Tensor[(3), int64], %u: Tensor[(1), int32]",
         "(dyn.tile(%x, %s), dyn.tile(%x, %t), dyn.tile(%x, %u))", 0,
@@ -517,6 +528,7 @@ int main(int argc, char **argv)
                                        fx_test(scales_of_shapes),
                                        fx_test(chain),
                                        fx_test(named_sizes),
+                                       fx_test(sizes_of_nodes),
                                        fx_test(functions),
                                        fx_test(tile),
                                        fx_test(broadcast_to),
