@@ -8,6 +8,7 @@
 typedef gpuc_relay_printer printer;
 
 static void print_scope(printer *p, gpuc_relay_block *block, gpuc_rexpr *body);
+static void print_value(printer *p, gpuc_rexpr *e);
 
 static void indent(printer *p)
 {
@@ -329,13 +330,23 @@ static void print_comment(printer *p, const gpuc_rexpr *e)
 
 /* ---- Blocks ---- */
 
-/* What a line says since then is not known where its value is computed. */
-static void print_computed(printer *p, size_t said, gpuc_rexpr *e, void (*print)(printer *, gpuc_rexpr *))
+/* What a line says since then is not known where its value is computed. What a let says has another name there, as what its
+ * tensors hold may be named inside. */
+static void print_computed(printer *p, size_t said, gpuc_rexpr *e, bool is_let)
 {
     size_t last = p->says.count;
-    gpuc_relay_print_set_said(p, said, last, false);
-    print(p, e);
-    gpuc_relay_print_set_said(p, said, last, true);
+    void **names = gpuc_relay_print_hide_said(p, said, is_let);
+    (is_let ? print_value : print_node)(p, e);
+    gpuc_relay_print_show_said(p, said, last, names);
+}
+
+/* What is computed of other sizes follows from the value. */
+static gpuc_expr alone(gpuc_ctx *ctx, gpuc_expr size, void *arg)
+{
+    int64_t v;
+    (void)arg;
+    return !size || size->kind == GPUC_EXPR_VAR || gpuc_expr_is_int(size, &v) ? size
+                                                                              : gpuc_relay_any_dim(ctx);
 }
 
 /* What e needs, each on a line of its own; and e, if it has one. */
@@ -351,10 +362,10 @@ static void print_lines(printer *p, gpuc_relay_block *block, const gpuc_rexpr *e
         gpuc_buf_str(p->out, name);
         if (gpuc_relay_result_of(line) && gpuc_relay_print_says(p, line->type)) {
             gpuc_buf_str(p->out, ": ");
-            print_type(p, line->type);
+            print_type(p, gpuc_relay_rtype_map_sizes(p->ctx, line->type, alone, NULL));
         }
         gpuc_buf_str(p->out, " = ");
-        print_computed(p, said, line, print_node);
+        print_computed(p, said, line, false);
         gpuc_map_set(&p->names, line, name);
         gpuc_buf_str(p->out, ";");
         print_comment(p, line);
@@ -383,7 +394,7 @@ static void print_scope(printer *p, gpuc_relay_block *block, gpuc_rexpr *body)
         size_t said = p->says.count;
         define_var(p, l->var);
         gpuc_buf_str(p->out, " = ");
-        print_computed(p, said, l->value, print_value);
+        print_computed(p, said, l->value, true);
         gpuc_buf_str(p->out, ";\n");
     }
     print_lines(p, block, body);

@@ -60,8 +60,10 @@ void gpuc_relay_print_find_sizes(gpuc_relay_printer *p, gpuc_rexpr *root);
 bool gpuc_relay_print_says(gpuc_relay_printer *p, const gpuc_rtype *t);
 /* A function ends: what it said since the first of these has its name no longer. */
 void gpuc_relay_print_end_said(gpuc_relay_printer *p, size_t first);
-/* What was said from the first to the last of these is, or is not, said where the text is now. */
-void gpuc_relay_print_set_said(gpuc_relay_printer *p, size_t first, size_t last, bool said);
+/* What was said since the first of these is not said where the text goes on, and has another name there if it is renamed;
+ * gives the names. Later those up to the last of them are said again. */
+void **gpuc_relay_print_hide_said(gpuc_relay_printer *p, size_t first, bool rename);
+void gpuc_relay_print_show_said(gpuc_relay_printer *p, size_t first, size_t last, void *const *names);
 /* The number as a literal of the language; false: there is none for it. */
 bool gpuc_relay_print_scalar(gpuc_buf *out, gpuc_dtype t, const void *value);
 /* A double with as few digits as give it back. */

@@ -70,9 +70,24 @@ void gpuc_relay_print_end_said(printer *p, size_t first)
     }
 }
 
-void gpuc_relay_print_set_said(printer *p, size_t first, size_t last, bool said)
+void **gpuc_relay_print_hide_said(printer *p, size_t first, bool rename)
 {
-    for (size_t i = first; i < last; i++) gpuc_map_set(&p->said, p->says.at[i], said ? p : NULL);
+    void **names = gpuc_new_array(p->ctx, void *, p->says.count - first + 1);
+    for (size_t i = first; i < p->says.count; i++) {
+        const void *size = p->says.at[i];
+        names[i - first] = gpuc_map_get(&p->sizes, size);
+        gpuc_map_set(&p->said, size, NULL);
+        if (rename) gpuc_map_set(&p->sizes, size, NULL);
+    }
+    return names;
+}
+
+void gpuc_relay_print_show_said(printer *p, size_t first, size_t last, void *const *names)
+{
+    for (size_t i = first; i < last; i++) {
+        gpuc_map_set(&p->said, p->says.at[i], p);
+        gpuc_map_set(&p->sizes, p->says.at[i], names[i - first]);
+    }
 }
 
 /* ---- Those that get a name ---- */

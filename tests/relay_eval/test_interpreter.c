@@ -480,17 +480,20 @@ static void symbols_without_names(gpuc_ctx *ctx, void *arg)
         "  %0 = dyn.tile(%x, %s);\n  %1 = @turn(%0);\n"
         "  let %f = fn (%v) { reshape(reshape(%v, newshape=[-3]), newshape=[-1, 1]) };\n"
         "  let %b = { let %u = dyn.tile(%x, %s); let %w = reshape(%u, newshape=[-3]); (%u, %w).0 };\n"
+        "  let %c = { let %t = split(dyn.tile(%x, %s), indices_or_sections=1); concatenate((%t, %t)) };\n"
         "  (reshape(%x, newshape=[-3]), strided_slice(%x, begin=[1], end=[2147483647], axes=[1]),\n"
         "   split(%1, indices_or_sections=1, axis=1), reshape(%f(%x), newshape=[-3]), %f(reshape(%1, "
         "newshape=[-1, 1])),\n"
-        "   reshape(%b, newshape=[-3]), reshape(if (True) { %x } else { %0 }, newshape=[-3]),\n"
+        "   reshape(concatenate((%b, %c)), newshape=[-3]), reshape(if (True) { %x } else { %0 }, "
+        "newshape=[-3]),\n"
         "   match (C(%x, N)) { C(%v, _) => reshape(%v, newshape=[-3]), N => reshape(%0, newshape=[-3]) }) }";
     const char *again = gpuc_relay_text(ctx, gpuc_relay_parse(ctx, text, "text", NULL), 0);
     const char *out = call_json(ctx, text, 2, rows);
     assert_string_equal(out,
                         "[[1, 2, 3, 4, 5, 6], [[2, 3], [5, 6]], [[1, 4, 1, 4], [2, 5, 2, 5], [3, 6, 3, 6]], "
                         "[1, 2, 3, 4, 5, 6], [[1], [4], [1], [4], [2], [5], [2], [5], [3], [6], [3], [6]], "
-                        "[1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6]]");
+                        "[1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6, 1, 2, 3, "
+                        "4, 5, 6, 1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6]]");
     assert_string_equal(call_json(ctx, again, 2, rows), out);
 }
 
