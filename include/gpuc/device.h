@@ -160,7 +160,7 @@ typedef struct gpuc_binding {
 typedef struct gpuc_bindings {
     const gpuc_binding *slots; /* by slot number */
     uint32_t count;            /* of slots */
-    uint64_t version;          /* not 0: of these slots; a plan need not look at them again while it is the same */
+    uint64_t version; /* not 0: of these slots; a plan need not look at them again while it is the same */
 } gpuc_bindings;
 
 /* A part of a plan, in the middle of an inference that is queued in parts. A step has units, pieces that may run at

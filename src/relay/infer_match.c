@@ -34,9 +34,9 @@ static void type_pattern(gpuc_relay_solver *s, const gpuc_rpattern *p, const gpu
         if (!gpuc_relay_unify(s, t, own)) wrong(s, p, gpuc_relay_type_text(s, own), t);
         const gpuc_rtype **fields = gpuc_new_array(s->ctx, const gpuc_rtype *, p->n + 1);
         for (int i = 0; i < p->n; i++)
-            fields[i] = gpuc_relay_rtype_substitute(
-                s->ctx, gpuc_relay_rtype_fresh(s->ctx, p->constructor->fields[i]), adt->num_params,
-                adt->params, args);
+            fields[i] =
+                gpuc_relay_rtype_substitute(s->ctx, gpuc_relay_rtype_fresh(s->ctx, p->constructor->fields[i]),
+                                            adt->num_params, adt->params, args);
         type_fields(s, p, fields);
     } else if (p->tuple) {
         const gpuc_rtype **fields = gpuc_new_array(s->ctx, const gpuc_rtype *, p->n + 1);

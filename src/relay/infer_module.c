@@ -194,14 +194,12 @@ static const gpuc_rtype *type_that_says(const gpuc_rexpr *var)
     return written ? written : var->type ? gpuc_relay_find(var->type) : NULL;
 }
 
-/* How often dimensions of the type are that size. */
-static uintptr_t count_said(const gpuc_rtype *t, gpuc_expr size)
+static bool says(gpuc_relay_solver *s, const gpuc_rexpr *var, gpuc_expr size)
 {
-    uintptr_t n = 0;
-    if (!t || !t->symbolic || t->kind == GPUC_RTYPE_FUNC) return 0;
-    for (int i = 0; i < t->n; i++) n += count_said(t->at[i], size);
-    for (int i = 0; i < t->tensor.ndim; i++) n += t->tensor.dims[i] == size;
-    return n;
+    gpuc_map sizes;
+    gpuc_map_init(&sizes, s->ctx);
+    gpuc_relay_rtype_find_sizes(type_that_says(var), &sizes);
+    return gpuc_map_get(&sizes, size);
 }
 
 /* Sizes of a local function's result. What is in scope around it is the same size in each of its calls: where an argument has
@@ -215,7 +213,7 @@ static void add_sizes_around(gpuc_relay_solver *s, const gpuc_rexpr *callee, gpu
         uintptr_t own = 0;
         if (size == is || !gpuc_map_get(&s->around, size)) continue;
         for (int k = 0; self && k < gpuc_as_rfunction(self)->n; k++)
-            own += count_said(type_that_says(gpuc_as_rfunction(self)->params[k]), size);
+            own += says(s, gpuc_as_rfunction(self)->params[k], size);
         if ((uintptr_t)gpuc_map_get(&s->around, size) > own) gpuc_map_set(sizes, size, NULL);
     }
     for (uint32_t i = 0; i < s->around.count; i++) {
@@ -460,23 +458,21 @@ static void declare_let(gpuc_relay_solver *s, const gpuc_rlet *l)
     l->var->type = l->value->type;
 }
 
-static void say_sizes(gpuc_relay_solver *s, const gpuc_rtype *t)
-{
-    if (!t || !t->symbolic || t->kind == GPUC_RTYPE_FUNC) return;
-    for (int i = 0; i < t->n; i++) say_sizes(s, gpuc_relay_find(t->at[i]));
-    for (int i = 0; i < t->tensor.ndim; i++) {
-        gpuc_expr size = t->tensor.dims[i];
-        if (!size || size->kind != GPUC_EXPR_VAR) continue;
-        uintptr_t n = (uintptr_t)gpuc_map_get(&s->around, size);
-        gpuc_map_set(&s->around, size, (void *)(n + 1));
-        gpuc_ptrs_push(s->ctx, &s->said, (void *)(uintptr_t)size);
-    }
-}
-
 /* Variables come into scope. */
 static void say_all(gpuc_relay_solver *s, int n, gpuc_rexpr *const *vars)
 {
-    for (int i = 0; i < n; i++) say_sizes(s, type_that_says(vars[i]));
+    for (int i = 0; i < n; i++) {
+        gpuc_map sizes;
+        gpuc_map_init(&sizes, s->ctx);
+        gpuc_relay_rtype_find_sizes(type_that_says(vars[i]), &sizes);
+        for (uint32_t k = 0; k < sizes.count; k++) {
+            const void *size = sizes.entries[k].value;
+            if (!size) continue;
+            uintptr_t said = (uintptr_t)gpuc_map_get(&s->around, size);
+            gpuc_map_set(&s->around, size, (void *)(said + 1));
+            gpuc_ptrs_push(s->ctx, &s->said, size);
+        }
+    }
 }
 
 /* Those that came since then leave it. */

@@ -70,6 +70,8 @@ const gpuc_rtype *gpuc_relay_rtype_map_sizes(gpuc_ctx *ctx, const gpuc_rtype *t,
                                              void *arg);
 /* The type with the symbols that `before` has, where both have `?`: attributes of other nodes name them. NULL: none. */
 const gpuc_rtype *gpuc_relay_rtype_keep_any(gpuc_ctx *ctx, const gpuc_rtype *t, const gpuc_rtype *before);
+/* Adds sizes that values of the type, which may be NULL, say: size -> itself; other keys have no value. */
+void gpuc_relay_rtype_find_sizes(const gpuc_rtype *t, gpuc_map *sizes);
 bool gpuc_relay_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b); /* dims by identity of expressions */
 void gpuc_relay_rtype_print(gpuc_ctx *ctx, gpuc_buf *out, const gpuc_rtype *t);
 /* Every dim a known constant? Then out (room for ndim) has them. */

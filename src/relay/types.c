@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "relay/infer.h"
+#include "relay/solve.h"
 #include "op/dynamic.h"
 
 static void add_inside(gpuc_ctx *ctx, gpuc_rtype *t, const gpuc_rtype *inside)
@@ -230,6 +231,17 @@ const gpuc_rtype *gpuc_relay_rtype_keep_any(gpuc_ctx *ctx, const gpuc_rtype *t, 
     const gpuc_rtype **at = gpuc_new_array(ctx, const gpuc_rtype *, t->n + 1);
     for (int i = 0; i < t->n; i++) at[i] = gpuc_relay_rtype_keep_any(ctx, t->at[i], before->at[i]);
     return gpuc_relay_rtype_tuple(ctx, t->n, at);
+}
+
+void gpuc_relay_rtype_find_sizes(const gpuc_rtype *t, gpuc_map *sizes)
+{
+    if (!t || !t->symbolic || t->kind == GPUC_RTYPE_FUNC || gpuc_map_has(sizes, t)) return;
+    if (t->n) gpuc_map_set(sizes, t, NULL); /* parts are shared */
+    for (int i = 0; i < t->n; i++) gpuc_relay_rtype_find_sizes(gpuc_relay_find(t->at[i]), sizes);
+    for (int i = 0; i < t->tensor.ndim; i++) {
+        gpuc_expr size = t->tensor.dims[i];
+        if (size && size->kind == GPUC_EXPR_VAR) gpuc_map_set(sizes, size, (void *)(uintptr_t)size);
+    }
 }
 
 bool gpuc_relay_rtype_equal(const gpuc_rtype *a, const gpuc_rtype *b)

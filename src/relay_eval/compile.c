@@ -169,36 +169,20 @@ static bool has_symbols(const gpuc_rtype *t)
     return false;
 }
 
-static bool is_dim(const gpuc_rtype *t, gpuc_expr size)
+static bool is_no_key(gpuc_expr e, void *sizes)
 {
-    bool is = false;
-    for (int i = 0; t->kind == GPUC_RTYPE_TENSOR && i < t->tensor.ndim; i++) is |= t->tensor.dims[i] == size;
-    for (int i = 0; t->kind == GPUC_RTYPE_TUPLE && i < t->n; i++) is |= is_dim(t->at[i], size);
-    return is;
+    return e->kind != GPUC_EXPR_VAR || !gpuc_map_get(sizes, e);
 }
 
-typedef struct said_by {
-    const gpuc_rtype *type;
-    bool is;
-} said_by;
-
-static bool visit_size(gpuc_expr e, void *arg)
+/* Whether the type names one of the sizes. */
+static bool names_some(gpuc_ctx *ctx, const gpuc_rtype *t, gpuc_map *sizes)
 {
-    said_by *said = arg;
-    said->is |= e->kind == GPUC_EXPR_VAR && is_dim(said->type, e);
-    return true;
-}
-
-/* Whether a variable of the second type says a size that the first one names. */
-static bool is_said(gpuc_ctx *ctx, const gpuc_rtype *named, const gpuc_rtype *type)
-{
-    said_by said = {.type = type};
-    if (!type || !type->symbolic) return false;
-    for (int i = 0; named->kind == GPUC_RTYPE_TENSOR && i < named->tensor.ndim; i++)
-        gpuc_tir_visit(ctx, named->tensor.dims[i], visit_size, &said);
-    for (int i = 0; named->kind == GPUC_RTYPE_TUPLE && i < named->n; i++)
-        said.is |= is_said(ctx, named->at[i], type);
-    return said.is;
+    bool found = false;
+    for (int i = 0; t->kind == GPUC_RTYPE_TENSOR && i < t->tensor.ndim && !found; i++)
+        found = !gpuc_tir_visit(ctx, t->tensor.dims[i], is_no_key, sizes);
+    for (int i = 0; t->kind == GPUC_RTYPE_TUPLE && i < t->n && !found; i++)
+        found = names_some(ctx, t->at[i], sizes);
+    return found;
 }
 
 /* Variables of the function around that f uses, itself, in attributes that depend on their extents, or because they say
@@ -234,8 +218,10 @@ static void find_held(compiler *c, gpuc_rexpr *f, gpuc_relay_eval_code *inner)
         const gpuc_rexpr *e = outer->regs.entries[i].key;
         bool is_set = find_reg(outer, e) < outer->num_params + outer->num_held, says = symbolic;
         if (!is_set || gpuc_map_has(&bound, e) || !has_symbols(e->type)) continue;
-        for (size_t k = 0; !says && k < named.count; k++)
-            says = is_said(c->ctx, named.at[k], gpuc_relay_get_annotation(e));
+        gpuc_map sizes;
+        gpuc_map_init(&sizes, c->ctx);
+        gpuc_relay_rtype_find_sizes(gpuc_relay_get_annotation(e), &sizes);
+        for (size_t k = 0; !says && k < named.count; k++) says = names_some(c->ctx, named.at[k], &sizes);
         if (!says) continue;
         gpuc_map_set(&bound, e, f);
         gpuc_ptrs_push(c->ctx, &inner->held, e);

@@ -207,7 +207,8 @@ void gpuc_relay_eval_scalar_destroy(gpuc_allocator allocator, gpuc_relay_eval_sc
 
 /* What the symbol is in a value of type t; -1: it is not there. */
 int64_t gpuc_relay_eval_symbol_in(const gpuc_relay_value *v, const gpuc_rtype *t, gpuc_expr symbol);
-/* NULL: the extents of argument checked[k] fit, with those before it and with functions around. Else what is wrong, in the context. */
+/* NULL: the extents of argument checked[k] fit, with those before it and with functions around. Else what is wrong, in
+ * the context. */
 const char *gpuc_relay_eval_wrong_extent(gpuc_relay_interpreter *i, const gpuc_relay_eval_code *code,
                                          gpuc_relay_value *const *regs, int k);
 bool gpuc_relay_eval_tensor_fits(const gpuc_relay_value *v, const gpuc_tensor_type *t);

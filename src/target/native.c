@@ -37,8 +37,8 @@ static int host_cores(void)
     return 1;
 }
 
-/* What a file of the kernel says of a cache of the first CPU: its size in KiB, its level; 0: there is none. sysconf counts a cache
- * once for each thread on some processors. */
+/* What a file of the kernel says of a cache of the first CPU: its size in KiB, its level; 0: there is none. sysconf counts
+ * a cache once for each thread on some processors. */
 static int64_t cache_entry(int index, const char *name)
 {
     char path[80];
