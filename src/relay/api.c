@@ -49,7 +49,8 @@ static void check_written(gpuc_ctx *ctx, gpuc_rmodule *m)
 {
     for (size_t i = 0; i < m->written.count; i++) {
         const gpuc_relay_written *w = m->written.at[i];
-        if (gpuc_relay_fits(ctx, w->type, w->e->type)) continue;
+        bool is_used = w->e->type; /* what nothing uses has none */
+        if (!is_used || gpuc_relay_fits(ctx, w->type, w->e->type)) continue;
         const char *text =
             gpuc_ctx_printf(ctx, "this is %s, it must be %s", gpuc_relay_rtype_text(ctx, w->e->type),
                             gpuc_relay_rtype_text(ctx, w->type));
