@@ -612,8 +612,7 @@ static void extents_of_local_calls(gpuc_ctx *ctx, void *arg)
 {
     (void)arg;
     /* A type that is written of what nothing uses. */
-    expect_type(ctx,
-                "def @main(%x: Tensor[(n), float32]) { %1: Tensor[(n), float32] = exp(%x); tanh(%x) }",
+    expect_type(ctx, "def @main(%x: Tensor[(n), float32]) { %1: Tensor[(n), float32] = exp(%x); tanh(%x) }",
                 "fn (Tensor[(n), float32]) -> Tensor[(n), float32]");
     expect_type(
         ctx,
